@@ -1,0 +1,160 @@
+"""What can go wrong in the shop, in every protocol alike.
+
+    ShopError
+    ├── InvalidArgument        the caller sent something out of range
+    │   └── InvalidPageToken   a page token that no list call handed out
+    ├── Unauthenticated        no token, a bad token, or wrong credentials
+    ├── PermissionDenied       a good token that does not allow this
+    ├── NotFound               the thing named is not there
+    ├── AlreadyExists          the thing to add is there already
+    ├── FailedPrecondition     the thing is in a state that forbids this
+    │   ├── OutOfStock         too few pieces of a product
+    │   ├── PaymentDeclined    the bank said no
+    │   └── IdempotencyKeyReused   the key came before, with another body
+    ├── Conflict               another call is at it; try again later
+    ├── PreconditionFailed     an If-Match that does not match
+    ├── ResourceExhausted      a limit of the server (depth, cost, size) is passed
+    ├── DeadlineExceeded       the caller's time is over
+    ├── Unavailable            a part that is needed does not answer; try again
+    └── Internal               everything else; its cause stays in the log
+
+The table that maps them to gRPC statuses, HTTP problems and GraphQL codes is `shop.platform.error_table`.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import ClassVar
+
+
+class ErrorCode(StrEnum):
+    """The closed list of codes that clients see, the same in every protocol."""
+
+    INVALID_ARGUMENT = "INVALID_ARGUMENT"
+    INVALID_PAGE_TOKEN = "INVALID_PAGE_TOKEN"  # noqa: S105 - a code, not a secret
+    UNAUTHENTICATED = "UNAUTHENTICATED"
+    PERMISSION_DENIED = "PERMISSION_DENIED"
+    NOT_FOUND = "NOT_FOUND"
+    ALREADY_EXISTS = "ALREADY_EXISTS"
+    FAILED_PRECONDITION = "FAILED_PRECONDITION"
+    OUT_OF_STOCK = "OUT_OF_STOCK"
+    PAYMENT_DECLINED = "PAYMENT_DECLINED"
+    IDEMPOTENCY_KEY_REUSED = "IDEMPOTENCY_KEY_REUSED"
+    CONFLICT = "CONFLICT"
+    PRECONDITION_FAILED = "PRECONDITION_FAILED"
+    RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
+    DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
+    UNAVAILABLE = "UNAVAILABLE"
+    INTERNAL = "INTERNAL"
+
+
+class ShopError(Exception):
+    """The base of every error that a client may see.
+
+    Args:
+        message: One sentence for the client that says what to change; never an internal detail.
+        field: The argument that is at fault, in the contract's spelling ("lines[2].quantity"); empty if none is.
+    """
+
+    code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
+
+    def __init__(self, message: str, *, field: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.field = field
+
+
+class InvalidArgument(ShopError):  # noqa: N818 - named after the field's terms, as its siblings are
+    """The caller sent something out of range."""
+
+    code = ErrorCode.INVALID_ARGUMENT
+
+
+class InvalidPageToken(InvalidArgument):
+    """The page token was not handed out by the call that it came to."""
+
+    code = ErrorCode.INVALID_PAGE_TOKEN
+
+
+class Unauthenticated(ShopError):  # noqa: N818
+    """There is no token, it is not valid, or the credentials are wrong."""
+
+    code = ErrorCode.UNAUTHENTICATED
+
+
+class PermissionDenied(ShopError):  # noqa: N818
+    """The token is valid but does not allow this."""
+
+    code = ErrorCode.PERMISSION_DENIED
+
+
+class NotFound(ShopError):  # noqa: N818
+    """The thing named is not there."""
+
+    code = ErrorCode.NOT_FOUND
+
+
+class AlreadyExists(ShopError):  # noqa: N818
+    """The thing to add is there already."""
+
+    code = ErrorCode.ALREADY_EXISTS
+
+
+class FailedPrecondition(ShopError):  # noqa: N818
+    """The thing is in a state that forbids this."""
+
+    code = ErrorCode.FAILED_PRECONDITION
+
+
+class OutOfStock(FailedPrecondition):
+    """A product has fewer pieces than asked for."""
+
+    code = ErrorCode.OUT_OF_STOCK
+
+
+class PaymentDeclined(FailedPrecondition):
+    """The bank said no."""
+
+    code = ErrorCode.PAYMENT_DECLINED
+
+
+class IdempotencyKeyReused(FailedPrecondition):
+    """The idempotency key came before, with another body."""
+
+    code = ErrorCode.IDEMPOTENCY_KEY_REUSED
+
+
+class Conflict(ShopError):  # noqa: N818
+    """Another call is changing the same thing; the same request may work a moment later."""
+
+    code = ErrorCode.CONFLICT
+
+
+class PreconditionFailed(ShopError):  # noqa: N818
+    """The thing has changed since the caller read it."""
+
+    code = ErrorCode.PRECONDITION_FAILED
+
+
+class ResourceExhausted(ShopError):  # noqa: N818
+    """The request passes a limit of the server: depth, cost or size."""
+
+    code = ErrorCode.RESOURCE_EXHAUSTED
+
+
+class DeadlineExceeded(ShopError):  # noqa: N818
+    """The time that the caller allowed is over."""
+
+    code = ErrorCode.DEADLINE_EXCEEDED
+
+
+class Unavailable(ShopError):  # noqa: N818
+    """A part that is needed does not answer."""
+
+    code = ErrorCode.UNAVAILABLE
+
+
+class Internal(ShopError):  # noqa: N818
+    """Anything else: a fault of the server whose cause stays in its log."""
+
+    code = ErrorCode.INTERNAL
