@@ -1,0 +1,30 @@
+"""Everything that can go wrong with what `hops` is given.
+
+HopsError
+├── MalformedTraceError     the bytes are not the OTLP JSON that they claim to be
+├── MalformedJourneysError  the generator's rows lack a column or hold an unknown value
+├── JaegerError             the query API did not answer, or not with a trace
+└── NotEnoughDataError      a figure was asked for that nothing was measured for
+"""
+
+from __future__ import annotations
+
+
+class HopsError(Exception):
+    """Base of every error raised by this package."""
+
+
+class MalformedTraceError(HopsError):
+    """The input is not OTLP JSON; the message names the place."""
+
+
+class MalformedJourneysError(HopsError):
+    """The generator's rows cannot be read; the message names the file and the column."""
+
+
+class JaegerError(HopsError):
+    """Jaeger's query API cannot be used; the message names the address."""
+
+
+class NotEnoughDataError(HopsError):
+    """A figure was asked for that no data stands behind."""

@@ -1,0 +1,47 @@
+"""The one shape that a span has in here, whatever it was read from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+AttributeValue = str | int | float | bool
+
+
+class Kind(StrEnum):
+    """Role of a span in its hop, as OpenTelemetry names it."""
+
+    UNSPECIFIED = "UNSPECIFIED"
+    INTERNAL = "INTERNAL"
+    SERVER = "SERVER"
+    CLIENT = "CLIENT"
+    PRODUCER = "PRODUCER"
+    CONSUMER = "CONSUMER"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One timed operation of one component, on the wall clock, in nanoseconds.
+
+    Args:
+        trace_id: 32 lower-case hex digits.
+        span_id: 16 lower-case hex digits.
+        parent_id: as span_id; empty for a root.
+        name: the operation.
+        kind: role in the hop.
+        service: `service.name` of the resource, the component that ran it.
+        start_ns: Unix time, ns.
+        end_ns: Unix time, ns.
+        attributes: scalar attributes; lists and maps are left out, no budget needs them.
+    """
+
+    trace_id: str
+    span_id: str
+    parent_id: str
+    name: str
+    kind: Kind
+    service: str
+    start_ns: int
+    end_ns: int
+    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)

@@ -1,0 +1,259 @@
+"""Spans of one trace to one tree, by small adjusters in a stated order.
+
+What a trace lacks is repaired just far enough to be walked, and counted: a repaired trace never looks like a sound one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from operator import attrgetter
+
+from hops.span import Kind, Span
+
+DB_ATTRIBUTES = ("db.system.name", "db.system")
+
+
+class Node:
+    """A span in its place in the tree, with the interval that the path may use.
+
+    Args:
+        span: as reported.
+    """
+
+    __slots__ = ("children", "end_ns", "parent", "span", "start_ns")
+
+    def __init__(self, span: Span) -> None:
+        self.span = span
+        self.start_ns = span.start_ns
+        self.end_ns = span.end_ns
+        self.parent: Node | None = None
+        self.children: list[Node] = []
+
+
+@dataclass(slots=True)
+class Quality:
+    """How sound traces were; adds up over traces.
+
+    Args:
+        traces: traces looked at.
+        spans: spans in them, duplicates not counted.
+        duplicates: spans reported more than once.
+        orphans: spans whose parent was never reported; they hang below the root instead.
+        missing_servers: CLIENT spans, not of a database, that no SERVER span answers.
+        two_roots: traces with more than one root; the budget is of the chosen one.
+        skewed: spans that begin before their parent, which one clock cannot do; clipped.
+        outlived: spans that end after their parent (asynchronous, or closed late); clipped.
+        empty: traces without any root, hence without a budget.
+    """
+
+    traces: int = 0
+    spans: int = 0
+    duplicates: int = 0
+    orphans: int = 0
+    missing_servers: int = 0
+    two_roots: int = 0
+    skewed: int = 0
+    outlived: int = 0
+    empty: int = 0
+
+    def add(self, other: Quality) -> None:
+        """Adds the counts of other traces to these."""
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing hints at spans that have not arrived (yet)."""
+        return not (self.orphans or self.missing_servers or self.empty)
+
+
+@dataclass(slots=True)
+class Tree:
+    """One trace, ready to be walked.
+
+    Args:
+        nodes: every span once.
+        root: the journey; none if no span is without a parent.
+        extra_roots: further spans without a parent; their subtrees stay off the path.
+        quality: what had to be repaired.
+    """
+
+    nodes: list[Node]
+    root: Node | None = None
+    extra_roots: list[Node] = field(default_factory=list)
+    quality: Quality = field(default_factory=lambda: Quality(traces=1))
+
+
+def grow(spans: Iterable[Span]) -> Tree:
+    """Builds the tree of one trace.
+
+    Args:
+        spans: of one trace, in any order.
+
+    Returns:
+        The tree, its children clipped to their parents, each node's children by their end, last first.
+    """
+    tree = Tree([Node(span) for span in spans])
+    for adjust in ADJUSTERS:
+        adjust(tree)
+    return tree
+
+
+def deduplicate(tree: Tree) -> None:
+    """Keeps one span per id: exporters send a batch again when its acknowledgement was lost."""
+    by_id = {node.span.span_id: node for node in tree.nodes}
+    tree.quality.duplicates += len(tree.nodes) - len(by_id)
+    tree.nodes = list(by_id.values())
+    tree.quality.spans += len(tree.nodes)
+
+
+def order_intervals(tree: Tree) -> None:
+    """Makes a span that ends before it starts a moment: its clock was set back while it ran."""
+    for node in tree.nodes:
+        if node.end_ns < node.start_ns:
+            node.end_ns = node.start_ns
+            tree.quality.skewed += 1
+
+
+def choose_root(tree: Tree) -> None:
+    """Picks the journey among the spans without a parent: the generator's, else the longest."""
+    roots = [node for node in tree.nodes if not node.span.parent_id]
+    if not roots:
+        tree.quality.empty += 1
+        return
+    if len(roots) > 1:
+        roots.sort(
+            key=lambda node: (
+                "shop.journey" not in node.span.attributes,
+                node.start_ns - node.end_ns,
+                node.start_ns,
+                node.span.span_id,
+            )
+        )
+        tree.quality.two_roots += 1
+    tree.root, tree.extra_roots = roots[0], roots[1:]
+
+
+def link_parents(tree: Tree) -> None:
+    """Hangs every span below its parent, and below the root when its parent was never reported.
+
+    A parent found by guessing (the shortest span that encloses it, say) could put time on the wrong component; below
+    the root an orphan's time still goes to its own component, and the count tells that the place is unknown.
+    """
+    by_id = {node.span.span_id: node for node in tree.nodes}
+    for node in tree.nodes:
+        parent_id = node.span.parent_id
+        if not parent_id:
+            continue
+        parent = by_id.get(parent_id)
+        if parent is None or parent is node:
+            tree.quality.orphans += 1
+            parent = tree.root
+        if parent is not None:
+            node.parent = parent
+            parent.children.append(node)
+
+
+def clip_children(tree: Tree) -> None:
+    """Cuts every child to its parent, top down, and counts the two causes apart.
+
+    Without this a callee on a fast clock, or work that goes on after the answer, would put more time into the budget
+    than the customer waited.
+    """
+    reached = 0
+    skewed = outlived = 0
+    stack = [node for node in (tree.root, *tree.extra_roots) if node is not None]
+    while stack:
+        node = stack.pop()
+        reached += 1
+        children = node.children
+        if not children:
+            continue
+        low, high = node.start_ns, node.end_ns
+        raw_low, raw_high = node.span.start_ns, node.span.end_ns
+        for child in children:
+            # Compared as reported, so that one skewed span does not count again for all spans below it.
+            if child.span.start_ns < raw_low:
+                skewed += 1
+            elif child.span.end_ns > raw_high:
+                outlived += 1
+            if child.start_ns < low:
+                child.start_ns = low
+            elif child.start_ns > high:
+                child.start_ns = high
+            if child.end_ns > high:
+                child.end_ns = high
+            elif child.end_ns < low:
+                child.end_ns = low
+        stack += children
+    tree.quality.skewed += skewed
+    tree.quality.outlived += outlived
+    # Spans that are each other's ancestors hang below nothing: as lost to the tree as any orphan.
+    if tree.root is not None:
+        tree.quality.orphans += len(tree.nodes) - reached
+
+
+def sort_children(tree: Tree) -> None:
+    """Orders siblings by their reported end, last first, for the walk backwards; the longer first when equal."""
+    for node in tree.nodes:
+        if len(node.children) > 1:
+            node.children.sort(key=_start)
+            node.children.sort(key=_reported_end, reverse=True)
+
+
+def count_missing_servers(tree: Tree) -> None:
+    """Counts hops whose callee left no span: not instrumented, lost, or never reached."""
+    for node in tree.nodes:
+        if node.span.kind is Kind.CLIENT and not is_database(node.span) and callee(node) is None:
+            tree.quality.missing_servers += 1
+
+
+ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
+    deduplicate,
+    order_intervals,
+    choose_root,
+    link_parents,
+    clip_children,
+    sort_children,
+    count_missing_servers,
+)
+
+
+def is_database(span: Span) -> bool:
+    """Whether a CLIENT span is a database's, which leaves no SERVER span of its own."""
+    attributes = span.attributes
+    return "db.system.name" in attributes or "db.system" in attributes
+
+
+def callee(client: Node) -> str | None:
+    """Names the component that answered a CLIENT span.
+
+    Args:
+        client: a CLIENT span.
+
+    Returns:
+        The service of its SERVER child; of the one that ended last when a proxy in between tried again. Client
+        libraries that open a span for the call and one for each try have the SERVER below the second: spans of the
+        caller are looked through. None if there is no SERVER span.
+    """
+    children = client.children
+    for child in children:
+        if child.span.kind is Kind.SERVER:
+            return child.span.service
+    if not children:
+        return None
+    caller = client.span.service
+    stack = [child for child in children if child.span.service == caller]
+    while stack:
+        node = stack.pop()
+        for child in node.children:
+            if child.span.kind is Kind.SERVER:
+                return child.span.service
+            if child.span.service == caller:
+                stack.append(child)
+    return None
+
+
+_start = attrgetter("start_ns")
+_reported_end = attrgetter("span.end_ns")
