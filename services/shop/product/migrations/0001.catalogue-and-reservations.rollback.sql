@@ -1,0 +1,4 @@
+DROP TABLE shop_product.reservation_line;
+DROP TABLE shop_product.reservation;
+DROP TABLE shop_product.review;
+DROP TABLE shop_product.product;
