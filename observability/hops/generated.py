@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 
+from hops.budget import POOL_SPAN
 from hops.span import Kind, Span
 
 BASE_NS = 1_767_225_600_000_000_000
@@ -58,14 +59,11 @@ def shop_trace(seed: int, spans: int = 30) -> list[Span]:
         service = rng.choice(SERVICES)
         low, high = within(gateway, 0.8)
         call = add("rpc", Kind.CLIENT, "graphql-gateway", gateway, min(low, high), max(low, high) + 100)
-        for name, kind, extra in (
-            ("rpc", Kind.SERVER, {}),
-            ("pool.acquire", Kind.INTERNAL, {}),
-            ("SELECT", Kind.CLIENT, {"db__system__name": "postgresql"}),
-        ):
-            if len(made) < spans:
-                parent = call if kind is Kind.SERVER else made[-1] if name == "pool.acquire" else server
-                span = add(name, kind, service, parent, *within(parent, 0.3), **extra)
-                if kind is Kind.SERVER:
-                    server = span
+        if len(made) < spans:
+            server = add("rpc", Kind.SERVER, service, call, *within(call, 0.3))
+        if len(made) < spans:
+            low, high = within(server, 0.9)
+            add(POOL_SPAN, Kind.INTERNAL, service, server, min(low, high), max(low, high))
+        if len(made) < spans:
+            add("SELECT", Kind.CLIENT, service, server, *within(server, 0.3), db__system__name="postgresql")
     return made

@@ -1,0 +1,177 @@
+"""What must hold before a figure may be trusted: an experiment is VALID, or SUSPECT with reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+from hops.bands import ALL, Agreement
+from hops.tree import Quality
+
+
+class Gate(TypedDict):
+    """One check: its value, the limit that it is held to, and whether it holds. A value not measured is None."""
+
+    name: str
+    value: float | None
+    limit: float
+    ok: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything that the gates look at. None stands for "not measured", which no gate lets pass.
+
+    Args:
+        parity_mismatches: answers that differ from the reference.
+        journeys_planned: on the tape.
+        journeys_sent: rows of the replay.
+        start_lag_p99_ms: 99th percentile of actual less intended start.
+        latency_median_ms: of all journeys.
+        generator_cores: CPU seconds of the generator for each second of the replay.
+        failures: journeys whose outcome is not ok; None if failures are what the run is for (a stress test).
+        spans_dropped: by exporters.
+        traced: whether the run sampled any journey; without, the gates on traces are left out.
+        traces_expected: sampled journeys.
+        traces_found: in the trace store.
+        quality: of the found traces, added up.
+        budget_gap_ns: the farthest that any trace's parts are from adding up.
+        agreements: traced against measured means.
+        unattributed_share: of the mean budget over all traces, 0 to 1.
+        steal_share: CPU time that the hypervisor gave to others, 0 to 1.
+        stress: failures and a saturated generator are what the run is for.
+    """
+
+    parity_mismatches: int | None
+    journeys_planned: int
+    journeys_sent: int
+    start_lag_p99_ms: float | None
+    latency_median_ms: float | None
+    generator_cores: float | None
+    failures: int
+    steal_share: float | None
+    spans_dropped: int = 0
+    traced: bool = True
+    traces_expected: int = 0
+    traces_found: int = 0
+    quality: Quality = field(default_factory=Quality)
+    budget_gap_ns: int | None = None
+    agreements: Sequence[Agreement] = ()
+    unattributed_share: float | None = None
+    stress: bool = False
+
+
+START_LAG_MS = 1.0
+START_LAG_SHARE = 0.05
+GENERATOR_CORES = 0.8
+FAILURE_SHARE = 0.001
+ORPHAN_SHARE = 0.001
+UNATTRIBUTED_SHARE = 0.01
+STEAL_SHARE = 0.02
+
+
+def evaluate(evidence: Evidence) -> list[Gate]:
+    """Holds the evidence against every gate that applies.
+
+    Returns:
+        The gates in the order of the run: before, during, after the load.
+    """
+    checks: list[Callable[[Evidence], Gate]] = [parity, tape_sent, start_lag, generator_cpu]
+    if not evidence.stress:
+        checks.append(failures)
+    if evidence.traced:
+        checks += [
+            spans_lost, traces_lost, orphans, missing_servers, budgets_close, traced_agrees, unattributed,
+        ]  # fmt: skip
+    checks.append(steal)
+    return [check(evidence) for check in checks]
+
+
+def is_valid(gates: Sequence[Gate]) -> bool:
+    """Whether every gate holds."""
+    return all(gate["ok"] for gate in gates)
+
+
+def parity(evidence: Evidence) -> Gate:
+    """Answers that differ from the reference: none."""
+    return _at_most("parity", evidence.parity_mismatches, 0)
+
+
+def tape_sent(evidence: Evidence) -> Gate:
+    """Journeys on the tape that were not sent: none."""
+    return _at_most("tape_unsent", evidence.journeys_planned - evidence.journeys_sent, 0)
+
+
+def start_lag(evidence: Evidence) -> Gate:
+    """p99 of the start lag: under 1 ms or 5 % of the median latency, whichever is more."""
+    median_ms = evidence.latency_median_ms or 0.0
+    return _below("start_lag_p99_ms", evidence.start_lag_p99_ms, max(START_LAG_MS, START_LAG_SHARE * median_ms))
+
+
+def generator_cpu(evidence: Evidence) -> Gate:
+    """The generator's CPU: below 80 % of one core, its share of the machine."""
+    return _below("generator_cores", evidence.generator_cores, GENERATOR_CORES)
+
+
+def failures(evidence: Evidence) -> Gate:
+    """Failed journeys: under 0.1 %."""
+    return _below("failure_share", _share(evidence.failures, evidence.journeys_sent), FAILURE_SHARE)
+
+
+def spans_lost(evidence: Evidence) -> Gate:
+    """Spans that an exporter dropped: none."""
+    return _at_most("spans_lost", evidence.spans_dropped, 0)
+
+
+def traces_lost(evidence: Evidence) -> Gate:
+    """Sampled journeys without a trace, and traces without a root: none."""
+    missing = evidence.traces_expected - evidence.traces_found
+    return _at_most("traces_lost", missing + evidence.quality.empty, 0)
+
+
+def orphans(evidence: Evidence) -> Gate:
+    """Spans whose parent never arrived: under 0.1 %."""
+    return _below("orphan_share", _share(evidence.quality.orphans, evidence.quality.spans), ORPHAN_SHARE)
+
+
+def missing_servers(evidence: Evidence) -> Gate:
+    """Calls without the callee's span: under 0.1 % of all spans."""
+    quality = evidence.quality
+    return _below("missing_server_share", _share(quality.missing_servers, quality.spans), ORPHAN_SHARE)
+
+
+def budgets_close(evidence: Evidence) -> Gate:
+    """Parts of every trace add up to its total: to 0 ns."""
+    return _at_most("budget_gap_ns", evidence.budget_gap_ns, 0)
+
+
+def traced_agrees(evidence: Evidence) -> Gate:
+    """Traced against measured mean: within 2 % or 0.2 ms, for the journey that is farthest off for its allowance."""
+    rows = [row for row in evidence.agreements if row.journey != ALL] or list(evidence.agreements)
+    if not rows:
+        return _at_most("traced_off_ms", None, 0.0)
+    worst = max(rows, key=lambda row: abs(row.difference_ms) / row.allowed_ms)
+    return _at_most("traced_off_ms", abs(worst.difference_ms), worst.allowed_ms)
+
+
+def unattributed(evidence: Evidence) -> Gate:
+    """Time of the mean budget that fits no part: at most 1 %."""
+    return _at_most("unattributed_share", evidence.unattributed_share, UNATTRIBUTED_SHARE)
+
+
+def steal(evidence: Evidence) -> Gate:
+    """CPU time that the hypervisor gave to others: under 2 %."""
+    return _below("steal_share", evidence.steal_share, STEAL_SHARE)
+
+
+def _at_most(name: str, value: float | None, limit: float) -> Gate:
+    return Gate(name=name, value=value, limit=limit, ok=value is not None and value <= limit)
+
+
+def _below(name: str, value: float | None, limit: float) -> Gate:
+    return Gate(name=name, value=value, limit=limit, ok=value is not None and value < limit)
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

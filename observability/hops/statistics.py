@@ -1,0 +1,170 @@
+"""Percentiles, means and their 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from hops.errors import NotEnoughDataError
+
+Floats = npt.NDArray[np.float64]
+Interval = tuple[float | None, float | None]
+
+CONFIDENCE = 0.95
+PERCENTILES: dict[str, float] = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "p99_9": 0.999}
+
+# Interval ends from 2,000 resamples scatter by about 1 % of the interval's width: far below what is printed.
+RESAMPLES = 2000
+# Resampled values held in memory at once (16 MB).
+_BATCH_VALUES = 2_000_000
+# A median of fewer says nothing, and its bootstrap repeats the same few values.
+_LEAST_PER_SIDE = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """One sample, described; all values in the unit of the sample.
+
+    Args:
+        count: size of the sample.
+        mean: arithmetic mean.
+        percentiles: by name (`p50` .. `p99_9`), interpolated linearly between order statistics.
+        maximum: the largest value.
+        intervals: 95 % intervals by name, `mean` among them; an end is None where the sample is too small for it.
+    """
+
+    count: int
+    mean: float
+    percentiles: dict[str, float]
+    maximum: float
+    intervals: dict[str, Interval]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A difference of two medians with its 95 % interval, in the unit of the samples."""
+
+    value: float
+    interval: tuple[float, float]
+
+
+def describe(sample: npt.ArrayLike, *, seed: int = 0) -> Distribution:
+    """Describes one sample.
+
+    Args:
+        sample: one-dimensional, finite.
+        seed: of the bootstrap.
+
+    Raises:
+        NotEnoughDataError: the sample is empty.
+    """
+    values = np.sort(np.asarray(sample, dtype=np.float64))
+    if not values.size:
+        raise NotEnoughDataError("cannot describe an empty sample")
+    quantiles = np.quantile(values, list(PERCENTILES.values()))
+    intervals = {name: percentile_interval(values, share) for name, share in PERCENTILES.items()}
+    return Distribution(
+        count=int(values.size),
+        mean=float(values.mean()),
+        percentiles=dict(zip(PERCENTILES, quantiles.tolist(), strict=True)),
+        maximum=float(values[-1]),
+        intervals={"mean": mean_interval(values, seed=seed), **intervals},
+    )
+
+
+def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
+    """95 % interval of a percentile, without assuming a distribution.
+
+    The number of values below the true percentile is binomial, so two order statistics enclose it (Conover,
+    *Practical Nonparametric Statistics*, 3.2). With n values, an upper end for share p exists only if p^n <= 2.5 %:
+    368 values for p99, 3,688 for p99.9.
+
+    Args:
+        sample: one-dimensional.
+        share: between 0 and 1.
+
+    Returns:
+        Lower and upper end, each None where the sample is too small for it.
+    """
+    values = np.asarray(sample, dtype=np.float64)
+    if not values.size:
+        return (None, None)
+    test: Any = stats.quantile_test(values, p=share)
+    found = test.confidence_interval(confidence_level=CONFIDENCE)
+    return (_known(found.low), _known(found.high))
+
+
+def mean_interval(sample: npt.ArrayLike, *, seed: int = 0) -> Interval:
+    """95 % interval of the mean, by percentile bootstrap.
+
+    Args:
+        sample: one-dimensional; one value has no interval.
+        seed: same seed and sample, same interval.
+    """
+    values = np.asarray(sample, dtype=np.float64)
+    if values.size < 2:
+        return (None, None)
+    found = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=RESAMPLES,
+        batch=max(1, _BATCH_VALUES // values.size),
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return (_known(found.low), _known(found.high))
+
+
+def observer_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], *, seed: int = 0) -> Difference | None:
+    """What tracing a journey adds to its median latency.
+
+    Which journeys are sampled is drawn at random within a trial, so this is a randomised experiment. Journeys differ
+    more from each other than tracing changes any of them, so it is stratified: the difference of the medians is taken
+    within each journey, and averaged by the journeys' share of the load. The interval is a percentile bootstrap that
+    resamples sampled and unsampled of each journey apart.
+
+    Args:
+        strata: (latencies of sampled, latencies of unsampled) for each journey. A journey with fewer than 5 of either
+            is left out.
+        seed: of the bootstrap.
+
+    Returns:
+        Sampled minus unsampled, in the unit of the latencies; None if no journey has enough of both.
+    """
+    kept: list[Floats] = []
+    for pair in strata:
+        sampled, unsampled = (np.asarray(side, dtype=np.float64) for side in pair)
+        if min(sampled.size, unsampled.size) >= _LEAST_PER_SIDE:
+            kept += [sampled, unsampled]
+    if not kept:
+        return None
+    sizes = np.array([values.size for values in kept], dtype=np.float64)
+    weights = sizes.reshape(-1, 2).sum(axis=1) / sizes.sum()
+
+    def effect(*sides: Any, axis: int = -1) -> Any:
+        medians = [np.median(side, axis=axis) for side in sides]
+        differences = np.array(medians[::2]) - np.array(medians[1::2])
+        return np.tensordot(weights, differences, axes=1)
+
+    found = stats.bootstrap(
+        tuple(kept),
+        effect,
+        n_resamples=RESAMPLES,
+        batch=max(1, int(_BATCH_VALUES // sizes.sum())),
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        vectorized=True,
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Difference(float(effect(*kept)), (float(found.low), float(found.high)))
+
+
+def _known(value: Any) -> float | None:
+    number = float(value)
+    return number if np.isfinite(number) else None
