@@ -30,7 +30,7 @@ class Evidence:
         start_lag_p99_ms: 99th percentile of actual less intended start.
         latency_median_ms: of all journeys.
         generator_cores: CPU seconds of the generator for each second of the replay.
-        failures: journeys whose outcome is not ok; None if failures are what the run is for (a stress test).
+        failures: journeys whose outcome is not ok.
         spans_dropped: by exporters.
         traced: whether the run sampled any journey; without, the gates on traces are left out.
         traces_expected: sampled journeys.
@@ -40,7 +40,7 @@ class Evidence:
         agreements: traced against measured means.
         unattributed_share: of the mean budget over all traces, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
-        stress: failures and a saturated generator are what the run is for.
+        stress: failures are what the run is for, and no gate.
     """
 
     parity_mismatches: int | None
@@ -81,9 +81,7 @@ def evaluate(evidence: Evidence) -> list[Gate]:
     if not evidence.stress:
         checks.append(failures)
     if evidence.traced:
-        checks += [
-            spans_lost, traces_lost, orphans, missing_servers, budgets_close, traced_agrees, unattributed,
-        ]  # fmt: skip
+        checks += [spans_lost, orphans, budgets_close, traced_agrees, unattributed]
     checks.append(steal)
     return [check(evidence) for check in checks]
 
@@ -120,25 +118,15 @@ def failures(evidence: Evidence) -> Gate:
 
 
 def spans_lost(evidence: Evidence) -> Gate:
-    """Spans that an exporter dropped: none."""
-    return _at_most("spans_lost", evidence.spans_dropped, 0)
-
-
-def traces_lost(evidence: Evidence) -> Gate:
-    """Sampled journeys without a trace, and traces without a root: none."""
-    missing = evidence.traces_expected - evidence.traces_found
-    return _at_most("traces_lost", missing + evidence.quality.empty, 0)
+    """Spans known to be lost: dropped by an exporter, of a trace not found or without its root, of a callee: none."""
+    quality = evidence.quality
+    traces = evidence.traces_expected - evidence.traces_found
+    return _at_most("spans_lost", evidence.spans_dropped + traces + quality.empty + quality.missing_servers, 0)
 
 
 def orphans(evidence: Evidence) -> Gate:
     """Spans whose parent never arrived: under 0.1 %."""
     return _below("orphan_share", _share(evidence.quality.orphans, evidence.quality.spans), ORPHAN_SHARE)
-
-
-def missing_servers(evidence: Evidence) -> Gate:
-    """Calls without the callee's span: under 0.1 % of all spans."""
-    quality = evidence.quality
-    return _below("missing_server_share", _share(quality.missing_servers, quality.spans), ORPHAN_SHARE)
 
 
 def budgets_close(evidence: Evidence) -> Gate:

@@ -1,0 +1,216 @@
+"""A summary as tables for a terminal, 80 columns and wider; nothing is told by colour alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from hops.bands import ALL
+from hops.gates import Gate, is_valid
+from hops.summary import JourneySummary, ObserverEffect, Summary, TopologySummary
+
+BAR_CELLS = 16
+_NOTHING = "-"
+# What each gate's value is, and how its limit reads; `share` values are shown in percent.
+_GATE_TEXTS: dict[str, tuple[str, str]] = {
+    "parity": ("answers unlike the reference", "at most"),
+    "tape_unsent": ("journeys of the tape not sent", "at most"),
+    "start_lag_p99_ms": ("start lag, p99, ms", "below"),
+    "generator_cores": ("generator's CPU, cores", "below"),
+    "failure_share": ("failed journeys", "below"),
+    "spans_lost": ("spans lost", "at most"),
+    "orphan_share": ("orphaned spans", "below"),
+    "budget_gap_ns": ("budgets' distance from adding up, ns", "at most"),
+    "traced_off_ms": ("traced from measured mean, worst journey, ms", "at most"),
+    "unattributed_share": ("unattributed time", "at most"),
+    "steal_share": ("CPU steal", "below"),
+}
+
+
+def bench(summary: Summary, topology: str) -> Group:
+    """Everything that a run of one topology shows: latencies, budgets, observer effect, gates.
+
+    Args:
+        summary: as of `summary.json`.
+        topology: one of its topologies.
+    """
+    found = summary["topologies"][topology]
+    return Group(
+        latency_table(found),
+        budget_tables(found),
+        observer_line(summary["observer_effect_ms"]),
+        Text(),
+        gates_table(summary["gates"]),
+    )
+
+
+def latency_table(topology: TopologySummary) -> Table:
+    """Latencies with their intervals, failures and requests, a row per journey and `all` last."""
+    table = _table("Latency from the intended arrival, ms, with 95 % intervals")
+    table.add_column("journey", no_wrap=True)
+    table.add_column("count", justify="right")
+    for name in ("p50", "p90", "p99"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("failures", justify="right")
+    table.add_column("requests\na journey", justify="right")
+    journeys = topology["journeys"]
+    for journey in [*sorted(name for name in journeys if name != ALL), ALL]:
+        cell = journeys[journey]
+        if journey == ALL:
+            table.add_section()
+        table.add_row(
+            journey,
+            f"{cell['count']:,}",
+            *(_with_interval(cell, name) for name in ("p50", "p90", "p99")),
+            _failures(cell["errors"]),
+            f"{cell['requests_per_journey']:.2f}",
+        )
+    return table
+
+
+def budget_tables(topology: TopologySummary) -> Group:
+    """A hop budget for all journeys together, then one for each that has traces."""
+    journeys = topology["journeys"]
+    names = [ALL, *sorted(name for name in journeys if name != ALL)]
+    return Group(*(budget_table(name, journeys[name]) for name in names))
+
+
+def budget_table(journey: str, cell: JourneySummary) -> RenderableType:
+    """One hop budget: parts by mean, largest first, with the p50 and p99 bands beside and the sum below."""
+    if not cell["traces"]:
+        return Text(f"Hop budget of {journey}: no traces\n")
+    bands = cell["budget_ms"]
+    mean, around_p50, above_p99 = bands["mean"], bands["p50_band"], bands["p99_band"]
+    title = f"Hop budget of {journey}, ms, mean of {cell['traces']:,} traces"
+    table = _table(title)
+    table.add_column("part", overflow="fold")
+    table.add_column("mean", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=BAR_CELLS)
+    table.add_column("around p50", justify="right", no_wrap=True)
+    table.add_column("p99 and up", justify="right", no_wrap=True)
+    total = sum(mean.values())
+    parts = {**mean, **dict.fromkeys((*around_p50, *above_p99), 0.0)} | mean
+    for part, value in sorted(parts.items(), key=lambda item: (-item[1], item[0])):
+        share = value / total if total else 0.0
+        table.add_row(
+            part,
+            milliseconds(value),
+            f"{share:.1%}",
+            _bar(share),
+            milliseconds(around_p50.get(part, 0.0)),
+            milliseconds(above_p99.get(part, 0.0)),
+        )
+    table.add_section()
+    table.add_row(
+        "adds up to",
+        milliseconds(total),
+        f"{1:.1%}",
+        "",
+        milliseconds(sum(around_p50.values())),
+        milliseconds(sum(above_p99.values())),
+    )
+    traced = cell["traced_mean_ms"]
+    line = f"The parts add up to {total:.6f} ms; the traced mean is {traced:.6f} ms.\n"
+    return Group(table, Text(line))
+
+
+def one_budget_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str, int]) -> Table:
+    """The hop budget of one trace, with how often each part was entered.
+
+    Args:
+        title: above the table.
+        parts_ns: ns on the critical path by part.
+        crossings: by part.
+    """
+    table = _table(title)
+    table.add_column("part", overflow="fold")
+    table.add_column("ms", justify="right", no_wrap=True)
+    table.add_column("share", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True, min_width=BAR_CELLS)
+    table.add_column("crossings", justify="right")
+    total = sum(parts_ns.values())
+    names = dict.fromkeys((*parts_ns, *crossings))
+    for part in sorted(names, key=lambda name: (-parts_ns.get(name, 0), name)):
+        ns = parts_ns.get(part, 0)
+        share = ns / total if total else 0.0
+        table.add_row(part, f"{ns / 1e6:.6f}", f"{share:.1%}", _bar(share), str(crossings.get(part, 0)))
+    table.add_section()
+    table.add_row("adds up to", f"{total / 1e6:.6f}", f"{1:.1%}", "", "")
+    return table
+
+
+def observer_line(effect: ObserverEffect) -> Text:
+    """What tracing cost, in a sentence."""
+    value, (low, high) = effect["p50"], effect["ci95"]
+    if value is None or low is None or high is None:
+        return Text("Observer effect: not measured (too few sampled or unsampled journeys).")
+    return Text(f"Observer effect: tracing adds {value:+.3f} ms at p50 ({low:+.3f} to {high:+.3f}).")
+
+
+def gates_table(gates: Sequence[Gate]) -> Group:
+    """The gates with values and limits, and the verdict: VALID, or SUSPECT with the gates that failed."""
+    table = _table("Gates")
+    table.add_column("gate", overflow="fold")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("limit", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for gate in gates:
+        text, relation = _GATE_TEXTS.get(gate["name"], (gate["name"], "at most"))
+        value = "not measured" if gate["value"] is None else _gate_number(gate["name"], gate["value"])
+        limit = f"{relation} {_gate_number(gate['name'], gate['limit'])}"
+        table.add_row(text, value, limit, "ok" if gate["ok"] else "FAILS")
+    return Group(table, verdict(gates))
+
+
+def verdict(gates: Sequence[Gate]) -> Text:
+    """VALID, or SUSPECT with its reasons."""
+    if is_valid(gates):
+        return Text("VALID: every gate holds.", style="bold")
+    reasons = [_GATE_TEXTS.get(gate["name"], (gate["name"],))[0] for gate in gates if not gate["ok"]]
+    return Text("SUSPECT: " + "; ".join(reasons) + ".", style="bold")
+
+
+def show(renderable: RenderableType, console: Console | None = None) -> None:
+    """Prints to standard output; NO_COLOR and a pipe turn styles off."""
+    (console or Console(highlight=False)).print(renderable)
+
+
+def milliseconds(value: float | None) -> str:
+    """Three significant digits at least, never more than a microsecond's worth."""
+    if value is None:
+        return _NOTHING
+    if abs(value) >= 100:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
+
+
+def _with_interval(cell: JourneySummary, name: str) -> str:
+    low, high = cell["latency_ci95"][name]
+    ends = f"{milliseconds(low)} to {milliseconds(high)}"
+    return f"{milliseconds(cell['latency_ms'][name])}\n{ends}"
+
+
+def _failures(errors: Mapping[str, int]) -> str:
+    some = [f"{count:,} {name}" for name, count in errors.items() if count]
+    return "\n".join(some) or "0"
+
+
+def _gate_number(name: str, value: float) -> str:
+    if name.endswith("_share"):
+        return f"{value:.2%}"
+    return f"{int(value)}" if value == int(value) else f"{value:.3f}"
+
+
+def _bar(share: float) -> str:
+    eighths = round(max(0.0, min(1.0, share)) * BAR_CELLS * 8)
+    full, rest = divmod(eighths, 8)
+    return "█" * full + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[rest]
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)

@@ -1,0 +1,228 @@
+"""`summary.json`: the figures of an experiment, in a form that programs can rely on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+import polars as pl
+
+from hops.bands import ALL, NS_PER_MS, banded_budgets, totals
+from hops.budget import UNATTRIBUTED
+from hops.errors import NotEnoughDataError
+from hops.gates import Gate, is_valid
+from hops.statistics import Difference, Interval, describe, observer_effect
+from hops.tables import FAILURES, write_whole
+
+SCHEMA = 1
+
+
+class JourneySummary(TypedDict):
+    """Figures of one journey, or of `all`. Latencies are those of the journeys that ended ok."""
+
+    count: int
+    errors: dict[str, int]
+    requests_per_journey: float
+    bytes_in_mean: float
+    bytes_out_mean: float
+    latency_ms: dict[str, float | None]
+    latency_ci95: dict[str, list[float | None]]
+    budget_ms: dict[str, dict[str, float]]
+    traced_mean_ms: float | None
+    traces: int
+
+
+class TopologySummary(TypedDict):
+    """Figures of one topology."""
+
+    throughput_per_s: float
+    errors: dict[str, int]
+    cpu_ms_per_journey: dict[str, float]
+    rss_mb: dict[str, float]
+    journeys: dict[str, JourneySummary]
+
+
+class ObserverEffect(TypedDict):
+    """What tracing adds to the median latency, ms; None if there is too little of either kind."""
+
+    p50: float | None
+    ci95: list[float | None]
+
+
+class Summary(TypedDict):
+    """The whole file."""
+
+    schema: int
+    name: str
+    valid: bool
+    gates: list[Gate]
+    tape: dict[str, Any]
+    switches: dict[str, Any]
+    topologies: dict[str, TopologySummary]
+    observer_effect_ms: ObserverEffect
+    comparisons: list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the components used during the replay.
+
+    Args:
+        cpu_s: CPU seconds by component.
+        rss_mb: resident memory by component, MiB.
+    """
+
+    cpu_s: Mapping[str, float] = field(default_factory=dict)
+    rss_mb: Mapping[str, float] = field(default_factory=dict)
+
+
+def summarise_topology(
+    journeys: pl.DataFrame, hops: pl.DataFrame, resources: Resources, *, seed: int = 0
+) -> TopologySummary:
+    """Makes one topology's part of the summary.
+
+    Args:
+        journeys: rows of `tables.JOURNEYS`, of this topology only.
+        hops: rows of `tables.HOPS`, of this topology only.
+        resources: used during the replay.
+        seed: of the bootstrap.
+
+    Raises:
+        NotEnoughDataError: no journey was replayed.
+    """
+    if not journeys.height:
+        raise NotEnoughDataError("cannot summarise a replay without journeys")
+    wall_ns = int(journeys.select(pl.col("ended_ns").max() - pl.col("intended_ns").min()).item())
+    ok = journeys.filter(pl.col("outcome") == "ok")
+    hops = hops.filter(pl.col("trace_id").is_in(ok["trace_id"].drop_nulls().to_list()))
+    cells = {ALL: _journey(journeys, hops, None, seed)}
+    for journey in sorted(journeys["journey"].unique()):
+        rows = journeys.filter(pl.col("journey") == journey)
+        cells[journey] = _journey(rows, hops.filter(pl.col("journey") == journey), journey, seed)
+    return TopologySummary(
+        throughput_per_s=ok.height / (wall_ns / 1e9) if wall_ns > 0 else 0.0,
+        errors=_errors(journeys),
+        cpu_ms_per_journey={name: seconds * 1e3 / journeys.height for name, seconds in sorted(resources.cpu_s.items())},
+        rss_mb=dict(sorted(resources.rss_mb.items())),
+        journeys=cells,
+    )
+
+
+def unattributed_share(topology: TopologySummary) -> float | None:
+    """Share of the mean budget over all traces that fits no part, 0 to 1; None without traces."""
+    budget = topology["journeys"][ALL]["budget_ms"]["mean"]
+    total = sum(budget.values())
+    return budget.get(UNATTRIBUTED, 0.0) / total if total else None
+
+
+def observer_effect_of(journeys: pl.DataFrame, *, seed: int = 0) -> ObserverEffect:
+    """Median latency of sampled less unsampled journeys that ended ok, stratified by journey.
+
+    Args:
+        journeys: rows of `tables.JOURNEYS`; with a column `topology`, strata are journeys of one topology.
+        seed: of the bootstrap.
+    """
+    keys = [name for name in ("topology", "journey") if name in journeys.columns]
+    ok = journeys.filter(pl.col("outcome") == "ok")
+    strata = [
+        tuple(
+            rows.filter(pl.col("sampled") == sampled)["latency_ns"].to_numpy() / NS_PER_MS for sampled in (True, False)
+        )
+        for _, rows in sorted(ok.group_by(keys), key=lambda pair: tuple(map(str, pair[0])))
+    ]
+    found: Difference | None = observer_effect([(left, right) for left, right in strata], seed=seed)
+    if found is None:
+        return ObserverEffect(p50=None, ci95=[None, None])
+    return ObserverEffect(p50=found.value, ci95=list(found.interval))
+
+
+def summarise(
+    name: str,
+    *,
+    gates: Sequence[Gate],
+    tape: Mapping[str, Any],
+    switches: Mapping[str, Any],
+    topologies: Mapping[str, TopologySummary],
+    observer_effect_ms: ObserverEffect,
+    comparisons: Sequence[dict[str, Any]] = (),
+) -> Summary:
+    """Puts the whole file together; it is valid if every gate holds."""
+    return Summary(
+        schema=SCHEMA,
+        name=name,
+        valid=is_valid(gates),
+        gates=list(gates),
+        tape=dict(tape),
+        switches=dict(switches),
+        topologies=dict(topologies),
+        observer_effect_ms=observer_effect_ms,
+        comparisons=list(comparisons),
+    )
+
+
+def write_summary(summary: Summary, path: Path) -> None:
+    """Writes `summary.json`, whole or not at all; a figure that is not a number is an error, not `NaN`."""
+    text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+
+
+def read_summary(path: Path) -> Summary:
+    """Reads `summary.json`.
+
+    Raises:
+        NotEnoughDataError: the file is not a summary of this version.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise NotEnoughDataError(f"{path}: not JSON: {error}") from error
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise NotEnoughDataError(f"{path}: not a summary of schema {SCHEMA}")
+    return cast(Summary, found)
+
+
+def _journey(journeys: pl.DataFrame, hops: pl.DataFrame, journey: str | None, seed: int) -> JourneySummary:
+    latencies = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
+    traced = totals(hops)
+    return JourneySummary(
+        count=journeys.height,
+        errors=_errors(journeys),
+        requests_per_journey=_mean(journeys["requests"]),
+        bytes_in_mean=_mean(journeys["bytes_in"]),
+        bytes_out_mean=_mean(journeys["bytes_out"]),
+        **_latency(latencies, seed),
+        budget_ms=banded_budgets(hops, journey),
+        traced_mean_ms=int(traced["total_ns"].sum()) / traced.height / NS_PER_MS if traced.height else None,
+        traces=traced.height,
+    )
+
+
+class _Latency(TypedDict):
+    latency_ms: dict[str, float | None]
+    latency_ci95: dict[str, list[float | None]]
+
+
+def _latency(values: Any, seed: int) -> _Latency:
+    if not values.size:
+        names = ("mean", "p50", "p90", "p95", "p99", "p99_9", "max")
+        return _Latency(latency_ms=dict.fromkeys(names), latency_ci95={name: [None, None] for name in names[:-1]})
+    found = describe(values, seed=seed)
+    return _Latency(
+        latency_ms={"mean": found.mean, **found.percentiles, "max": found.maximum},
+        latency_ci95={name: _pair(interval) for name, interval in found.intervals.items()},
+    )
+
+
+def _pair(interval: Interval) -> list[float | None]:
+    return [interval[0], interval[1]]
+
+
+def _errors(journeys: pl.DataFrame) -> dict[str, int]:
+    return {outcome: int((journeys["outcome"] == outcome).sum()) for outcome in FAILURES}
+
+
+def _mean(column: pl.Series) -> float:
+    return float(column.to_numpy().mean())
