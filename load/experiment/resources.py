@@ -1,0 +1,138 @@
+"""CPU time and memory of every component, sampled while a trial runs."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+import psutil
+
+#: Component -> process ids at its head; children are found from them.
+Processes = Callable[[], Mapping[str, Sequence[int]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One look at one component.
+
+    Attributes:
+        at_ns: When, in nanoseconds of the Unix epoch.
+        component: Which.
+        cpu_s: CPU seconds (user and system) used since the first look.
+        memory_mb: Resident memory in MiB, pages shared between processes counted once (proportional set size).
+        processes: How many processes it had.
+    """
+
+    at_ns: int
+    component: str
+    cpu_s: float
+    memory_mb: float
+    processes: int
+
+
+class ResourceSampler:
+    """Samples the components until it is left; afterwards `samples` holds every look.
+
+    Args:
+        processes: Gives the components' process ids; asked at each look, since components may be restarted.
+        interval_s: Seconds between looks.
+    """
+
+    def __init__(self, processes: Processes, interval_s: float = 1.0) -> None:
+        self.samples: list[Sample] = []
+        self._processes = processes
+        self._interval_s = interval_s
+        self._cpu_by_pid: dict[str, dict[tuple[int, float], float]] = {}
+        self._cpu_at_start: dict[str, float] = {}
+        self._steal_at_start = psutil.cpu_times()
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="resources", daemon=True)
+
+    def __enter__(self) -> ResourceSampler:
+        self._steal_at_start = psutil.cpu_times()
+        self._look()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10)
+        self._look()
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """Returns the CPU seconds that each component used between the first look and the last."""
+        return {sample.component: sample.cpu_s for sample in self.samples}
+
+    def peak_memory_mb(self) -> dict[str, float]:
+        """Returns the largest memory that each component was seen with, in MiB."""
+        peaks: dict[str, float] = {}
+        for sample in self.samples:
+            peaks[sample.component] = max(peaks.get(sample.component, 0.0), sample.memory_mb)
+        return peaks
+
+    def peak_memory_of_all_mb(self) -> float:
+        """Returns the largest memory of all components at one look, in MiB."""
+        sums: dict[int, float] = {}
+        for sample in self.samples:
+            sums[sample.at_ns] = sums.get(sample.at_ns, 0.0) + sample.memory_mb
+        return max(sums.values(), default=0.0)
+
+    def steal_ratio(self) -> float:
+        """Returns the share of the machine's CPU time that its host took away since the start, 0 to 1."""
+        now = psutil.cpu_times()
+        total = sum(now) - sum(self._steal_at_start)
+        steal = getattr(now, "steal", 0.0) - getattr(self._steal_at_start, "steal", 0.0)
+        return steal / total if total > 0 else 0.0
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._interval_s):
+            self._look()
+
+    def _look(self) -> None:
+        at_ns = time.time_ns()
+        for component, pids in self._processes().items():
+            family = _family(pids)
+            memory = 0.0
+            alive = 0
+            cpu = self._cpu_by_pid.setdefault(component, {})
+            for process in family:
+                try:
+                    with process.oneshot():
+                        times = process.cpu_times()
+                        memory += _memory_bytes(process) / 2**20
+                        cpu[(process.pid, process.create_time())] = times.user + times.system
+                        alive += 1
+                except (psutil.NoSuchProcess, psutil.AccessDenied, psutil.ZombieProcess):
+                    continue  # it ended between being listed and being looked at; its last figure stays
+            used = sum(cpu.values())
+            used -= self._cpu_at_start.setdefault(component, used)
+            self.samples.append(Sample(at_ns, component, used, memory, alive))
+
+
+def _family(pids: Sequence[int]) -> list[psutil.Process]:
+    found: dict[int, psutil.Process] = {}
+    for pid in pids:
+        try:
+            head = psutil.Process(pid)
+            found[pid] = head
+            found.update({child.pid: child for child in head.children(recursive=True)})
+        except psutil.NoSuchProcess:
+            continue
+    return list(found.values())
+
+
+def _memory_bytes(process: psutil.Process) -> int:
+    # PostgreSQL's processes share their buffers; adding up their RSS would count those once for each.
+    try:
+        with open(f"/proc/{process.pid}/smaps_rollup", encoding="ascii") as rollup:
+            for line in rollup:
+                if line.startswith("Pss:"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return int(process.memory_info().rss)

@@ -1,0 +1,111 @@
+"""The folder that a run leaves: `results/<utc>-<name>/`."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from experiment.profiles import UsageError
+
+#: Space that a run may need, with room to spare: its own files are a few MiB, its database and logs the rest.
+NEEDED_BYTES = 1 << 30
+
+
+class ResultsFolder:
+    """A run's folder; nothing in it is visible under its final name before the run is complete.
+
+    Args:
+        root: The folder of all results.
+        name: What the run is called: the topology, or the experiment's name.
+    """
+
+    def __init__(self, root: Path, name: str) -> None:
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        self.final = _unused(root, f"{stamp}-{name}")
+        self.path = root / f".{self.final.name}.partial"
+
+    def open(self) -> None:
+        """Makes the folder.
+
+        Raises:
+            UsageError: The disk has too little room, or the folder cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=False)
+        except OSError as error:
+            raise UsageError(f"results cannot be written below {self.path.parent}: {error.strerror}") from error
+        check_room(self.path)
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Writes one JSON file whole or not at all."""
+        write_json(self.path / name, value)
+
+    def publish(self) -> Path:
+        """Gives the folder its final name and points `latest` to it; returns its path."""
+        self.path.rename(self.final)
+        latest = self.final.parent / "latest"
+        scratch = self.final.parent / f".latest-{os.getpid()}"
+        scratch.unlink(missing_ok=True)
+        scratch.symlink_to(self.final.name)
+        scratch.replace(latest)
+        return self.final
+
+    def set_aside(self) -> Path | None:
+        """Keeps what an unfinished run left under the name `<utc>-<name>.incomplete`; None if it left nothing."""
+        if not self.path.exists():
+            return None
+        kept = self.final.with_name(self.final.name + ".incomplete")
+        self.path.rename(kept)
+        return kept
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Writes a JSON file whole or not at all."""
+    scratch = path.with_name(f".{path.name}.partial")
+    scratch.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    scratch.replace(path)
+
+
+def check_room(path: Path, needed: int = NEEDED_BYTES) -> None:
+    """Refuses to go on when the disk below `path` has too little room.
+
+    Raises:
+        UsageError: There is less than `needed` bytes; says how much there is.
+    """
+    free = shutil.disk_usage(path).free
+    if free < needed:
+        raise UsageError(
+            f"the disk of {path} has {free / 2**20:.0f} MiB left and a run may need {needed / 2**20:.0f}: "
+            "make room (`make clean` removes what can be made again) and start once more"
+        )
+
+
+def find_run(root: Path, run: str) -> Path:
+    """Returns the folder of a finished run.
+
+    Args:
+        root: The folder of all results.
+        run: `latest`, a folder's name, or a path.
+
+    Raises:
+        UsageError: There is none; the message lists the newest ones.
+    """
+    for candidate in (root / run, Path(run)):
+        if (candidate / "summary.json").is_file():
+            return candidate.resolve()
+    there = sorted((path.parent.name for path in root.glob("2*/summary.json")), reverse=True)
+    listed = ", ".join(there[:5]) or "none yet: run `make topology=hybrid bench` first"
+    raise UsageError(f"run={run} is not a finished run in {root}; there are: {listed}")
+
+
+def _unused(root: Path, name: str) -> Path:
+    candidate, number = root / name, 1
+    while candidate.exists() or (root / f".{candidate.name}.partial").exists():
+        number += 1
+        candidate = root / f"{name}-{number}"
+    return candidate

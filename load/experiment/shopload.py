@@ -1,0 +1,134 @@
+"""The generator's commands, called as processes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiment.profiles import UsageError
+
+#: Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans.
+GRACE_S = 60.0
+
+
+class GeneratorError(RuntimeError):
+    """The generator failed; the message holds its own last words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """A tape on disk, known by its SHA-256."""
+
+    path: Path
+    sha256: str
+    journeys: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shopload:
+    """The generator's binary.
+
+    Attributes:
+        binary: Path of the executable.
+    """
+
+    binary: Path
+
+    def tape(
+        self, workload: Path, out: Path, *, seed: int, rate: float, duration_s: float, scale: int, pool: str = ""
+    ) -> Tape:
+        """Makes a tape.
+
+        Args:
+            workload: The workload file.
+            out: Where the tape goes.
+            seed: Seed of arrivals and parameters.
+            rate: Journeys a second in the mean.
+            duration_s: Length in seconds.
+            scale: Size of the data that the parameters refer to.
+            pool: `parity` for the parameters that are kept for the parity check; empty for the load's own.
+
+        Raises:
+            UsageError: The workload is not valid; the message is the generator's.
+        """
+        arguments = ["tape", "--workload", str(workload), "--out", str(out), "--seed", str(seed)]
+        arguments += ["--rate", f"{rate:g}", "--duration", f"{duration_s:g}s", "--scale", str(scale)]
+        if pool:
+            arguments += ["--pool", pool]
+        made = json.loads(self._run(arguments, timeout_s=60).splitlines()[-1])
+        return Tape(out, made["sha256"], int(made["journeys"]), seed)
+
+    def sample(self, tape: Tape, target: Path, out: Path) -> list[dict[str, Any]]:
+        """Sends a tape's journeys one after another and returns their canonical answers."""
+        arguments = ["sample", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
+        self._run(arguments, timeout_s=GRACE_S + 6.0 * tape.journeys)
+        return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+
+    def warm_up(self, tape: Tape, target: Path, out: Path, *, duration_s: float) -> None:
+        """Replays a tape without traces and without keeping rows."""
+        arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--warmup"]
+        self._run(arguments, timeout_s=duration_s + GRACE_S)
+
+    def start_replay(self, tape: Tape, target: Path, out: Path, *, trace: float) -> subprocess.Popen[bytes]:
+        """Starts a replay whose rows go below `out`; its progress goes to this process's standard error.
+
+        The caller waits for it with `finish_replay`.
+        """
+        arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
+        arguments += ["--trace", f"{trace:g}"]
+        return subprocess.Popen(  # noqa: S603 - our own binary
+            [str(self.binary), *arguments], stdout=subprocess.DEVNULL
+        )
+
+    def finish_replay(self, replay: subprocess.Popen[bytes], *, duration_s: float) -> None:
+        """Waits for a replay's end.
+
+        Raises:
+            GeneratorError: It failed, or took longer than its load and the grace together.
+        """
+        try:
+            code = replay.wait(timeout=duration_s + GRACE_S)
+        except subprocess.TimeoutExpired as error:
+            stop(replay)
+            raise GeneratorError(f"the replay was not over {GRACE_S:g} s after its load; it was stopped") from error
+        except BaseException:
+            stop(replay)
+            raise
+        if code != 0:
+            raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
+
+    def _run(self, arguments: Sequence[str], *, timeout_s: float) -> str:
+        try:
+            done = subprocess.run(  # noqa: S603 - our own binary
+                [str(self.binary), *arguments],
+                capture_output=True,
+                text=True,
+                timeout=timeout_s,
+                check=False,
+            )
+        except FileNotFoundError as error:
+            raise UsageError(f"the generator is not built at {self.binary}: run `make setup`") from error
+        except subprocess.TimeoutExpired as error:
+            raise GeneratorError(f"shopload {arguments[0]} was not over after {timeout_s:g} s") from error
+        if done.returncode == 2:
+            raise UsageError(done.stderr.strip().removeprefix("shopload: "))
+        if done.returncode != 0:
+            raise GeneratorError(f"shopload {arguments[0]} failed: {done.stderr.strip()}")
+        return done.stdout
+
+
+def stop(process: subprocess.Popen[bytes], grace_s: float = 5.0) -> None:
+    """Stops a process: politely, then at once."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=grace_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(timeout=grace_s)

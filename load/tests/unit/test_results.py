@@ -1,0 +1,75 @@
+"""A run's folder appears whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiment.profiles import PROFILES, UsageError, profile_named
+from experiment.results import ResultsFolder, check_room, find_run
+
+
+def finished(root: Path, name: str) -> Path:
+    folder = ResultsFolder(root, name)
+    folder.open()
+    folder.write_json("summary.json", {"name": name})
+    return folder.publish()
+
+
+def test_publishing_gives_the_name_and_moves_latest(tmp_path: Path) -> None:
+    first, second = finished(tmp_path, "hybrid"), finished(tmp_path, "hybrid")
+    assert first != second
+    assert (tmp_path / "latest").resolve() == second.resolve()
+    assert json.loads((first / "summary.json").read_text()) == {"name": "hybrid"}
+
+
+def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
+    done = finished(tmp_path, "hybrid")
+    broken = ResultsFolder(tmp_path, "hybrid")
+    broken.open()
+    broken.write_json("manifest.json", {})
+    kept = broken.set_aside()
+    assert kept is not None
+    assert kept.name.endswith(".incomplete")
+    assert (kept / "manifest.json").is_file()
+    assert find_run(tmp_path, "latest") == done.resolve()
+
+
+def test_an_unknown_run_is_answered_with_those_there(tmp_path: Path) -> None:
+    done = finished(tmp_path, "hybrid")
+    with pytest.raises(UsageError, match=f"run=nope .* there are: {done.name}"):
+        find_run(tmp_path, "nope")
+
+
+def test_without_any_run_the_message_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="make topology=hybrid bench"):
+        find_run(tmp_path, "latest")
+
+
+def test_a_full_disk_is_refused_before_anything_is_lost(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="MiB left"):
+        check_room(tmp_path, needed=1 << 62)
+
+
+def test_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file where a folder should be")
+    with pytest.raises(UsageError, match="cannot be written"):
+        ResultsFolder(tmp_path / "results", "hybrid").open()
+
+
+def test_profiles_are_listed_when_the_name_is_wrong() -> None:
+    with pytest.raises(UsageError, match="profile=huge is not known: choose one of smoke, quick, full"):
+        profile_named("huge")
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, 10_001.0, float("nan")])
+def test_rates_out_of_range_are_refused(rate: float) -> None:
+    with pytest.raises(UsageError, match="out of range"):
+        profile_named("smoke", rate=rate)
+
+
+def test_a_rate_replaces_the_profiles_own() -> None:
+    assert profile_named("smoke", rate=7.5).rate == 7.5
+    assert profile_named("smoke") == PROFILES["smoke"]
