@@ -1,0 +1,72 @@
+"""Prepares, copies and audits the shop's database.
+
+python -m shop.database prepare --admin-url URL --scale 1 --seed 1
+python -m shop.database trial   --admin-url URL --template shop_seed_... --name shop_trial
+python -m shop.database audit   --admin-url URL --name shop_trial [--acknowledged FILE] [--json]
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import psycopg
+
+ADMIN_URL = "a database of the server, as its administrator: postgresql://postgres@127.0.0.1:18060/postgres"
+
+
+def arguments() -> argparse.ArgumentParser:
+    """Returns the parser of the command line."""
+    parser = argparse.ArgumentParser(prog="python -m shop.database", description="The shop's database.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    prepare = commands.add_parser("prepare", help="make the seeded template unless it is there; prints its name")
+    prepare.add_argument("--scale", type=int, default=1, help="multiplies every count, 1 to 1,000 (default 1)")
+    prepare.add_argument("--seed", type=int, default=1, help="decides every random value, 0 or more (default 1)")
+    trial = commands.add_parser("trial", help="replace a database by a fresh copy of a template")
+    trial.add_argument("--template", required=True, help="what `prepare` printed")
+    trial.add_argument("--name", required=True, help="the database to replace")
+    audit = commands.add_parser("audit", help="check the shop's invariants; exit code 1 if one is broken")
+    audit.add_argument("--name", required=True, help="the database to check")
+    audit.add_argument("--acknowledged", type=Path, help="journeys.jsonl of a replay, or the journal of a kill test")
+    audit.add_argument(
+        "--grace",
+        type=float,
+        default=30.0,
+        help="age in seconds from which a saga that is still under way counts as stuck (default 30)",
+    )
+    audit.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    for command in (prepare, trial, audit):
+        command.add_argument("--admin-url", required=True, help=ADMIN_URL)
+    return parser
+
+
+def run(argv: Sequence[str]) -> int:
+    """Runs a command line.
+
+    Returns:
+        The exit code: 0 done, 1 an invariant is broken, 2 the input is wrong or the database does not answer.
+    """
+    options = arguments().parse_args(argv)
+    try:
+        if options.command == "prepare":
+            from shop.database.seed import prepare
+
+            print(prepare(options.admin_url, seed=options.seed, scale=options.scale))
+        elif options.command == "trial":
+            from shop.database.trial import create_trial
+
+            print(create_trial(options.admin_url, template=options.template, name=options.name))
+        else:
+            from shop.database.audit import main as audit
+
+            return audit(options)
+    except (ValueError, OSError, psycopg.Error) as error:
+        print(f"{options.command}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(run(sys.argv[1:]))

@@ -1,0 +1,105 @@
+"""Brings a database to the newest schema: one schema and one least-privilege role per service."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+# yoyo ships no types.
+from yoyo import read_migrations  # type: ignore[import-untyped]
+from yoyo.backends.core.postgresql import PostgresqlPsycopgBackend  # type: ignore[import-untyped]
+from yoyo.connections import DatabaseURI  # type: ignore[import-untyped]
+from yoyo.migrations import default_migration_table  # type: ignore[import-untyped]
+
+from shop.database.schemas import SCHEMAS, Schema
+
+# A wait inside the database ends by itself, whatever happens to the one who waits.
+ROLE_LIMITS = {"statement_timeout": "15s", "lock_timeout": "5s", "idle_in_transaction_session_timeout": "15s"}
+AUDIT_SCHEMA = "shop_audit"
+
+
+def migrate(admin_url: str) -> list[str]:
+    """Creates the roles and schemas and applies the migrations that are missing.
+
+    Args:
+        admin_url: The database to migrate, as a role that may create roles and schemas.
+
+    Returns:
+        The migrations applied now, `service/name`, in order; empty if the database was up to date.
+
+    Raises:
+        psycopg.Error: The database does not answer or refused a statement.
+    """
+    with psycopg.connect(admin_url, autocommit=True) as connection:
+        connection.execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
+        for schema in SCHEMAS:
+            _create(connection, schema)
+        # Read by the audit, which runs as the administrator: no service's role may look inside.
+        connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(AUDIT_SCHEMA)))
+    applied = [f"{schema.service}/{name}" for schema in SCHEMAS for name in _apply(admin_url, schema)]
+    with psycopg.connect(admin_url, autocommit=True) as connection:
+        for schema in SCHEMAS:
+            _grant(connection, schema)
+    return applied
+
+
+def let_services_connect(connection: psycopg.Connection, database: str) -> None:
+    """Lets the services' roles, and nobody else, connect to a database; copies of a template need it anew.
+
+    Args:
+        connection: A connection to any database of the same server.
+        database: The name of the database.
+    """
+    name = sql.Identifier(database)
+    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
+    roles = sql.SQL(", ").join(sql.Identifier(schema.name) for schema in SCHEMAS)
+    connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(name, roles))
+
+
+def _create(connection: psycopg.Connection, schema: Schema) -> None:
+    role = sql.Identifier(schema.name)
+    known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [schema.name]).fetchone()
+    if known is None:
+        connection.execute(
+            sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT PASSWORD {}").format(
+                role, sql.Literal(schema.name)
+            )
+        )
+    # On the role, not the database: settings of a database are not copied with it.
+    for setting, value in {"search_path": schema.name, **ROLE_LIMITS}.items():
+        statement = sql.SQL("ALTER ROLE {} SET {} = {}")
+        connection.execute(statement.format(role, sql.Identifier(setting), sql.Literal(value)))
+    connection.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(role))
+
+
+def _apply(admin_url: str, schema: Schema) -> list[str]:
+    parts = {name: str(value) for name, value in conninfo_to_dict(admin_url).items() if value is not None}
+    uri = DatabaseURI(
+        scheme="postgresql+psycopg",
+        username=parts.pop("user", None),
+        password=parts.pop("password", None),
+        hostname=parts.pop("host", None),
+        port=parts.pop("port", None),
+        database=parts.pop("dbname", None),
+        args={**parts, "schema": schema.name},
+    )
+    with PostgresqlPsycopgBackend(uri, default_migration_table) as backend:
+        backend.init_database()
+        with backend.lock():
+            missing = backend.to_apply(read_migrations(str(schema.migrations)))
+            names = [migration.id for migration in missing]
+            backend.apply_migrations(missing)
+    return names
+
+
+def _grant(connection: psycopg.Connection, schema: Schema) -> None:
+    role = sql.Identifier(schema.name)
+    connection.execute(sql.SQL("GRANT USAGE ON SCHEMA {0} TO {0}").format(role))
+    tables = connection.execute(
+        "SELECT tablename FROM pg_tables WHERE schemaname = %s AND tablename !~ 'yoyo'", [schema.name]
+    ).fetchall()
+    for (table,) in tables:
+        statement = sql.SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON {} TO {}")
+        connection.execute(statement.format(sql.Identifier(schema.name, table), role))
+    connection.execute(sql.SQL("GRANT USAGE ON ALL SEQUENCES IN SCHEMA {0} TO {0}").format(role))

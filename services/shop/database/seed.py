@@ -1,0 +1,120 @@
+"""Prepares the seeded template database that every trial is copied from."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from contextlib import closing
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from shop.database.schemas import digest
+
+SCALES = range(1, 1001)
+SEEDS = range(2**63)
+# Any constant that no other user of the server takes; the digest's own number is added.
+LOCK_SPACE = 0x5EED
+LOCK_WAIT = "600s"
+
+
+def prepare(admin_url: str, *, seed: int, scale: int) -> str:
+    """Makes the template database of a seed and scale, unless it is there already.
+
+    The database is built under another name and renamed at the end, so a preparation that is interrupted leaves no
+    half template behind; a second preparation of the same one waits for the first.
+
+    Args:
+        admin_url: Any database of the server, as a role that may create roles and databases.
+        seed: Decides every random value, 0 or more.
+        scale: Multiplies every count, 1 to 1,000.
+
+    Returns:
+        The template's name, `shop_seed_<digest>`.
+
+    Raises:
+        ValueError: The seed or the scale is out of range.
+        psycopg.Error: The database does not answer or refused a statement.
+    """
+    if scale not in SCALES:
+        raise ValueError(f"scale {scale} is out of range: {SCALES.start} to {SCALES.stop - 1}")
+    if seed not in SEEDS:
+        raise ValueError(f"seed {seed} is out of range: 0 to 2^63-1")
+    key = digest(str(seed), str(scale))
+    name = f"shop_seed_{key}"
+    # closing: unlike the connection's own context manager, it leaves a connection that broke as it is.
+    with closing(psycopg.connect(admin_url, autocommit=True)) as admin:
+        if _exists(admin, name):
+            return name
+        admin.execute(sql.SQL("SET lock_timeout = {}").format(sql.Literal(LOCK_WAIT)))
+        # One at a time on the whole server: roles are shared between its databases.
+        admin.execute("SELECT pg_advisory_lock(%s, 0)", [LOCK_SPACE])
+        if _exists(admin, name):
+            return name
+        _build(admin, admin_url, name, building=f"shop_building_{key}", seed=seed, scale=scale)
+    return name
+
+
+def _exists(admin: psycopg.Connection, name: str) -> bool:
+    return admin.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone() is not None
+
+
+def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: str, seed: int, scale: int) -> None:
+    from shop.database.migrate import let_services_connect, migrate  # these two import what a re-run has no use for
+    from shop.database.rows import SeededShop
+
+    started = time.monotonic()
+    _say(f"preparing the database of seed {seed}, scale {scale} (about {2 + 3 * scale} s)")
+    temporary = sql.Identifier(building)
+    admin.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(temporary))
+    # A locale that is part of PostgreSQL: text sorts alike on every machine.
+    admin.execute(
+        sql.SQL(
+            "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8' "
+            "LOCALE 'C'"
+        ).format(temporary)
+    )
+    url = make_conninfo(admin_url, dbname=building)
+    for migration in migrate(url):
+        _say(f"  applied {migration}")
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        for table in SeededShop(seed, scale).tables():
+            _copy(connection, table.name, table.columns, table.blocks)
+            _say(f"  {table.count:>9,} rows in {table.name}, {time.monotonic() - started:.1f} s")
+        _advance_sequences(connection)
+        # What the audit compares a trial's stock with.
+        connection.execute("CREATE TABLE shop_audit.baseline AS SELECT id, stock, sold FROM shop_product.product")
+        connection.execute("ALTER TABLE shop_audit.baseline ADD PRIMARY KEY (id)")
+        # Trials then start with what autovacuum would do in the middle of them.
+        connection.execute("VACUUM (FREEZE, ANALYZE)")
+    let_services_connect(admin, building)
+    # Nobody may connect to it: copying a database fails while somebody is inside.
+    admin.execute(sql.SQL("ALTER DATABASE {} WITH IS_TEMPLATE true ALLOW_CONNECTIONS false").format(temporary))
+    admin.execute(sql.SQL("ALTER DATABASE {} RENAME TO {}").format(temporary, sql.Identifier(name)))
+    _say(f"prepared {name} in {time.monotonic() - started:.1f} s")
+
+
+def _copy(connection: psycopg.Connection, table: str, columns: tuple[str, ...], blocks: Iterable[str]) -> None:
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(*table.split(".")), sql.SQL(", ").join(map(sql.Identifier, columns))
+    )
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        for block in blocks:
+            copy.write(block)
+
+
+def _advance_sequences(connection: psycopg.Connection) -> None:
+    """Lets the next row of every table come after the seeded ones."""
+    columns = connection.execute(
+        "SELECT table_schema, table_name FROM information_schema.columns "
+        "WHERE is_identity = 'YES' AND column_name = 'id' AND table_schema LIKE 'shop\\_%'"
+    ).fetchall()
+    for schema, table in columns:
+        statement = sql.SQL("SELECT setval(pg_get_serial_sequence({}, 'id'), max(id)) FROM {}")
+        connection.execute(statement.format(sql.Literal(f"{schema}.{table}"), sql.Identifier(schema, table)))
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
