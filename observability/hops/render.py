@@ -10,10 +10,13 @@ from rich.table import Table
 from rich.text import Text
 
 from hops.bands import ALL
+from hops.budget import UNATTRIBUTED
 from hops.gates import Gate, is_valid
 from hops.summary import JourneySummary, ObserverEffect, Summary, TopologySummary
 
-BAR_CELLS = 16
+BAR_CELLS = 10
+# Of the tables for single journeys: smaller parts share a row, so that eight tables stay readable.
+LEAST_SHARE = 0.01
 _NOTHING = "-"
 # What each gate's value is, and how its limit reads; `share` values are shown in percent.
 _GATE_TEXTS: dict[str, tuple[str, str]] = {
@@ -50,13 +53,13 @@ def bench(summary: Summary, topology: str) -> Group:
 
 def latency_table(topology: TopologySummary) -> Table:
     """Latencies with their intervals, failures and requests, a row per journey and `all` last."""
-    table = _table("Latency from the intended arrival, ms, with 95 % intervals")
+    table = _table("Latency from the intended arrival, ms; below it lower..upper end of its 95 % interval")
     table.add_column("journey", no_wrap=True)
-    table.add_column("count", justify="right")
+    table.add_column("count", justify="right", no_wrap=True)
     for name in ("p50", "p90", "p99"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("failures", justify="right")
-    table.add_column("requests\na journey", justify="right")
+    table.add_column("failures", justify="right", no_wrap=True)
+    table.add_column("requests", justify="right", no_wrap=True)
     journeys = topology["journeys"]
     for journey in [*sorted(name for name in journeys if name != ALL), ALL]:
         cell = journeys[journey]
@@ -76,11 +79,19 @@ def budget_tables(topology: TopologySummary) -> Group:
     """A hop budget for all journeys together, then one for each that has traces."""
     journeys = topology["journeys"]
     names = [ALL, *sorted(name for name in journeys if name != ALL)]
-    return Group(*(budget_table(name, journeys[name]) for name in names))
+    return Group(
+        *(budget_table(name, journeys[name], least_share=0.0 if name == ALL else LEAST_SHARE) for name in names)
+    )
 
 
-def budget_table(journey: str, cell: JourneySummary) -> RenderableType:
-    """One hop budget: parts by mean, largest first, with the p50 and p99 bands beside and the sum below."""
+def budget_table(journey: str, cell: JourneySummary, *, least_share: float = 0.0) -> RenderableType:
+    """One hop budget: parts by mean, largest first, with the p50 and p99 bands beside and the sum below.
+
+    Args:
+        journey: for the title.
+        cell: of the summary.
+        least_share: of the mean, 0 to 1; parts with less share one row. Unattributed time keeps its own.
+    """
     if not cell["traces"]:
         return Text(f"Hop budget of {journey}: no traces\n")
     bands = cell["budget_ms"]
@@ -91,20 +102,31 @@ def budget_table(journey: str, cell: JourneySummary) -> RenderableType:
     table.add_column("mean", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True, min_width=BAR_CELLS)
-    table.add_column("around p50", justify="right", no_wrap=True)
-    table.add_column("p99 and up", justify="right", no_wrap=True)
+    table.add_column("p50 band", justify="right", no_wrap=True)
+    table.add_column("p99 band", justify="right", no_wrap=True)
     total = sum(mean.values())
-    parts = {**mean, **dict.fromkeys((*around_p50, *above_p99), 0.0)} | mean
-    for part, value in sorted(parts.items(), key=lambda item: (-item[1], item[0])):
+    rows = [
+        (part, mean.get(part, 0.0), around_p50.get(part, 0.0), above_p99.get(part, 0.0))
+        for part in dict.fromkeys((*mean, *around_p50, *above_p99))
+    ]
+    rows.sort(key=lambda row: (-row[1], row[0]))
+    large = [row for row in rows if row[1] >= least_share * total or row[0] == UNATTRIBUTED]
+    small = [row for row in rows if row not in large]
+    if len(small) > 1:
+        rows = [
+            *large,
+            (
+                f"{len(small)} smaller parts",
+                sum(row[1] for row in small),
+                sum(row[2] for row in small),
+                sum(row[3] for row in small),
+            ),
+        ]
+    largest = rows[0][1] if rows else 0.0
+    for part, value, p50, p99 in rows:
         share = value / total if total else 0.0
-        table.add_row(
-            part,
-            milliseconds(value),
-            f"{share:.1%}",
-            _bar(share),
-            milliseconds(around_p50.get(part, 0.0)),
-            milliseconds(above_p99.get(part, 0.0)),
-        )
+        bar = _bar(value / largest if largest else 0.0)
+        table.add_row(part, milliseconds(value), f"{share:.1%}", bar, milliseconds(p50), milliseconds(p99))
     table.add_section()
     table.add_row(
         "adds up to",
@@ -134,11 +156,13 @@ def one_budget_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping
     table.add_column("", no_wrap=True, min_width=BAR_CELLS)
     table.add_column("crossings", justify="right")
     total = sum(parts_ns.values())
+    largest = max(parts_ns.values(), default=0)
     names = dict.fromkeys((*parts_ns, *crossings))
     for part in sorted(names, key=lambda name: (-parts_ns.get(name, 0), name)):
         ns = parts_ns.get(part, 0)
         share = ns / total if total else 0.0
-        table.add_row(part, f"{ns / 1e6:.6f}", f"{share:.1%}", _bar(share), str(crossings.get(part, 0)))
+        bar = _bar(ns / largest if largest else 0.0)
+        table.add_row(part, f"{ns / 1e6:.6f}", f"{share:.1%}", bar, str(crossings.get(part, 0)))
     table.add_section()
     table.add_row("adds up to", f"{total / 1e6:.6f}", f"{1:.1%}", "", "")
     return table
@@ -184,6 +208,8 @@ def milliseconds(value: float | None) -> str:
     """Three significant digits at least, never more than a microsecond's worth."""
     if value is None:
         return _NOTHING
+    if not value:
+        return "0"
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
@@ -191,12 +217,17 @@ def milliseconds(value: float | None) -> str:
 
 def _with_interval(cell: JourneySummary, name: str) -> str:
     low, high = cell["latency_ci95"][name]
-    ends = f"{milliseconds(low)} to {milliseconds(high)}"
+    # A sample too small for an end leaves it open: a p99 needs 368 journeys for its upper one.
+    ends = "" if low is None and high is None else f"{_end(low)}..{_end(high)}"
     return f"{milliseconds(cell['latency_ms'][name])}\n{ends}"
 
 
+def _end(value: float | None) -> str:
+    return "" if value is None else milliseconds(value)
+
+
 def _failures(errors: Mapping[str, int]) -> str:
-    some = [f"{count:,} {name}" for name, count in errors.items() if count]
+    some = [f"{count:,} {name.removesuffix('_answer')}" for name, count in errors.items() if count]
     return "\n".join(some) or "0"
 
 
@@ -213,4 +244,11 @@ def _bar(share: float) -> str:
 
 
 def _table(title: str) -> Table:
-    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    return Table(
+        title=title,
+        title_justify="left",
+        title_style="bold",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+    )

@@ -30,8 +30,8 @@ def trace_tree(tree: Tree) -> RichTree:
     stack = [(root, drawn)]
     while stack:
         node, branch = stack.pop()
-        for child in sorted(node.children, key=lambda one: (one.start_ns, one.end_ns)):
-            stack.append((child, branch.add(_label(child, on_path))))
+        in_order = sorted(node.children, key=lambda one: (one.start_ns, one.end_ns))
+        stack += [(child, branch.add(_label(child, on_path))) for child in in_order]
     return drawn
 
 
