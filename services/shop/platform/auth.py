@@ -1,0 +1,127 @@
+"""Signed tokens that say who calls, and what each caller may do."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
+
+from shop.errors import PermissionDenied, Unauthenticated
+
+ALGORITHM = "EdDSA"
+ISSUER = "hopwise"
+LIFETIME_S = 3600
+_CLAIMS = ["sub", "role", "iat", "exp", "iss"]
+_SUBJECT = re.compile(r"(users|partners)/([1-9][0-9]{0,17})")
+_COLLECTIONS = {"customer": "users", "partner": "partners"}
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who calls: a customer, or a partner of the shop."""
+
+    kind: Literal["customer", "partner"]
+    id: int
+
+    @property
+    def subject(self) -> str:
+        """The token's subject: "users/17" or "partners/1"."""
+        return f"{_COLLECTIONS[self.kind]}/{self.id}"
+
+
+class TokenSigner:
+    """Signs tokens.
+
+    Args:
+        private_pem: An Ed25519 private key in PEM form.
+        clock: Returns the time in seconds since 1970.
+
+    Raises:
+        ValueError: The key is of another kind, or not a key at all.
+    """
+
+    def __init__(self, private_pem: bytes, *, clock: Callable[[], float] = time.time) -> None:
+        key = load_pem_private_key(private_pem, password=None)
+        if not isinstance(key, Ed25519PrivateKey):
+            raise ValueError("the private key that signs tokens must be an Ed25519 key in PEM form")
+        self._key = key
+        self._clock = clock
+
+    def sign(self, principal: Principal, ttl_s: int = LIFETIME_S) -> str:
+        """Returns a token of a principal that is valid for `ttl_s` seconds from now."""
+        now = int(self._clock())
+        claims = {"iss": ISSUER, "sub": principal.subject, "role": principal.kind, "iat": now, "exp": now + ttl_s}
+        return jwt.encode(claims, self._key, algorithm=ALGORITHM)
+
+
+class TokenVerifier:
+    """Verifies tokens.
+
+    Args:
+        public_pem: An Ed25519 public key in PEM form.
+
+    Raises:
+        ValueError: The key is of another kind, or not a key at all.
+    """
+
+    def __init__(self, public_pem: bytes) -> None:
+        key = load_pem_public_key(public_pem)
+        if not isinstance(key, Ed25519PublicKey):
+            raise ValueError("the public key that verifies tokens must be an Ed25519 key in PEM form")
+        self._key = key
+
+    def verify(self, token: str) -> Principal:
+        """Returns whom a token stands for.
+
+        Raises:
+            Unauthenticated: The token is not ours, was changed, or has expired.
+        """
+        try:
+            claims = jwt.decode(token, self._key, algorithms=[ALGORITHM], issuer=ISSUER, options={"require": _CLAIMS})
+        except jwt.ExpiredSignatureError as error:
+            raise Unauthenticated("the token has expired; log in again") from error
+        except (jwt.InvalidTokenError, UnicodeError) as error:
+            raise Unauthenticated("the token is not valid; log in again") from error
+        subject = _SUBJECT.fullmatch(str(claims["sub"]))
+        role = claims["role"]
+        if subject is None or not isinstance(role, str) or _COLLECTIONS.get(role) != subject[1]:
+            raise Unauthenticated("the token is not valid; log in again")
+        return Principal(cast(Literal["customer", "partner"], role), int(subject[2]))
+
+
+def bearer(header_value: str | None) -> str:
+    """Returns the token of an Authorization header.
+
+    Raises:
+        Unauthenticated: The header is absent or of another scheme.
+    """
+    scheme, _, token = (header_value or "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthenticated("this needs a token: send the header Authorization: Bearer <token>")
+    return token.strip()
+
+
+def require_user(principal: Principal, user_id: int) -> None:
+    """Checks that a caller may act for a user: the user itself, or a partner.
+
+    Raises:
+        PermissionDenied: It may not.
+    """
+    if principal.kind == "customer" and principal.id != user_id:
+        raise PermissionDenied("a customer's token allows this for the customer only")
+
+
+def require_partner(principal: Principal) -> None:
+    """Checks that a caller is a partner.
+
+    Raises:
+        PermissionDenied: It is not.
+    """
+    if principal.kind != "partner":
+        raise PermissionDenied("only a partner's token allows this")

@@ -1,0 +1,170 @@
+"""What one process is told from outside, read once from its environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from urllib.parse import urlsplit
+
+from shop.platform.page_token import DEFAULT_KEY
+
+COMPONENTS = ("product", "order", "user", "payment", "graphql-gateway", "rest-gateway")
+PEERS = ("product", "order", "user", "payment")
+PEER_SCHEMES = ("grpc", "http", "graphql")
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+DEFAULT_POOL = 8
+LARGEST_POOL = 200
+LONGEST_BANK_DELAY_MS = 60_000
+
+
+class ConfigError(ValueError):
+    """A variable of the environment is missing or not valid; the message names it and the valid values."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceConfig:
+    """The settings of one process.
+
+    Attributes:
+        component: Which of `COMPONENTS` this process is; its service.name in traces.
+        listen_grpc: "host:port" to serve gRPC on; None for no gRPC.
+        listen_rest: "host:port" to serve REST on; None for no REST.
+        listen_graphql: "host:port" to serve GraphQL on; None for no GraphQL.
+        listen_http: "host:port" of a gateway; None in a service.
+        database_url: PostgreSQL URL; None in a gateway.
+        database_pool: Connections to keep open.
+        peers: Address of each service that this process calls, by name: "grpc://127.0.0.1:18020".
+        otlp_endpoint: Where spans go, "http://127.0.0.1:18070"; None for no telemetry.
+        topology: Name of the topology that runs; empty if unknown.
+        trial: Id of the trial that runs; empty if unknown.
+        jwt_public_key_file: PEM file to verify tokens with.
+        jwt_private_key_file: PEM file to sign tokens with; the user service only.
+        bank_delay_ms: How long the simulated bank takes, in milliseconds.
+        page_token_key: Key of the page tokens.
+        log_level: Least severe level that is logged.
+    """
+
+    component: str
+    listen_grpc: str | None = None
+    listen_rest: str | None = None
+    listen_graphql: str | None = None
+    listen_http: str | None = None
+    database_url: str | None = None
+    database_pool: int = DEFAULT_POOL
+    peers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    otlp_endpoint: str | None = None
+    topology: str = ""
+    trial: str = ""
+    jwt_public_key_file: str | None = None
+    jwt_private_key_file: str | None = None
+    bank_delay_ms: int = 0
+    page_token_key: bytes = DEFAULT_KEY
+    log_level: str = "INFO"
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:
+        """Reads the settings from an environment.
+
+        Args:
+            env: The variables; empty ones count as absent.
+
+        Returns:
+            The settings, with defaults where a variable is absent.
+
+        Raises:
+            ConfigError: A variable is missing or not valid.
+        """
+        peers = {name: _peer(env, name) for name in PEERS if env.get(f"SHOP_PEER_{name.upper()}")}
+        page_token_key = env.get("SHOP_PAGE_TOKEN_KEY")
+        return cls(
+            component=_choice(env, "SHOP_COMPONENT", COMPONENTS, None),
+            listen_grpc=_address(env, "SHOP_LISTEN_GRPC"),
+            listen_rest=_address(env, "SHOP_LISTEN_REST"),
+            listen_graphql=_address(env, "SHOP_LISTEN_GRAPHQL"),
+            listen_http=_address(env, "SHOP_LISTEN_HTTP"),
+            database_url=_url(env, "SHOP_DATABASE_URL", ("postgresql", "postgres")),
+            database_pool=_whole(env, "SHOP_DATABASE_POOL", DEFAULT_POOL, 1, LARGEST_POOL),
+            peers=MappingProxyType(peers),
+            otlp_endpoint=_url(env, "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https")),
+            topology=env.get("SHOP_TOPOLOGY", ""),
+            trial=env.get("SHOP_TRIAL", ""),
+            jwt_public_key_file=env.get("SHOP_JWT_PUBLIC_KEY_FILE") or None,
+            jwt_private_key_file=env.get("SHOP_JWT_PRIVATE_KEY_FILE") or None,
+            bank_delay_ms=_whole(env, "SHOP_BANK_DELAY_MS", 0, 0, LONGEST_BANK_DELAY_MS),
+            page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
+            log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),
+        )
+
+
+def required(value: str | None, variable: str, example: str) -> str:
+    """Returns a setting that this process cannot do without.
+
+    Args:
+        value: The setting as read.
+        variable: The variable of the environment that it comes from.
+        example: A valid value, for the message.
+
+    Raises:
+        ConfigError: The setting is absent.
+    """
+    if value is None:
+        raise ConfigError(f"{variable} is not set; set it, for example {variable}={example}")
+    return value
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """Splits "host:port" into its parts; the address has been checked before."""
+    host, _, port = address.rpartition(":")
+    return host, int(port)
+
+
+def _choice(env: Mapping[str, str], name: str, valid: tuple[str, ...], default: str | None) -> str:
+    value = env.get(name) or default
+    if value not in valid:
+        raise ConfigError(f"{name} is {value or 'not set'}; valid: {', '.join(valid)}")
+    return value
+
+
+def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    text = env.get(name) or str(default)
+    if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+        raise ConfigError(f"{name} is {text!r}; valid: a whole number from {least} to {most}")
+    return int(text)
+
+
+def _address(env: Mapping[str, str], name: str) -> str | None:
+    text = env.get(name)
+    if not text:
+        return None
+    host, _, port = text.rpartition(":")
+    if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
+        raise ConfigError(f"{name} is {text!r}; valid: host:port with a port from 0 to 65535, as 127.0.0.1:18020")
+    return text
+
+
+def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
+    text = env.get(name)
+    if not text:
+        return None
+    if not _is_url(text, schemes):
+        # The value itself stays out of the message: it may hold a password.
+        raise ConfigError(f"{name} is not valid; valid: a URL with a host and the scheme {' or '.join(schemes)}")
+    return text
+
+
+def _peer(env: Mapping[str, str], peer: str) -> str:
+    name = f"SHOP_PEER_{peer.upper()}"
+    text = env[name]
+    if not _is_url(text, PEER_SCHEMES):
+        schemes = ", ".join(f"{scheme}://host:port" for scheme in PEER_SCHEMES)
+        raise ConfigError(f"{name} is {text!r}; valid: {schemes}")
+    return text
+
+
+def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in schemes and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False

@@ -1,0 +1,158 @@
+"""The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
+
+Calls are wrapped here rather than in interceptors of grpc.aio, which add a task and a second call object to each;
+see `shop.platform.grpc_handlers` on why the ready-made tracing is not used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import grpc
+from opentelemetry import trace
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from shop.platform.deadline import remaining
+from shop.platform.grpc_errors import restore
+from shop.platform.grpc_handlers import call_attributes
+from shop.platform.telemetry import tracer
+
+Q = TypeVar("Q")
+S = TypeVar("S")
+
+DEFAULT_LIMIT_S = 5.0
+"""How long a call may take where the request in hand has no deadline."""
+
+_TRACE_CONTEXT = TraceContextTextMapPropagator()
+
+
+def grpc_channel(target: str, service: str, reads: Sequence[str]) -> grpc.aio.Channel:
+    """Opens a channel; it connects with the first call and again whenever the connection is lost.
+
+    Args:
+        target: "host:port".
+        service: Full name of the service behind it.
+        reads: Its methods that change nothing; gRPC tries them again when the service is briefly away.
+    """
+    return grpc.aio.insecure_channel(target, options=_options(service, reads))
+
+
+class Peer:
+    """One service as a caller sees it.
+
+    Args:
+        name: Short name for messages: "product".
+        service: Full name: "shop.product.v1.ProductService".
+        address: "host:port", for spans.
+    """
+
+    def __init__(self, name: str, service: str, address: str) -> None:
+        host, _, port = address.rpartition(":")
+        self._name = name
+        self._service = service
+        self._address = {"server.address": host, "server.port": int(port)}
+
+    async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], name: str, request: Q) -> S:
+        """Calls a method that answers once.
+
+        Args:
+            method: The stub's method.
+            name: Its name in the contract: "GetProduct".
+            request: What to send.
+
+        Raises:
+            ShopError: What the service raised, or `Unavailable` if it does not answer.
+        """
+        limit = remaining() or DEFAULT_LIMIT_S
+        with self._client_span(name) as (span, metadata):
+            try:
+                return await method(request, timeout=limit, metadata=metadata)
+            except grpc.aio.AioRpcError as error:
+                _note(span, error.code())
+                raise restore(error, self._name) from None
+
+    async def stream(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncIterator[S]:
+        """Calls a method that answers with a stream; its span ends when the stream is read to its end, or given up.
+
+        Args:
+            method: The stub's method.
+            name: Its name in the contract: "StreamProductRows".
+            request: What to send.
+
+        Raises:
+            ShopError: What the service raised, or `Unavailable` if it does not answer.
+        """
+        limit = remaining() or DEFAULT_LIMIT_S
+        with self._client_span(name) as (span, metadata):
+            call = method(request, timeout=limit, metadata=metadata)
+            try:
+                async for message in call:
+                    yield message
+            except grpc.aio.AioRpcError as error:
+                _note(span, error.code())
+                raise restore(error, self._name) from None
+            finally:
+                call.cancel()
+
+    @contextmanager
+    def _client_span(self, name: str) -> Iterator[tuple[Span, tuple[tuple[str, str], ...]]]:
+        """Opens the CLIENT span of a call, if the request is traced, and gives the metadata that tells the callee.
+
+        The span is not made the current one: nothing else happens below it in this process.
+        """
+        parent = trace.get_current_span().get_span_context()
+        if not parent.is_valid:
+            yield INVALID_SPAN, ()
+            return
+        carrier: dict[str, str] = {}
+        if not parent.trace_flags.sampled:
+            _TRACE_CONTEXT.inject(carrier)
+            yield INVALID_SPAN, tuple(carrier.items())
+            return
+        attributes: dict[str, Any] = call_attributes(f"/{self._service}/{name}") | self._address
+        span = tracer().start_span(f"{self._service}/{name}", kind=SpanKind.CLIENT, attributes=attributes)
+        _TRACE_CONTEXT.inject(carrier, trace.set_span_in_context(span))
+        code = grpc.StatusCode.OK
+        try:
+            yield span, tuple(carrier.items())
+        except BaseException as error:
+            # An error of the service has been noted already; anything else ended the call from this side.
+            code = grpc.StatusCode.CANCELLED
+            span.set_attribute("error.type", type(error).__qualname__)
+            raise
+        finally:
+            if "rpc.grpc.status_code" not in (getattr(span, "attributes", None) or {}):
+                span.set_attribute("rpc.grpc.status_code", code.value[0])
+            span.end()
+
+
+def _note(span: Span, code: grpc.StatusCode) -> None:
+    if span.is_recording():
+        span.set_attribute("rpc.grpc.status_code", code.value[0])
+        span.set_status(Status(StatusCode.ERROR, code.name))
+
+
+def _options(service: str, reads: Sequence[str]) -> list[tuple[str, Any]]:
+    retries = {
+        "maxAttempts": 3,
+        "initialBackoff": "0.05s",
+        "maxBackoff": "0.4s",
+        "backoffMultiplier": 2,
+        "retryableStatusCodes": ["UNAVAILABLE"],
+    }
+    names = [{"service": service, "method": method} for method in reads]
+    return [
+        ("grpc.service_config", json.dumps({"methodConfig": [{"name": names, "retryPolicy": retries}]})),
+        ("grpc.enable_http_proxy", 0),
+        ("grpc.keepalive_time_ms", 20_000),
+        ("grpc.keepalive_timeout_ms", 5_000),
+        ("grpc.keepalive_permit_without_calls", 1),
+        ("grpc.initial_reconnect_backoff_ms", 100),
+        ("grpc.min_reconnect_backoff_ms", 100),
+        ("grpc.max_reconnect_backoff_ms", 1_000),
+        ("grpc.max_receive_message_length", 16 * 1024 * 1024),
+    ]

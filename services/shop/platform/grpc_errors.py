@@ -1,0 +1,78 @@
+"""Errors on their way over gRPC: google.rpc.Status with an ErrorInfo, in the trailing metadata.
+
+ErrorInfo.reason is the error's code, its domain is "hopwise", and its metadata names the field at fault.
+"""
+
+from __future__ import annotations
+
+import logging
+
+import grpc
+from google.protobuf.any_pb2 import Any
+from google.rpc.error_details_pb2 import ErrorInfo  # type: ignore[import-untyped] # no stubs in any registry
+from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
+from grpc_status import rpc_status
+
+from shop import errors
+from shop.errors import ShopError
+from shop.platform.error_table import DOMAIN, error_for_code, row
+
+log = logging.getLogger(__name__)
+
+_WITHOUT_DETAILS: dict[grpc.StatusCode, type[ShopError]] = {
+    grpc.StatusCode.INVALID_ARGUMENT: errors.InvalidArgument,
+    grpc.StatusCode.OUT_OF_RANGE: errors.InvalidArgument,
+    grpc.StatusCode.UNAUTHENTICATED: errors.Unauthenticated,
+    grpc.StatusCode.PERMISSION_DENIED: errors.PermissionDenied,
+    grpc.StatusCode.NOT_FOUND: errors.NotFound,
+    grpc.StatusCode.ALREADY_EXISTS: errors.AlreadyExists,
+    grpc.StatusCode.FAILED_PRECONDITION: errors.FailedPrecondition,
+    grpc.StatusCode.ABORTED: errors.Conflict,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: errors.ResourceExhausted,
+}
+
+
+def status_of(error: ShopError) -> grpc.Status:
+    """Returns what the server ends a call with for an error."""
+    entry = row(error)
+    info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
+    detail = Any()
+    detail.Pack(info)
+    return rpc_status.to_status(Status(code=entry.grpc.value[0], message=error.message, details=[detail]))
+
+
+def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
+    """Returns the error that the server raised, as the client sees it.
+
+    Args:
+        error: How the call ended.
+        peer: The service that was called, for messages.
+
+    Returns:
+        The error of the same class where the server sent it; one that fits the status where it came from gRPC itself.
+    """
+    info = _info(error)
+    if info is not None:
+        return error_for_code(info.reason, error.details() or "", info.metadata.get("field", ""))
+    code = error.code()
+    if code is grpc.StatusCode.DEADLINE_EXCEEDED:
+        return errors.DeadlineExceeded(f"the {peer} service did not answer within the deadline of the request")
+    if code in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.CANCELLED):
+        return errors.Unavailable(f"the {peer} service does not answer; try again")
+    known = _WITHOUT_DETAILS.get(code)
+    if known is not None:
+        return known(error.details() or code.name)
+    log.error("%s ended a call with %s: %s", peer, code.name, error.details())
+    return errors.Internal("internal error")
+
+
+def _info(error: grpc.aio.AioRpcError) -> ErrorInfo | None:
+    try:
+        status = rpc_status.from_call(error)
+    except ValueError:
+        return None
+    for detail in status.details if status is not None else ():
+        info = ErrorInfo()
+        if detail.Is(ErrorInfo.DESCRIPTOR) and detail.Unpack(info) and info.domain == DOMAIN:
+            return info
+    return None

@@ -1,0 +1,85 @@
+"""An HTTP server for an ASGI application, with a graceful stop."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+from contextlib import AsyncExitStack
+from typing import Any
+
+import uvicorn
+
+from shop.platform.config import split_address
+from shop.platform.lifecycle import StartError, stop_signal
+
+KEEP_ALIVE_S = 75
+GRACE_S = 3
+BACKLOG = 2048
+
+
+class _Server(uvicorn.Server):
+    """uvicorn, with the signals left to the process."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+async def serve_http(app: Any, listen: str, grace: int = GRACE_S, *, stop: asyncio.Event | None = None) -> None:
+    """Serves an ASGI application until SIGTERM or SIGINT.
+
+    Args:
+        app: The application.
+        listen: "host:port".
+        grace: How long requests under way get to finish, in seconds.
+        stop: Ends the server in place of the signals, where one process runs several.
+
+    Raises:
+        StartError: The port is in use, or the application failed to start.
+    """
+    listener = _bind(listen)
+    server = _Server(
+        uvicorn.Config(
+            app,
+            loop="none",
+            http="httptools",
+            ws="none",
+            lifespan="auto",
+            access_log=False,
+            log_config=None,
+            server_header=False,
+            timeout_keep_alive=KEEP_ALIVE_S,
+            timeout_graceful_shutdown=grace,
+        )
+    )
+    async with AsyncExitStack() as stack:
+        ended = stop if stop is not None else await stack.enter_async_context(stop_signal())
+        stack.callback(listener.close)
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        waiting = asyncio.create_task(ended.wait())
+        try:
+            await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            waiting.cancel()
+            server.should_exit = True
+            await serving
+        if not ended.is_set():
+            raise StartError("the application failed to start; its log says why")
+
+
+def _bind(listen: str) -> socket.socket:
+    host, port = split_address(listen)
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(BACKLOG)
+        listener.setblocking(False)
+    except OSError as error:
+        listener.close()
+        raise StartError(
+            f"cannot listen on {listen}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"
+        ) from error
+    return listener

@@ -1,0 +1,77 @@
+"""How a process starts, waits for the signal to stop, and ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from typing import Any
+
+import uvloop
+
+from shop.errors import ShopError
+from shop.platform.config import ConfigError, ServiceConfig
+from shop.platform.logs import configure_logging
+from shop.platform.telemetry import telemetry
+
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class StartError(RuntimeError):
+    """A part that the process needs at its start is not to be had; the message says which and what to do."""
+
+
+@contextlib.asynccontextmanager
+async def stop_signal() -> AsyncIterator[asyncio.Event]:
+    """Turns SIGTERM and SIGINT into an event for as long as the context lasts."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in STOP_SIGNALS:
+        loop.add_signal_handler(number, stop.set)
+    try:
+        yield stop
+    finally:
+        for number in STOP_SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def run(main: Coroutine[Any, Any, None]) -> None:
+    """Runs a coroutine to its end on uvloop."""
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main)
+
+
+def launch(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], env: Mapping[str, str]) -> int:
+    """Runs one process: reads its settings, sets up logs and traces, serves until it is told to stop.
+
+    Args:
+        serve: The process itself.
+        env: The environment that the settings come from.
+
+    Returns:
+        The exit code: 0, or 2 if a setting is wrong, or 1 if a part that is needed is not to be had.
+    """
+    try:
+        config = ServiceConfig.from_env(env)
+        configure_logging(config)
+        with telemetry(config):
+            run(serve(config))
+    except ConfigError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except (StartError, ShopError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+async def within(seconds: float, action: Awaitable[object]) -> bool:
+    """Waits for an action for at most some seconds; returns whether it ended in time."""
+    try:
+        async with asyncio.timeout(seconds):
+            await action
+    except TimeoutError:
+        return False
+    return True

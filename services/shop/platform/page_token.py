@@ -1,0 +1,73 @@
+"""Page tokens that clients cannot make up, bound to the call and the filter that handed them out.
+
+A token is the base64url form of the last id of the page before (8 bytes) and the first 12 bytes of its
+HMAC-SHA256 together with a scope. It holds no secret, so two installations may share a key; the key only keeps
+clients from building tokens that the service would have to support for ever.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+
+from shop.errors import InvalidPageToken
+
+# Not a secret: see above. SHOP_PAGE_TOKEN_KEY puts another in its place.
+DEFAULT_KEY = b"hopwise page tokens"
+_ID_BYTES = 8
+_MAC_BYTES = 12
+_LONGEST = 28
+
+
+def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:
+    """Makes the token of the page that starts behind an id.
+
+    Args:
+        scope: The call and its filter: "ListProducts:c0042". A token is valid for the same scope only.
+        after: The last id of the page before.
+        key: Key of this installation.
+
+    Returns:
+        The token, URL-safe, the same for the same arguments.
+    """
+    body = after.to_bytes(_ID_BYTES, "big")
+    return base64.urlsafe_b64encode(body + _mac(key, scope, body)).decode().rstrip("=")
+
+
+def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
+    """Reads the id that a token stands for.
+
+    Args:
+        token: What a client sent; empty for the first page.
+        scope: The call and its filter, as given to `encode`.
+        key: Key of this installation.
+
+    Returns:
+        The last id of the page before; 0 for the first page.
+
+    Raises:
+        InvalidPageToken: `encode` did not make the token for this scope.
+    """
+    if not token:
+        return 0
+    raw = _raw(token)
+    body, mac = raw[:_ID_BYTES], raw[_ID_BYTES:]
+    if len(raw) != _ID_BYTES + _MAC_BYTES or not hmac.compare_digest(mac, _mac(key, scope, body)):
+        raise InvalidPageToken(
+            "page_token must be the next_page_token of the page before, with the same filter", field="page_token"
+        )
+    return int.from_bytes(body, "big")
+
+
+def _raw(token: str) -> bytes:
+    if len(token) > _LONGEST or not token.isascii():
+        return b""
+    try:
+        return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except binascii.Error:
+        return b""
+
+
+def _mac(key: bytes, scope: str, body: bytes) -> bytes:
+    return hmac.digest(key, body + scope.encode(errors="backslashreplace"), "sha256")[:_MAC_BYTES]

@@ -1,0 +1,108 @@
+"""Checks of arguments; each raises `InvalidArgument` with the field's name and the valid values."""
+
+from __future__ import annotations
+
+import re
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+
+from shop.errors import InvalidArgument
+from shop.money import Money
+
+LARGEST_ID = 2**63 - 1
+_CURRENCY = re.compile(r"[A-Z]{3}")
+
+
+def between(value: int, field: str, least: int, most: int) -> int:
+    """Returns a whole number if it lies in a range, both ends included."""
+    if not least <= value <= most:
+        raise InvalidArgument(f"{field} is {value}; it must be from {least} to {most}", field=field)
+    return value
+
+
+def identifier(value: int, field: str) -> int:
+    """Returns an identifier if it can be one: at least 1, and no more than 64 bits hold."""
+    if not 1 <= value <= LARGEST_ID:
+        raise InvalidArgument(f"{field} is {value}; it must be from 1 to {LARGEST_ID}", field=field)
+    return value
+
+
+def identifiers(values: Sequence[int], field: str, *, most: int = 1000) -> list[int]:
+    """Returns identifiers once each, in the order of their first occurrence, if there are 1 to `most` of them."""
+    if not 1 <= len(values) <= most:
+        raise InvalidArgument(f"{field} has {len(values)} entries; it must have 1 to {most}", field=field)
+    for index, value in enumerate(values):
+        identifier(value, f"{field}[{index}]")
+    return list(dict.fromkeys(values))
+
+
+def size(value: int, field: str, *, default: int, most: int) -> int:
+    """Returns how many things to give: 1 to `most`, or the default where the caller said 0."""
+    if value == 0:
+        return default
+    if not 1 <= value <= most:
+        raise InvalidArgument(f"{field} is {value}; it must be from 1 to {most}, or 0 for {default}", field=field)
+    return value
+
+
+def text(value: str, field: str, least: int, most: int) -> str:
+    """Returns a text if its length is in range, in characters, and it can be stored."""
+    if not least <= len(value) <= most:
+        raise InvalidArgument(f"{field} has {len(value)} characters; it must have {least} to {most}", field=field)
+    # PostgreSQL stores neither NUL nor half of a surrogate pair.
+    if "\x00" in value or not _encodable(value):
+        raise InvalidArgument(f"{field} has a character that no text may have: NUL or a lone surrogate", field=field)
+    return value
+
+
+def matching(value: str, field: str, pattern: re.Pattern[str], form: str) -> str:
+    """Returns a text if the whole of it has a form; `form` describes it for people."""
+    if not pattern.fullmatch(value):
+        raise InvalidArgument(f"{field} must be {form}", field=field)
+    return value
+
+
+def one_of(value: str, field: str, valid: Iterable[str]) -> str:
+    """Returns a text if it is one of those that are valid."""
+    choices = list(valid)
+    if value not in choices:
+        raise InvalidArgument(f"{field} must be one of: {', '.join(choices)}", field=field)
+    return value
+
+
+def uuid_text(value: str, field: str) -> str:
+    """Returns a UUID in its usual form: lower case, with hyphens."""
+    try:
+        if len(value) == 36:
+            return str(uuid.UUID(value))
+    except ValueError:
+        pass
+    raise InvalidArgument(f"{field} must be a UUID, as 01234567-89ab-cdef-0123-456789abcdef", field=field)
+
+
+def positive_money(value: Money, field: str) -> Money:
+    """Returns an amount if it is above zero and its currency has the form of ISO 4217."""
+    if not 1 <= value.amount_minor <= LARGEST_ID:
+        raise InvalidArgument(
+            f"{field}.amount_minor is {value.amount_minor}; it must be from 1 to {LARGEST_ID}",
+            field=f"{field}.amount_minor",
+        )
+    matching(value.currency, f"{field}.currency", _CURRENCY, "an ISO 4217 code in capitals, as EUR")
+    return value
+
+
+def distinct(values: Sequence[int], field: Callable[[int], str]) -> None:
+    """Checks that nothing stands twice in a list; `field` names the entry at an index."""
+    seen: set[int] = set()
+    for index, value in enumerate(values):
+        if value in seen:
+            raise InvalidArgument(f"{field(index)} is {value}, which stands in the list before", field=field(index))
+        seen.add(value)
+
+
+def _encodable(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
