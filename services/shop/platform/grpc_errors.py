@@ -68,7 +68,7 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
 
 def _info(error: grpc.aio.AioRpcError) -> ErrorInfo | None:
     try:
-        status = rpc_status.from_call(error)
+        status = rpc_status.from_call(error)  # type: ignore[arg-type] # has all that from_call reads
     except ValueError:
         return None
     for detail in status.details if status is not None else ():
