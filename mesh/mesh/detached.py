@@ -1,0 +1,81 @@
+"""Leaves a system running after the command that started it has returned."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from mesh.errors import MeshError
+from mesh.interrupts import Interrupts
+from mesh.paths import RunFolder, python
+from mesh.running_state import State, read_state
+
+POLL_S = 0.05
+
+
+def start_detached(options: Sequence[str], folder: RunFolder) -> State:
+    """Start `python -m mesh up` in a session of its own, and wait until it is ready.
+
+    Args:
+        options: of `mesh up`.
+        folder: of the run.
+
+    Returns:
+        The state of the run.
+
+    Raises:
+        MeshError: it ended instead; its messages have been shown.
+        Interrupted: the user asked to stop; it has been stopped.
+    """
+    interrupts = Interrupts()
+    interrupts.install()
+    folder.state.unlink(missing_ok=True)
+    log = folder.path / "up.log"
+    try:
+        with log.open("wb") as out:
+            process = subprocess.Popen(  # noqa: S603 - our own command line
+                [python(), "-m", "mesh", "up", *options],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        shown = 0
+        try:
+            while (state := read_state(folder)) is None:
+                shown = _show(log, shown)
+                if process.poll() is not None:
+                    _show(log, shown)
+                    raise MeshError("It did not start; see above.")
+                interrupts.check()
+                time.sleep(POLL_S)
+        except BaseException:
+            _end(process)
+            _show(log, shown)
+            raise
+        return state
+    finally:
+        interrupts.restore()
+
+
+def _show(log: Path, shown: int) -> int:
+    new = log.read_bytes()[shown:]
+    sys.stderr.write(new.decode(errors="replace"))
+    sys.stderr.flush()
+    return shown + len(new)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,93 @@
+"""Ctrl-C and SIGTERM, at moments when nothing can be lost by them."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user, or the machine, asks to stop.
+
+    Args:
+        signum: the signal that came.
+    """
+
+    def __init__(self, signum: int) -> None:
+        super().__init__(f"stopped by {signal.Signals(signum).name}")
+        self.signum = signum
+
+    @property
+    def exit_code(self) -> int:
+        """What the process should exit with: 128 + the signal, as shells have it."""
+        return 128 + self.signum
+
+
+class Interrupts:
+    """Holds signals back while processes are started or stopped, and raises them at once otherwise.
+
+    A KeyboardInterrupt between a process's start and the note of its pid would leave the process behind. So, while
+    held, a signal is only remembered; `check` raises it at the points that can take it.
+    """
+
+    def __init__(self) -> None:
+        self._before: dict[signal.Signals, Any] = {}
+        self._held = True
+        self._pending: int | None = None
+
+    def install(self) -> None:
+        """Take the signals over, held; except in a thread other than the main one, where Python allows no handlers."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for which in SIGNALS:
+            # Ignored signals (nohup, a job in the background of a script) stay ignored.
+            if signal.getsignal(which) is not signal.SIG_IGN:
+                self._before[which] = signal.signal(which, self._on_signal)
+
+    def restore(self) -> None:
+        """Give the signals back to whoever had them."""
+        for which, handler in self._before.items():
+            signal.signal(which, handler)
+        self._before.clear()
+
+    def hold(self) -> None:
+        """From here on, only remember signals."""
+        self._held = True
+
+    def release(self) -> None:
+        """From here on, raise signals as they come."""
+        self._held = False
+
+    def check(self) -> None:
+        """Raise the signal that was held back, if any.
+
+        Raises:
+            Interrupted: a signal has come.
+        """
+        if self._pending is not None:
+            signum, self._pending = self._pending, None
+            raise Interrupted(signum)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold signals for a block, then raise the one that came meanwhile."""
+        before, self._held = self._held, True
+        try:
+            yield
+        finally:
+            self._held = before
+        if not self._held:
+            self.check()
+
+    def _on_signal(self, signum: int, _frame: FrameType | None) -> None:
+        if not self._held:
+            raise Interrupted(signum)
+        self._pending = signum
+        print("Stopping what was started, please wait …", file=sys.stderr, flush=True)

@@ -1,0 +1,36 @@
+"""The key pair that signs and checks the shop's tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from mesh.paths import RunFolder
+
+
+@dataclass(frozen=True)
+class KeyPair:
+    """Two PEM files with an Ed25519 key.
+
+    Attributes:
+        private: signs; for the user service, and for the load generator's own tokens.
+        public: checks.
+    """
+
+    private: Path
+    public: Path
+
+
+def key_pair(folder: RunFolder) -> KeyPair:
+    """The run's key pair, made on first use; kept, so that tokens outlive a restart."""
+    keys = KeyPair(private=folder.keys / "jwt-private.pem", public=folder.keys / "jwt-public.pem")
+    if keys.private.is_file() and keys.public.is_file():
+        return keys
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+    key = Ed25519PrivateKey.generate()
+    keys.private.touch(mode=0o600)
+    keys.private.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    keys.public.write_bytes(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    return keys

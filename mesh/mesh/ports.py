@@ -1,0 +1,117 @@
+"""Every port of a run, from one base."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import yaml
+
+from mesh.errors import PortError
+from mesh.paths import PORTS_FILE
+
+HOST = "127.0.0.1"
+LOWEST_BASE = 1024
+HIGHEST_PORT = 65535
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports of a run.
+
+    Args:
+        base: the first port of the run's range.
+        offsets: each port's name and its distance to the base.
+    """
+
+    base: int
+    offsets: Mapping[str, int]
+
+    def __getitem__(self, name: str) -> int:
+        return self.base + self.offsets[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.offsets
+
+    def address(self, name: str) -> str:
+        """`127.0.0.1:port` of a port's name."""
+        return f"{HOST}:{self[name]}"
+
+    def url(self, name: str) -> str:
+        """`http://127.0.0.1:port` of a port's name."""
+        return f"http://{self.address(name)}"
+
+    def require_free(self, names: Iterable[str]) -> None:
+        """Check that nothing listens on these ports.
+
+        Args:
+            names: names of ports.
+
+        Raises:
+            PortError: some are taken; names every one of them, who has it, and what to do.
+        """
+        taken = [name for name in names if not _free(self[name])]
+        if not taken:
+            return
+        owners = _owners()
+        lines = [f"  {self[name]} ({name}){owners.get(self[name], '')}" for name in taken]
+        raise PortError(
+            "These ports are in use on 127.0.0.1:\n"
+            + "\n".join(lines)
+            + f"\nStop what has them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
+        )
+
+    def _other_base(self) -> int:
+        span = 200
+        return self.base + span if self.base + 2 * span <= HIGHEST_PORT else LOWEST_BASE
+
+
+def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
+    """Read the ports file and put it on the base that the environment asks for.
+
+    Args:
+        environ: `SHOP_PORT_BASE` is read from it.
+        file: the ports file.
+
+    Returns:
+        The run's ports.
+
+    Raises:
+        PortError: the base is not a number, or its range does not fit between 1024 and 65535.
+    """
+    data = yaml.safe_load(file.read_text())
+    highest = HIGHEST_PORT - (data["span"] - 1)
+    given = environ.get("SHOP_PORT_BASE") or str(data["default_base"])
+    if not (given.isascii() and given.isdigit() and LOWEST_BASE <= int(given) <= highest):
+        raise PortError(
+            f"SHOP_PORT_BASE={given}: must be a whole number from {LOWEST_BASE} to {highest}; "
+            f"a run uses the {data['span']} ports from it on."
+        )
+    return Ports(base=int(given), offsets=dict(data["offsets"]))
+
+
+def _free(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        # Connections of the run before may still linger in TIME_WAIT; only a listener is in the way.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True
+
+
+def _owners() -> dict[int, str]:
+    owners: dict[int, str] = {}
+    # Listing other users' connections may be forbidden; the owner is only a help.
+    with contextlib.suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections(kind="tcp"):
+            if connection.status == psutil.CONN_LISTEN and connection.pid and connection.laddr:
+                with contextlib.suppress(psutil.Error):
+                    name = psutil.Process(connection.pid).name()
+                    owners[connection.laddr.port] = f": process {connection.pid}, {name}"
+    return owners

@@ -1,0 +1,153 @@
+"""The note of which processes a run has started, so that whoever comes next can clean up after a crash."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import signal
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+import psutil
+
+from mesh.errors import AlreadyRunningError
+from mesh.paths import RunFolder
+
+LEFTOVER_LIMIT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Started:
+    """A process, told apart from a later one with the same pid by its start time.
+
+    Args:
+        component: what it is.
+        pid: its process id.
+        created: when it started, in seconds of the epoch, as psutil has it.
+        stop_signal: the signal that asks it to stop.
+    """
+
+    component: str
+    pid: int
+    created: float
+    stop_signal: int = signal.SIGTERM
+
+    @classmethod
+    def of(cls, component: str, pid: int, stop_signal: int = signal.SIGTERM) -> Started:
+        """The note of a living process of this machine."""
+        try:
+            created = psutil.Process(pid).create_time()
+        except psutil.Error:
+            created = 0.0  # it is gone already; no process ever matches this
+        return cls(component, pid, created, stop_signal)
+
+    def find(self) -> psutil.Process | None:
+        """The process, if it still lives."""
+        try:
+            process = psutil.Process(self.pid)
+            same = abs(process.create_time() - self.created) < 0.05
+            return process if same and process.status() != psutil.STATUS_ZOMBIE else None
+        except psutil.Error:
+            return None
+
+
+def write_record(folder: RunFolder, started: Iterable[Started]) -> None:
+    """Replace the record, in one step so that a crash leaves a whole one."""
+    write_json(folder.processes, [asdict(item) for item in started])
+
+
+def write_json(path: Path, data: object) -> None:
+    """Write JSON to a file in one step."""
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        temporary.write_text(json.dumps(data, indent=2) + "\n")
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def read_record(folder: RunFolder) -> list[Started]:
+    """What the last run noted; nothing if it left no readable record."""
+    try:
+        return [Started(**item) for item in json.loads(folder.processes.read_text())]
+    except (OSError, ValueError, TypeError):
+        return []
+
+
+def sweep(folder: RunFolder) -> list[str]:
+    """End what a run that crashed has left behind.
+
+    Only to be called by the holder of the folder's lock.
+
+    Returns:
+        The components of the processes that were ended.
+    """
+    left = [(item, process) for item in read_record(folder) if (process := item.find()) is not None]
+    for item, process in left:
+        with contextlib.suppress(psutil.Error):
+            process.send_signal(item.stop_signal)
+    _, stubborn = psutil.wait_procs([process for _, process in left], timeout=LEFTOVER_LIMIT_S)
+    for process in stubborn:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(stubborn, timeout=LEFTOVER_LIMIT_S)
+    folder.processes.unlink(missing_ok=True)
+    return [item.component for item, _ in left]
+
+
+class RunLock:
+    """The right to run on a port base; the kernel takes it back when its holder ends, however that happens.
+
+    Args:
+        folder: the base's folder.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._file: IO[str] | None = None
+
+    def acquire(self) -> None:
+        """Take the lock, and note who has it.
+
+        Raises:
+            AlreadyRunningError: another process has it.
+        """
+        file = self._folder.lock.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            file.close()
+            raise AlreadyRunningError(
+                f"Port base {self._folder.path.name} already has a run (process {holder}). "
+                "Stop it with `make down`, or choose another base: SHOP_PORT_BASE=… make …"
+            ) from error
+        file.truncate(0)
+        file.write(f"{os.getpid()}\n")
+        file.flush()
+        self._file = file
+
+    def release(self) -> None:
+        """Give the lock back; does nothing if it is not held."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+
+def lock_holder(folder: RunFolder) -> int | None:
+    """The process that holds a base's lock, if any does."""
+    try:
+        with folder.lock.open("r+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            except OSError:
+                text = file.read().strip()
+                return int(text) if text.isdigit() else 0
+    except OSError:
+        pass
+    return None

@@ -1,0 +1,314 @@
+"""Starts processes in parallel where they are independent, watches them, and stops every one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mesh.errors import ComponentDiedError, StartError
+from mesh.interrupts import Interrupts
+from mesh.paths import RunFolder
+from mesh.process_record import Started, write_record
+from mesh.readiness import Check
+
+POLL_S = 0.01
+TAIL_LINES = 15
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
+"""What a component sees of the user's environment. Proxies (gRPC would send 127.0.0.1 through one) and OTEL_* settings
+would change what is measured."""
+
+
+def base_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The part of the environment that components get besides their own settings."""
+    source = os.environ if environ is None else environ
+    return {name: source[name] for name in PASSED_ON if name in source}
+
+
+@dataclass(frozen=True)
+class Component:
+    """A process to run, or, without a check, a task that must end well.
+
+    Attributes:
+        name: how people call it; its log has this name.
+        argv: gives the command line, when it is time to start it.
+        env: settings besides the base environment.
+        ready: whether it answers; None for a task, which is ready once it has exited with 0.
+        after: components that must be ready before it starts.
+        stop_rank: components of the lowest rank are stopped first, those of one rank together.
+        start_limit_s: how long it may take to get ready, in seconds.
+        stop_limit_s: how long it may take to stop before it is killed, in seconds.
+        stop_signal: asks it to stop.
+        death_signal: what it gets when its supervisor is killed.
+        on_output: what to do with a task's standard output.
+        echo: show a task's progress (its standard error) to the user.
+    """
+
+    name: str
+    argv: Callable[[], Sequence[str]]
+    env: Mapping[str, str] = field(default_factory=dict)
+    ready: Check | None = None
+    after: frozenset[str] = frozenset()
+    stop_rank: int = 0
+    start_limit_s: float = 30.0
+    stop_limit_s: float = 10.0
+    stop_signal: signal.Signals = signal.SIGTERM
+    death_signal: signal.Signals = signal.SIGKILL
+    on_output: Callable[[str], None] | None = None
+    echo: bool = False
+
+
+@dataclass(frozen=True)
+class Timing:
+    """When a component was started and ready, in seconds since the supervisor began."""
+
+    component: str
+    started_s: float
+    ready_s: float
+
+
+class Supervisor:
+    """Runs components from a folder. It must be used from one thread, which outlives them: on Linux a process is told
+    of the death of the thread that started it.
+
+    Args:
+        folder: logs and the record of processes go here.
+        interrupts: where Ctrl-C is held back.
+    """
+
+    def __init__(self, folder: RunFolder, interrupts: Interrupts) -> None:
+        self._folder = folder
+        self._interrupts = interrupts
+        self._running: dict[str, _Running] = {}
+        self._components: dict[str, Component] = {}
+        self._done: set[str] = set()
+        self._began = time.monotonic()
+        self.timings: list[Timing] = []
+
+    def start(self, components: Iterable[Component]) -> None:
+        """Start components, each as soon as the ones it comes after are ready, and wait until all are.
+
+        Raises:
+            StartError: one ended, or was not ready in time; tells the end of its log.
+            Interrupted: the user asked to stop.
+        """
+        waiting = {component.name: component for component in components}
+        starting: dict[str, _Running] = {}
+        while waiting or starting:
+            for name in [name for name, item in waiting.items() if item.after <= self._done]:
+                starting[name] = self._spawn(waiting.pop(name))
+            if not starting:
+                raise StartError(f"{', '.join(waiting)}: waits for components that nobody starts")
+            for name in [name for name, running in starting.items() if running.is_ready()]:
+                self._note_ready(starting.pop(name))
+            self._interrupts.check()
+            self._require_alive(starting)
+            time.sleep(POLL_S)
+
+    def check(self) -> None:
+        """Check that every component still runs.
+
+        Raises:
+            ComponentDiedError: one has ended; names it and tells the end of its log.
+        """
+        for name, running in self._running.items():
+            code = running.process.poll()
+            if code is not None:
+                raise ComponentDiedError(name, f"{name} ended in mid-run, {_ending(code)}.\n{running.log_end()}")
+
+    def kill(self, name: str) -> None:
+        """Kill a component with SIGKILL, as a crash would."""
+        running = self._running.pop(name)
+        running.signal(signal.SIGKILL)
+        running.process.wait()
+        self._record()
+
+    def restart(self, name: str) -> None:
+        """Stop a component if it runs, start it again, and wait until it is ready.
+
+        Raises:
+            StartError: it did not become ready.
+        """
+        with self._interrupts.held():
+            self.stop_one(name)
+            self.start([self._components[name]])
+
+    def stop_one(self, name: str) -> None:
+        """Stop one component gracefully; does nothing if it does not run."""
+        if name in self._running:
+            self._stop([self._running[name]])
+
+    def stop(self) -> list[str]:
+        """Stop everything, gracefully where that works in time.
+
+        Returns:
+            The components that had to be killed.
+        """
+        killed: list[str] = []
+        while self._running:
+            rank = min(running.component.stop_rank for running in self._running.values())
+            killed += self._stop([r for r in self._running.values() if r.component.stop_rank == rank])
+        return killed
+
+    def pids(self) -> dict[str, int]:
+        """The process of each component that runs."""
+        return {name: running.process.pid for name, running in self._running.items()}
+
+    def log(self, name: str) -> Path:
+        """The log of a component."""
+        return self._folder.logs / f"{name}.log"
+
+    def _spawn(self, component: Component) -> _Running:
+        again = component.name in self._components
+        log, output = self.log(component.name), self._folder.logs / f"{component.name}.out"
+        argv = guarded(component.argv(), component.death_signal)
+        is_task = component.ready is None
+        with contextlib.ExitStack() as files:
+            err = files.enter_context(log.open("ab" if again else "wb"))
+            out = files.enter_context(output.open("wb")) if is_task else err
+            try:
+                process = subprocess.Popen(  # noqa: S603 - the command lines are our own
+                    argv,
+                    env={**base_environment(), **component.env},
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=err,
+                    start_new_session=True,  # Ctrl-C in the terminal is the supervisor's to handle
+                )
+            except OSError as error:
+                raise StartError(f"{component.name}: {argv[0]} cannot be started: {error.strerror}") from error
+        started = Started.of(component.name, process.pid, component.stop_signal)
+        running = _Running(component, process, started, log, output, time.monotonic())
+        self._running[component.name] = running
+        self._components[component.name] = component
+        self._record()
+        return running
+
+    def _note_ready(self, running: _Running) -> None:
+        component, now = running.component, time.monotonic()
+        self._done.add(component.name)
+        self.timings.append(Timing(component.name, running.began - self._began, now - self._began))
+        if component.ready is None:
+            del self._running[component.name]
+            self._record()
+            running.show_progress()
+            if component.on_output is not None:
+                component.on_output(running.output.read_text())
+
+    def _require_alive(self, starting: Mapping[str, _Running]) -> None:
+        for name, running in starting.items():
+            code = running.process.poll()
+            if code is not None and not (code == 0 and running.component.ready is None):
+                raise StartError(f"{name} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
+            limit = running.component.start_limit_s
+            if time.monotonic() - running.began > limit:
+                raise StartError(f"{name} was not ready within {limit:g} s.\n{running.log_end()}")
+
+    def _stop(self, these: Sequence[_Running]) -> list[str]:
+        for running in these:
+            running.signal(running.component.stop_signal)
+        began = time.monotonic()
+        left = list(these)
+        killed: list[str] = []
+        while left:
+            waited = time.monotonic() - began
+            for running in [r for r in left if r.process.poll() is None and waited > r.component.stop_limit_s]:
+                killed.append(running.component.name)
+                running.signal(signal.SIGKILL)
+                running.process.wait()
+            left = [r for r in left if r.process.poll() is None]
+            if left:
+                time.sleep(POLL_S)
+        for running in these:
+            running.sweep_group()
+            del self._running[running.component.name]
+        self._record()
+        return killed
+
+    def _record(self) -> None:
+        write_record(self._folder, [running.started for running in self._running.values()])
+
+
+@dataclass
+class _Running:
+    component: Component
+    process: subprocess.Popen[bytes]
+    started: Started
+    log: Path
+    output: Path
+    began: float
+    shown: int = 0
+
+    def is_ready(self) -> bool:
+        self.show_progress()
+        if self.component.ready is None:
+            return self.process.poll() == 0
+        # A process that has ended is not ready, even if its port answers: another one's may.
+        return self.process.poll() is None and self.component.ready()
+
+    def show_progress(self) -> None:
+        if not self.component.echo:
+            return
+        with self.log.open("rb") as file:
+            file.seek(self.shown)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self.shown += len(whole)
+        sys.stderr.write(whole.decode(errors="replace"))
+        sys.stderr.flush()
+
+    def signal(self, which: signal.Signals) -> None:
+        # To the process alone when asking it to stop: it knows best how to end its own children.
+        with contextlib.suppress(ProcessLookupError):
+            if which is signal.SIGKILL:
+                os.killpg(self.process.pid, which)
+            else:
+                self.process.send_signal(which)
+
+    def sweep_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+    def log_end(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        shown = "\n".join(f"  {line}" for line in lines) or "  (empty)"
+        return f"End of {self.log}:\n{shown}"
+
+
+def guarded(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
+    """A command line whose process gets a signal when its parent dies, where the machine can do that.
+
+    Elsewhere the next start sweeps up what is left.
+    """
+    setpriv = death_signals()
+    if setpriv is None:
+        return list(argv)
+    flag = ["--pdeathsig", death_signal.name.removeprefix("SIG")]
+    if argv[0] == setpriv:  # it changes users already; in one go, as a change of users clears the signal
+        return [setpriv, *flag, *argv[1:]]
+    return [setpriv, *flag, *argv]
+
+
+@functools.cache
+def death_signals() -> str | None:
+    """The path of a `setpriv` that can set a death signal (not every one can); None if there is none."""
+    setpriv = shutil.which("setpriv") if sys.platform.startswith("linux") else None
+    if setpriv is None:
+        return None
+    probe = [setpriv, "--pdeathsig", "KILL", "true"]
+    result = subprocess.run(probe, capture_output=True, check=False, timeout=10)  # noqa: S603 - our own command line
+    return setpriv if result.returncode == 0 else None
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"with exit code {code}"
+    return f"by {signal.Signals(-code).name}"

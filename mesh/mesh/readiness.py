@@ -1,0 +1,81 @@
+"""Checks whether a component answers; each is quick, and says no rather than raise."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+from mesh.ports import HOST
+
+Check = Callable[[], bool]
+PATIENCE_S = 0.5
+"""How long one check may take."""
+
+
+def tcp(port: int) -> Check:
+    """Something accepts connections on the port."""
+
+    def check() -> bool:
+        try:
+            socket.create_connection((HOST, port), timeout=PATIENCE_S).close()
+        except OSError:
+            return False
+        return True
+
+    return check
+
+
+def http_ok(port: int, path: str) -> Check:
+    """`GET path` answers 200."""
+
+    def check() -> bool:
+        connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE_S)
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    return check
+
+
+def grpc_serving(port: int) -> Check:
+    """`grpc.health.v1.Health/Check` answers SERVING for the whole server."""
+    listening = tcp(port)
+
+    def check() -> bool:
+        # A gRPC channel that is refused once backs off for a second; so it is opened only when someone listens.
+        if not listening():
+            return False
+        import grpc
+        from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+        # Proxies of the environment are for the internet, not for this machine.
+        with grpc.insecure_channel(f"{HOST}:{port}", options=[("grpc.enable_http_proxy", 0)]) as channel:
+            try:
+                answer = health_pb2_grpc.HealthStub(channel).Check(
+                    health_pb2.HealthCheckRequest(service=""), timeout=PATIENCE_S
+                )
+            except grpc.RpcError:
+                return False
+        return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+
+    return check
+
+
+def postmaster_ready(data: Path, port: int) -> Check:
+    """PostgreSQL says in its pid file that it takes connections, and does."""
+    listening = tcp(port)
+
+    def check() -> bool:
+        try:
+            lines = (data / "postmaster.pid").read_text().splitlines()
+        except OSError:
+            return False
+        return len(lines) >= 8 and lines[7].strip() == "ready" and listening()
+
+    return check

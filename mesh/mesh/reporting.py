@@ -1,0 +1,44 @@
+"""How a command ends: with a message and an exit code, never with a traceback for what users can cause."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mesh.errors import InputError, MeshError
+from mesh.interrupts import Interrupted
+
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turn the errors of a block into a message on standard error and an exit code.
+
+    Raises:
+        SystemExit: 1 for a failure, 2 for wrong input, 128 + signal when stopped.
+    """
+    try:
+        yield
+    except InputError as error:
+        _exit(f"error: {error}", BAD_INPUT)
+    except MeshError as error:
+        _exit(f"error: {error}", FAILED)
+    except Interrupted as interrupted:
+        _exit(f"{interrupted}; nothing was left running.", interrupted.exit_code)
+    except KeyboardInterrupt:
+        _exit("stopped.", INTERRUPTED)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            raise
+        place = f" at {error.filename}" if error.filename else ""
+        _exit(f"error: {error.strerror}{place}. Make room or choose another place, and run it again.", FAILED)
+
+
+def _exit(message: str, code: int) -> None:
+    print(message, file=sys.stderr, flush=True)
+    raise SystemExit(code)

@@ -1,0 +1,96 @@
+"""What a system that was left running tells about itself, and how it is stopped from elsewhere."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from dataclasses import asdict, dataclass
+
+import psutil
+
+from mesh.errors import MeshError
+from mesh.paths import RunFolder
+from mesh.process_record import RunLock, lock_holder, read_record, sweep, write_json
+
+STOP_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class State:
+    """What `status` shows of a run that is ready.
+
+    Attributes:
+        topology: its name.
+        switches: how it runs.
+        urls: what people open, by what it is.
+        edge: where clients reach it.
+        logs: the folder of the logs.
+        since: when it was ready, in seconds of the epoch.
+    """
+
+    topology: str
+    switches: dict[str, object]
+    urls: dict[str, str]
+    edge: str
+    logs: str
+    since: float
+
+
+def write_state(folder: RunFolder, state: State) -> None:
+    """Tell that a run is ready."""
+    write_json(folder.state, asdict(state))
+
+
+def read_state(folder: RunFolder) -> State | None:
+    """The state of the run that is ready on a base; None if there is none."""
+    if lock_holder(folder) is None:
+        return None
+    try:
+        return State(**json.loads(folder.state.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def component_table(folder: RunFolder) -> list[dict[str, object]]:
+    """Each component of the run on a base: its name, pid, whether it runs, resident memory in MB."""
+    rows: list[dict[str, object]] = []
+    for item in read_record(folder):
+        process = item.find()
+        rss = 0.0
+        if process is not None:
+            with contextlib.suppress(psutil.Error):
+                rss = process.memory_info().rss / 1e6
+        rows.append({"component": item.component, "pid": item.pid, "running": process is not None, "rss_mb": rss})
+    return rows
+
+
+def stop_run(folder: RunFolder) -> list[str]:
+    """Stop the run on a base, or end what a crashed one has left behind.
+
+    Returns:
+        The components that were stopped; nothing if none ran.
+
+    Raises:
+        MeshError: it did not stop in time.
+    """
+    holder = lock_holder(folder)
+    if holder is None:
+        lock = RunLock(folder)
+        lock.acquire()
+        try:
+            return sweep(folder)
+        finally:
+            lock.release()
+    components = [item.component for item in read_record(folder)]
+    if holder > 1:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(holder, signal.SIGTERM)
+    limit = time.monotonic() + STOP_LIMIT_S
+    while lock_holder(folder) is not None:
+        if time.monotonic() > limit:
+            raise MeshError(f"The run on port base {folder.path.name} (process {holder}) did not stop in time.")
+        time.sleep(0.02)
+    return components

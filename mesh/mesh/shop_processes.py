@@ -1,0 +1,147 @@
+"""The shop's own processes: their commands and settings, made from a topology."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mesh.database import Database
+from mesh.keys import KeyPair
+from mesh.paths import python
+from mesh.ports import Ports
+from mesh.processes import Component
+from mesh.readiness import grpc_serving, http_ok
+from mesh.topology import ENTRIES, SERVICES, Protocol, Topology
+
+MODULES: Mapping[str, str] = {
+    **{service: f"shop.{service}" for service in SERVICES},
+    "graphql-gateway": "graphql_gateway",
+    "rest-gateway": "rest_gateway",
+}
+SCHEMES: Mapping[Protocol, str] = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "graphql"}
+TRIAL_DATABASE = "shop_trial"
+PREPARE, CLONE = "database-prepare", "database-clone"
+
+
+@dataclass(frozen=True)
+class Data:
+    """Which data a run begins with.
+
+    Attributes:
+        scale: 1 is 10,000 of each.
+        seed: of the generated data.
+    """
+
+    scale: int = 1
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all processes of a run have in common.
+
+    Attributes:
+        topology: who runs, and who calls whom.
+        ports: of the run.
+        database: where the data are.
+        keys: of the tokens.
+        trial: the run's name, for its traces.
+        extra: more settings, by component.
+    """
+
+    topology: Topology
+    ports: Ports
+    database: Database
+    keys: KeyPair
+    trial: str
+    extra: Mapping[str, Mapping[str, str]]
+
+
+def port_name(component: str, protocol: Protocol) -> str:
+    """The name of the port at which a component serves a protocol."""
+    return component if component in ENTRIES else f"{component}-{protocol}"
+
+
+def environment(component: str, around: Surroundings) -> dict[str, str]:
+    """The settings of one of the shop's processes."""
+    topology, ports = around.topology, around.ports
+    env = {
+        "SHOP_COMPONENT": component,
+        "SHOP_TOPOLOGY": topology.name,
+        "SHOP_TRIAL": around.trial,
+        "OTEL_SERVICE_NAME": component,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-grpc"),
+    }
+    if component in ENTRIES:
+        env["SHOP_LISTEN_HTTP"] = ports.address(component)
+        env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
+    else:
+        env["SHOP_DATABASE_URL"] = around.database.url(f"shop_{component}", TRIAL_DATABASE)
+        for protocol in topology.protocols_of(component):
+            env[f"SHOP_LISTEN_{protocol.upper()}"] = ports.address(port_name(component, protocol))
+    if component == "user":
+        env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
+        env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
+    for callee, protocol in topology.links.get(component, {}).items():
+        env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{ports.address(port_name(callee, protocol))}"
+    return {**env, **around.extra.get(component, {})}
+
+
+def shop_component(component: str, around: Surroundings, after: frozenset[str]) -> Component:
+    """What to run for a service or a gateway.
+
+    Args:
+        component: its name.
+        around: the run's surroundings.
+        after: what must be ready before a service starts; a gateway connects when it is asked, and waits for nobody.
+    """
+    ports = around.ports
+    if component in ENTRIES:
+        ready, rank, after = http_ok(ports[component], "/healthz"), 1, frozenset()
+    else:
+        ready, rank = grpc_serving(ports[port_name(component, Protocol.GRPC)]), 2
+    return Component(
+        component,
+        argv=lambda: [python(), "-m", MODULES[component]],
+        env=environment(component, around),
+        ready=ready,
+        after=after,
+        stop_rank=rank,
+    )
+
+
+def database_tasks(database: Database, data: Data, after: frozenset[str]) -> list[Component]:
+    """The tasks that give a run its data: the seeded template if it is not there, then a clone of it.
+
+    Args:
+        database: where the data go.
+        data: which data.
+        after: what must be ready before.
+    """
+    template: list[str] = []
+    admin = ["--admin-url", database.admin_url]
+
+    def note(output: str) -> None:
+        template.append(output.strip().splitlines()[-1])
+
+    def module(command: str, *options: str) -> list[str]:
+        return [python(), "-m", "shop.database", command, *admin, *options]
+
+    return [
+        Component(
+            PREPARE,
+            argv=lambda: module("prepare", "--scale", str(data.scale), "--seed", str(data.seed)),
+            after=after,
+            start_limit_s=120.0 + 60.0 * data.scale,
+            stop_rank=2,
+            on_output=note,
+            echo=True,
+        ),
+        Component(
+            CLONE,
+            argv=lambda: module("trial", "--template", template[0], "--name", TRIAL_DATABASE),
+            after=frozenset({PREPARE}),
+            start_limit_s=60.0 + 10.0 * data.scale,
+            stop_rank=2,
+        ),
+    ]

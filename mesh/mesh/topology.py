@@ -1,0 +1,263 @@
+"""A topology: the components, and the protocol of every link between them, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from mesh.errors import TopologyError
+from mesh.paths import TOPOLOGIES
+from mesh.yaml_lines import DuplicateKeyError, line_of, load_unique
+
+
+class Protocol(StrEnum):
+    """What a link speaks."""
+
+    GRPC = "grpc"
+    REST = "rest"
+    GRAPHQL = "graphql"
+
+
+class Channel(StrEnum):
+    """Who sends a journey."""
+
+    WEB = "web"
+    MOBILE = "mobile"
+    PARTNER = "partner"
+
+
+SERVICES = ("product", "user", "payment", "order")
+"""The four services."""
+
+SERVES: Mapping[str, frozenset[Protocol]] = {
+    "product": frozenset({Protocol.GRPC}),
+    "user": frozenset({Protocol.GRPC}),
+    "payment": frozenset({Protocol.GRPC}),
+    "order": frozenset({Protocol.GRPC}),
+    "graphql-gateway": frozenset({Protocol.GRAPHQL}),
+    "rest-gateway": frozenset({Protocol.REST}),
+}
+"""Which protocols each component can serve in this version; a link may use no other."""
+
+CALLS: Mapping[str, frozenset[str]] = {
+    "product": frozenset(),
+    "user": frozenset(),
+    "payment": frozenset(),
+    "order": frozenset({"product", "user", "payment"}),
+    "graphql-gateway": frozenset(SERVICES),
+    "rest-gateway": frozenset(SERVICES),
+}
+"""Which components each one needs a link to."""
+
+ENTRIES: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
+"""Which components a channel may enter by, and what the client speaks there."""
+
+
+class Topology(BaseModel):
+    """Which components run, and what speaks what to which.
+
+    Attributes:
+        name: how people call it.
+        about: one sentence on it.
+        entry: the component that each channel's requests reach behind the edge.
+        links: for each caller, its callees and the protocol of the link.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    about: str
+    entry: dict[Channel, str]
+    links: dict[str, dict[str, Protocol]]
+
+    @property
+    def gateways(self) -> list[str]:
+        """The entry components, each once, in the order of the channels."""
+        return list(dict.fromkeys(self.entry.values()))
+
+    @property
+    def services(self) -> list[str]:
+        """The services that a link leads to, callees before their callers."""
+        return [name for name in SERVICES if any(name in callees for callees in self.links.values())]
+
+    @property
+    def components(self) -> list[str]:
+        """Services and gateways, callees before their callers."""
+        return [*self.services, *self.gateways]
+
+    def protocols_of(self, component: str) -> list[Protocol]:
+        """The protocols that a component has to serve here, in a fixed order."""
+        spoken = {callees[component] for callees in self.links.values() if component in callees}
+        if component in ENTRIES and component in self.entry.values():
+            spoken.add(ENTRIES[component])
+        return [protocol for protocol in Protocol if protocol in spoken]
+
+
+def names(folder: Path = TOPOLOGIES) -> list[str]:
+    """The names of the topologies that come with the project."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
+    """Load a topology by its name, or from a file of one's own.
+
+    Args:
+        which: a name such as `hybrid`, or the path of a YAML file.
+        folder: where the named ones are.
+
+    Returns:
+        The checked topology.
+
+    Raises:
+        TopologyError: it is unknown or wrong; says which file, line and what.
+    """
+    file = folder / f"{which}.yaml"
+    if which.endswith((".yaml", ".yml")) or "/" in which:
+        file = Path(which).expanduser()
+        if not file.is_file():
+            raise TopologyError(f"topology={which}: there is no such file. {_choices(folder)}")
+    elif which not in names(folder):
+        raise TopologyError(f"topology={which} is unknown. {_choices(folder)}")
+    try:
+        text = file.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TopologyError(f"{file}: cannot be read: {error}") from error
+    return parse_topology(text, str(file))
+
+
+def parse_topology(text: str, source: str) -> Topology:
+    """Parse and check the text of a topology file.
+
+    Args:
+        text: YAML.
+        source: how messages call the file.
+
+    Raises:
+        TopologyError: it is not YAML, has a wrong shape, or describes something that cannot run.
+    """
+    try:
+        data = load_unique(text)
+    except DuplicateKeyError as error:
+        raise TopologyError(f"{source}:{error.line}: {error}") from error
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise TopologyError(f"{source}{where}: not valid YAML: {problem}") from error
+    if not isinstance(data, dict):
+        raise TopologyError(f"{source}: must be a mapping with the keys name, about, entry and links")
+    try:
+        topology = Topology.model_validate(data)
+    except ValidationError as error:
+        raise TopologyError("\n".join(_explain(error, text, source))) from error
+    problems = list(_problems(topology))
+    if problems:
+        lines = [f"{source}:{line_of(text, path)}: {problem}" for path, problem in problems]
+        raise TopologyError("\n".join(lines))
+    return topology
+
+
+def _choices(folder: Path) -> str:
+    return f"Valid: {', '.join(names(folder))}, or the path of a YAML file."
+
+
+def _explain(error: ValidationError, text: str, source: str) -> Iterator[str]:
+    for item in error.errors():
+        path = [part for part in item["loc"] if part != "[key]"]
+        yield f"{source}:{line_of(text, path)}: {'.'.join(map(str, path))}: {_what(item)}"
+
+
+def _what(item: Any) -> str:
+    kind = item["type"]
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        return f"is no key of a topology; valid: {', '.join(Topology.model_fields)}"
+    if kind == "enum":
+        return f"{item['input']!r} is unknown; valid: {item['ctx']['expected']}"
+    return str(item["msg"])
+
+
+Problem = tuple[list[str], str]
+
+
+def _problems(topology: Topology) -> Iterator[Problem]:
+    """Everything that keeps a well-formed topology from running, with the place of each in the file."""
+    unknown = list(_unknown_components(topology))
+    if unknown:
+        yield from unknown
+        return
+    yield from _entry_problems(topology)
+    cycle = _cycle(topology)
+    if cycle:
+        yield ["links", cycle[0]], f"makes a cycle: {' -> '.join(cycle)}"
+        return
+    yield from _link_problems(topology)
+
+
+def _unknown_components(topology: Topology) -> Iterator[Problem]:
+    known = ", ".join(SERVES)
+    for channel, component in topology.entry.items():
+        if component not in SERVES:
+            yield ["entry", channel], f"{component} is an unknown component; valid: {known}"
+    for caller, callees in topology.links.items():
+        if caller not in SERVES:
+            yield ["links", caller], f"{caller} is an unknown component; valid: {known}"
+        for callee in callees:
+            if callee not in SERVES:
+                yield ["links", caller, callee], f"{callee} is an unknown component; valid: {known}"
+
+
+def _entry_problems(topology: Topology) -> Iterator[Problem]:
+    for channel in Channel:
+        if channel not in topology.entry:
+            yield ["entry"], f"channel {channel} is left out; every one of {', '.join(Channel)} must enter somewhere"
+    for channel, component in topology.entry.items():
+        if component not in ENTRIES:
+            yield ["entry", channel], f"{component} cannot be entered by clients; valid: {', '.join(ENTRIES)}"
+
+
+def _link_problems(topology: Topology) -> Iterator[Problem]:
+    running = {*topology.entry.values(), *(callee for callees in topology.links.values() for callee in callees)}
+    for caller, callees in topology.links.items():
+        if caller not in running:
+            yield ["links", caller], f"nothing leads to {caller}: no channel enters it and nothing links to it"
+        for callee, protocol in callees.items():
+            place = ["links", caller, callee]
+            if callee not in CALLS[caller]:
+                calls = ", ".join(sorted(CALLS[caller])) or "nobody"
+                yield place, f"{caller} does not call {callee}; it calls {calls}"
+            elif protocol not in SERVES[callee]:
+                valid = ", ".join(sorted(SERVES[callee]))
+                yield place, f"{callee} does not serve {protocol} in this version; valid: {valid}"
+    for caller in sorted(running):
+        for callee in sorted(CALLS[caller] - set(topology.links.get(caller, {}))):
+            place = ["links", caller] if caller in topology.links else ["links"]
+            yield place, f"the link {caller} -> {callee} is left out; {caller} cannot work without it"
+
+
+def _cycle(topology: Topology) -> list[str]:
+    done: set[str] = set()
+
+    def walk(component: str, path: list[str]) -> list[str]:
+        if component in path:
+            return [*path[path.index(component) :], component]
+        if component in done:
+            return []
+        for callee in topology.links.get(component, {}):
+            found = walk(callee, [*path, component])
+            if found:
+                return found
+        done.add(component)
+        return []
+
+    for caller in topology.links:
+        found = walk(caller, [])
+        if found:
+            return found
+    return []
