@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from shop.errors import FailedPrecondition, PaymentDeclined
 from shop.money import Money
 
 
@@ -28,3 +29,61 @@ class Payment:
     status: PaymentStatus
     amount: Money
     placed_at: datetime
+
+
+# What a payment is worth that was voided before it was authorised; XXX is ISO 4217's "no currency".
+NOTHING = Money(0, "XXX")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPayment:
+    """A payment together with what the bank said when it declined; empty unless it did."""
+
+    payment: Payment
+    decline_reason: str = ""
+
+
+def authorized(stored: StoredPayment, amount: Money) -> Payment:
+    """Says what an authorisation comes to, given the payment that is stored for its checkout now.
+
+    Args:
+        stored: The checkout's one payment, made by this call or by an earlier one.
+        amount: What this call asked for.
+
+    Returns:
+        The payment; captured already if the call is a late repetition.
+
+    Raises:
+        PaymentDeclined: The bank said no, to this call or to an earlier one.
+        FailedPrecondition: The checkout was voided, or its payment has another amount.
+    """
+    payment = stored.payment
+    if payment.status is PaymentStatus.VOIDED:
+        raise FailedPrecondition(f"checkout {payment.checkout_id} was voided; start another one", field="checkout_id")
+    if payment.amount != amount:
+        raise FailedPrecondition(f"checkout {payment.checkout_id} has a payment of another amount", field="amount")
+    if payment.status is PaymentStatus.DECLINED:
+        raise PaymentDeclined(f"the bank declined the payment: {stored.decline_reason}", field="payment_token")
+    return payment
+
+
+def refused_capture(checkout_id: str, order_id: int, stored: StoredPayment | None) -> FailedPrecondition:
+    """Says why a payment cannot be captured for an order.
+
+    Args:
+        checkout_id: The checkout that the call named.
+        order_id: The order that the call named.
+        stored: The checkout's payment; None if there is none.
+    """
+    if stored is None:
+        return FailedPrecondition(f"checkout {checkout_id} has no authorised payment", field="checkout_id")
+    payment = stored.payment
+    if payment.status is PaymentStatus.CAPTURED:
+        return FailedPrecondition(
+            f"the payment of checkout {checkout_id} belongs to order {payment.order_id}, not {order_id}",
+            field="order_id",
+        )
+    return FailedPrecondition(
+        f"the payment of checkout {checkout_id} is {payment.status}; it must be {PaymentStatus.AUTHORIZED}",
+        field="checkout_id",
+    )

@@ -1,0 +1,39 @@
+"""A bank that is simulated: what it answers depends on the token only, and it takes as long as it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from shop.money import Money
+from shop.platform.telemetry import child_span
+
+ANSWERS: Mapping[str, str] = MappingProxyType(
+    {"tok_ok": "", "tok_declined": "card declined", "tok_insufficient_funds": "insufficient funds"}
+)
+"""Why each token is declined; empty for the one that is not."""
+
+
+class SimulatedBank:
+    """Answers by token.
+
+    It keeps nothing, so an amount that was set aside for a checkout that was voided meanwhile needs no giving back.
+
+    Args:
+        delay_s: How long each authorisation takes, in seconds.
+    """
+
+    def __init__(self, delay_s: float = 0.0) -> None:
+        self._delay_s = delay_s
+
+    def accepts(self, payment_token: str) -> bool:
+        """Whether the token is one of those that the bank knows."""
+        return payment_token in ANSWERS
+
+    async def authorize(self, amount: Money, payment_token: str) -> str:  # noqa: ARG002 - a real bank looks at it
+        """Says why the bank declines; empty if it does not."""
+        with child_span("bank.authorize"):
+            if self._delay_s > 0:
+                await asyncio.sleep(self._delay_s)
+            return ANSWERS[payment_token]

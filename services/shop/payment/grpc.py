@@ -1,0 +1,75 @@
+"""The payment service over gRPC: decodes requests, calls the service, encodes answers."""
+
+# ruff: noqa: N802, ARG002 - the methods have the contract's names and gRPC's arguments
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from google.protobuf.timestamp_pb2 import Timestamp
+from grpc.aio import Server, ServicerContext
+
+from shop.money import Money
+from shop.payment.domain import Payment
+from shop.payment.service import PaymentService
+from shop.stubs import money_pb2, payment_pb2, payment_pb2_grpc
+
+Context: TypeAlias = "ServicerContext[Any, Any]"
+
+
+class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
+    """Serves `shop.payment.v1.PaymentService`; the server's interceptors turn errors into statuses.
+
+    Args:
+        service: Does the work.
+    """
+
+    def __init__(self, service: PaymentService) -> None:
+        self._service = service
+
+    async def AuthorizePayment(
+        self, request: payment_pb2.AuthorizePaymentRequest, context: Context
+    ) -> payment_pb2.Payment:
+        """Asks the bank to set an amount aside."""
+        amount = Money(request.amount.amount_minor, request.amount.currency)
+        return _encode(
+            await self._service.authorize_payment(
+                checkout_id=request.checkout_id, amount=amount, payment_token=request.payment_token
+            )
+        )
+
+    async def CapturePayment(self, request: payment_pb2.CapturePaymentRequest, context: Context) -> payment_pb2.Payment:
+        """Takes an amount."""
+        return _encode(await self._service.capture_payment(checkout_id=request.checkout_id, order_id=request.order_id))
+
+    async def VoidPayment(self, request: payment_pb2.VoidPaymentRequest, context: Context) -> payment_pb2.Payment:
+        """Gives an amount back."""
+        return _encode(await self._service.void_payment(request.checkout_id))
+
+    async def GetPayment(self, request: payment_pb2.GetPaymentRequest, context: Context) -> payment_pb2.Payment:
+        """Returns one payment."""
+        return _encode(await self._service.get_payment(request.id))
+
+    async def BatchGetPaymentsByOrder(
+        self, request: payment_pb2.BatchGetPaymentsByOrderRequest, context: Context
+    ) -> payment_pb2.BatchGetPaymentsByOrderResponse:
+        """Returns the payments of many orders."""
+        payments = await self._service.batch_get_payments_by_order(request.order_ids)
+        return payment_pb2.BatchGetPaymentsByOrderResponse(payments=[_encode(payment) for payment in payments])
+
+
+def add_payment_service(server: Server, service: PaymentService) -> list[str]:
+    """Adds the service to a server and returns the full names of what was added, for health and reflection."""
+    payment_pb2_grpc.add_PaymentServiceServicer_to_server(PaymentServicer(service), server)
+    return [payment_pb2.DESCRIPTOR.services_by_name["PaymentService"].full_name]
+
+
+def _encode(payment: Payment) -> payment_pb2.Payment:
+    return payment_pb2.Payment(
+        id=payment.id,
+        checkout_id=payment.checkout_id,
+        order_id=payment.order_id,
+        status=payment_pb2.PaymentStatus.Value(f"PAYMENT_STATUS_{payment.status.value}"),
+        amount=money_pb2.Money(amount_minor=payment.amount.amount_minor, currency=payment.amount.currency),
+        create_time=Timestamp(seconds=int(payment.placed_at.timestamp())),
+    )

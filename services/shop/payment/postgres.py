@@ -1,0 +1,100 @@
+"""Payments in PostgreSQL."""
+
+# ruff: noqa: S608 - nothing but constants is put into the statements
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import asyncpg
+
+from shop.money import Money
+from shop.payment.domain import NOTHING, Payment, PaymentStatus, StoredPayment
+from shop.platform.database import Database
+
+COLUMNS = "id, checkout_id, order_id, status, amount_minor, currency, decline_reason, placed_at"
+
+# The update changes nothing: it makes the statement return the row that was there first.
+ADD = f"""
+    INSERT INTO payment (checkout_id, status, amount_minor, currency, decline_reason, placed_at)
+    VALUES ($1, $2, $3, $4, $5, date_trunc('second', now()))
+    ON CONFLICT (checkout_id) DO UPDATE SET checkout_id = EXCLUDED.checkout_id
+    RETURNING {COLUMNS}
+"""
+CAPTURE = f"""
+    UPDATE payment SET status = 'CAPTURED', order_id = $2
+    WHERE checkout_id = $1 AND (status = 'AUTHORIZED' OR status = 'CAPTURED' AND order_id = $2)
+    RETURNING {COLUMNS}
+"""
+VOID = f"""
+    INSERT INTO payment (checkout_id, status, amount_minor, currency, placed_at)
+    VALUES ($1, 'VOIDED', $2, $3, date_trunc('second', now()))
+    ON CONFLICT (checkout_id) DO UPDATE
+    SET status = CASE payment.status WHEN 'DECLINED' THEN 'DECLINED' ELSE 'VOIDED' END
+    RETURNING {COLUMNS}
+"""
+
+
+class PostgresPayments:
+    """The payment store in the schema `shop_payment`.
+
+    Args:
+        database: Connections whose search_path is that schema.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def add(self, checkout_id: str, amount: Money, decline_reason: str) -> StoredPayment:
+        """Adds an authorised or declined payment, unless the checkout has one; returns the one that is there then."""
+        status = PaymentStatus.DECLINED if decline_reason else PaymentStatus.AUTHORIZED
+        row = await self._database.fetchrow(
+            ADD, checkout_id, status.value, amount.amount_minor, amount.currency, decline_reason or None
+        )
+        return _present(row)
+
+    async def capture(self, checkout_id: str, order_id: int) -> StoredPayment | None:
+        """Takes an authorised payment for an order; None if there is no such payment, or the order has another one."""
+        try:
+            row = await self._database.fetchrow(CAPTURE, checkout_id, order_id)
+        except asyncpg.UniqueViolationError:
+            return None
+        return None if row is None else _stored(row)
+
+    async def void(self, checkout_id: str) -> StoredPayment:
+        """Gives a payment back, or adds a voided one of no amount if the checkout has none; a declined one stays."""
+        row = await self._database.fetchrow(VOID, checkout_id, NOTHING.amount_minor, NOTHING.currency)
+        return _present(row)
+
+    async def of_checkout(self, checkout_id: str) -> StoredPayment | None:
+        """Returns a checkout's payment."""
+        row = await self._database.fetchrow(f"SELECT {COLUMNS} FROM payment WHERE checkout_id = $1", checkout_id)
+        return None if row is None else _stored(row)
+
+    async def get(self, payment_id: int) -> StoredPayment | None:
+        """Returns one payment."""
+        row = await self._database.fetchrow(f"SELECT {COLUMNS} FROM payment WHERE id = $1", payment_id)
+        return None if row is None else _stored(row)
+
+    async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
+        """Returns the payments of many orders in one query, in any order."""
+        rows = await self._database.fetch(f"SELECT {COLUMNS} FROM payment WHERE order_id = ANY($1)", order_ids)
+        return [_stored(row) for row in rows]
+
+
+def _present(row: asyncpg.Record | None) -> StoredPayment:
+    if row is None:
+        raise RuntimeError("an INSERT with RETURNING gave no row")
+    return _stored(row)
+
+
+def _stored(row: asyncpg.Record) -> StoredPayment:
+    payment = Payment(
+        id=row["id"],
+        checkout_id=str(row["checkout_id"]),
+        order_id=row["order_id"] or 0,
+        status=PaymentStatus(row["status"]),
+        amount=Money(row["amount_minor"], row["currency"]),
+        placed_at=row["placed_at"],
+    )
+    return StoredPayment(payment, row["decline_reason"] or "")

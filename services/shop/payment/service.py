@@ -1,0 +1,87 @@
+"""What the payment service does, over a store and a bank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shop.errors import InvalidArgument, NotFound
+from shop.money import Money
+from shop.payment.bank import ANSWERS
+from shop.payment.domain import Payment, authorized, refused_capture
+from shop.payment.ports import Bank, PaymentStore
+from shop.platform import validation
+
+
+class PaymentService:
+    """The use cases of payments; the same methods and errors as `shop.clients.PaymentClient`.
+
+    Args:
+        store: Keeps the payments.
+        bank: Sets amounts aside.
+    """
+
+    def __init__(self, store: PaymentStore, bank: Bank) -> None:
+        self._store = store
+        self._bank = bank
+
+    async def authorize_payment(self, *, checkout_id: str, amount: Money, payment_token: str) -> Payment:
+        """Asks the bank to set an amount aside; idempotent by checkout.
+
+        The bank is asked first and the answer stored once, so that the usual case costs one statement. If the process
+        dies in between, nothing is stored and the caller's repetition, or its void, settles the checkout.
+
+        Raises:
+            InvalidArgument: An argument is out of range, or the bank does not know the token.
+            PaymentDeclined: The bank says no, or said so before.
+            FailedPrecondition: The checkout was voided, or has a payment of another amount.
+        """
+        checkout = validation.uuid_text(checkout_id, "checkout_id")
+        validation.positive_money(amount, "amount")
+        if not self._bank.accepts(payment_token):
+            raise InvalidArgument(f"payment_token must be one of: {', '.join(ANSWERS)}", field="payment_token")
+        reason = await self._bank.authorize(amount, payment_token)
+        return authorized(await self._store.add(checkout, amount, reason), amount)
+
+    async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
+        """Takes an authorised amount and ties it to its order; idempotent.
+
+        Raises:
+            InvalidArgument: An argument is out of range.
+            FailedPrecondition: The payment is not authorised, or it or the order belongs to another one.
+        """
+        checkout = validation.uuid_text(checkout_id, "checkout_id")
+        validation.identifier(order_id, "order_id")
+        stored = await self._store.capture(checkout, order_id)
+        if stored is None:
+            raise refused_capture(checkout, order_id, await self._store.of_checkout(checkout))
+        return stored.payment
+
+    async def void_payment(self, checkout_id: str) -> Payment:
+        """Gives an amount back; idempotent, and an unknown checkout is remembered as voided.
+
+        Raises:
+            InvalidArgument: The checkout's id is not a UUID.
+        """
+        return (await self._store.void(validation.uuid_text(checkout_id, "checkout_id"))).payment
+
+    async def get_payment(self, payment_id: int) -> Payment:
+        """Returns one payment.
+
+        Raises:
+            InvalidArgument: The id is out of range.
+            NotFound: There is none.
+        """
+        stored = await self._store.get(validation.identifier(payment_id, "id"))
+        if stored is None:
+            raise NotFound(f"there is no payment {payment_id}", field="id")
+        return stored.payment
+
+    async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
+        """Returns the payments of many orders, in the order of their ids in the call; orders without one are left out.
+
+        Raises:
+            InvalidArgument: Too few or too many ids, or one is out of range.
+        """
+        wanted = validation.identifiers(order_ids, "order_ids")
+        found = {stored.payment.order_id: stored.payment for stored in await self._store.of_orders(wanted)}
+        return [found[order] for order in wanted if order in found]
