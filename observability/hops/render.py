@@ -53,12 +53,12 @@ def bench(summary: Summary, topology: str) -> Group:
 
 def latency_table(topology: TopologySummary) -> Table:
     """Latencies with their intervals, failures and requests, a row per journey and `all` last."""
-    table = _table("Latency from the intended arrival, ms; below it lower..upper end of its 95 % interval")
+    table = _table("Latency from the intended arrival, ms, with 95 % intervals (lower..upper)")
     table.add_column("journey", no_wrap=True)
     table.add_column("count", justify="right", no_wrap=True)
     for name in ("p50", "p90", "p99"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("failures", justify="right", no_wrap=True)
+    table.add_column("failures", justify="right", min_width=8, overflow="fold")
     table.add_column("requests", justify="right", no_wrap=True)
     journeys = topology["journeys"]
     for journey in [*sorted(name for name in journeys if name != ALL), ALL]:

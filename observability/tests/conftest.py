@@ -1,0 +1,52 @@
+"""Traces drawn as trees: the drawing is the fixture, so the two cannot drift apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from hops.span import Kind, Span
+
+TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
+EPOCH_NS = 1_767_225_600_000_000_000
+
+_LINE = re.compile(
+    r"(?P<indent>[ |`-]*)(?P<service>[a-z-]+) (?P<name>\S+) +(?P<kind>[A-Z]+) +"
+    r"(?P<start>-?\d+)\.\.(?P<end>-?\d+)(?P<attributes>( +[\w.]+=\S+)*)(?P<orphan> +\(parent lost\))?"
+)
+
+Draw = Callable[[str], list[Span]]
+
+
+def spans_of(drawing: str) -> list[Span]:
+    """One span a line: `|- service name KIND start..end key=value`, children two columns to the right."""
+    spans: list[Span] = []
+    above: list[tuple[int, Span]] = []
+    for line in drawing.strip("\n").splitlines():
+        found = _LINE.fullmatch(line.rstrip())
+        assert found, f"not a drawn span: {line!r}"
+        depth = len(found["indent"])
+        while above and above[-1][0] >= depth:
+            above.pop()
+        span_id = f"{len(spans) + 1:016x}"
+        span = Span(
+            trace_id=TRACE_ID,
+            span_id=span_id,
+            parent_id="f" * 16 if found["orphan"] else above[-1][1].span_id if above else "",
+            name=found["name"],
+            kind=Kind(found["kind"]),
+            service=found["service"],
+            start_ns=EPOCH_NS + int(found["start"]),
+            end_ns=EPOCH_NS + int(found["end"]),
+            attributes=dict(pair.split("=", 1) for pair in found["attributes"].split()),
+        )
+        spans.append(span)
+        above.append((depth, span))
+    return spans
+
+
+@pytest.fixture
+def draw() -> Draw:
+    """Turns a drawing into spans; times are ns since the epoch of the fixture."""
+    return spans_of

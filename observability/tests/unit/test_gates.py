@@ -1,0 +1,87 @@
+"""Every gate holds for a sound run, and each is tripped by its own defect and no other."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from hops.bands import Agreement
+from hops.gates import Evidence, evaluate, is_valid
+from hops.tree import Quality
+
+SOUND = Evidence(
+    parity_mismatches=0,
+    journeys_planned=1000,
+    journeys_sent=1000,
+    start_lag_p99_ms=0.4,
+    latency_median_ms=8.0,
+    generator_cores=0.3,
+    failures=0,
+    steal_share=0.001,
+    spans_dropped=0,
+    traces_expected=200,
+    traces_found=200,
+    quality=Quality(traces=200, spans=6000),
+    budget_gap_ns=0,
+    agreements=[Agreement("browse", 200, 8.01, 8.0, 0.2)],
+    unattributed_share=0.002,
+)
+
+TRIPS = {
+    "a wrong answer": ("parity", {"parity_mismatches": 1}),
+    "parity never checked": ("parity", {"parity_mismatches": None}),
+    "a journey unsent": ("tape_unsent", {"journeys_sent": 999}),
+    "late starts": ("start_lag_p99_ms", {"start_lag_p99_ms": 1.0}),
+    "a busy generator": ("generator_cores", {"generator_cores": 0.8}),
+    "one failure in a thousand": ("failure_share", {"failures": 1}),
+    "a dropped span": ("spans_lost", {"spans_dropped": 1}),
+    "a missing trace": ("spans_lost", {"traces_found": 199}),
+    "a trace without root": ("spans_lost", {"quality": Quality(traces=200, spans=6000, empty=1)}),
+    "a callee without span": ("spans_lost", {"quality": Quality(traces=200, spans=6000, missing_servers=1)}),
+    "orphans": ("orphan_share", {"quality": Quality(traces=200, spans=6000, orphans=6)}),
+    "no spans at all": ("orphan_share", {"quality": Quality()}),
+    "a budget that leaks": ("budget_gap_ns", {"budget_gap_ns": 1}),
+    "traced unlike measured": ("traced_off_ms", {"agreements": [Agreement("browse", 200, 8.21, 8.0, 0.2)]}),
+    "nothing to compare": ("traced_off_ms", {"agreements": []}),
+    "unattributed time": ("unattributed_share", {"unattributed_share": 0.011}),
+    "a noisy neighbour": ("steal_share", {"steal_share": 0.02}),
+    "steal not measured": ("steal_share", {"steal_share": None}),
+}
+
+
+def test_a_sound_run_is_valid():
+    gates = evaluate(SOUND)
+    assert [gate["name"] for gate in gates if not gate["ok"]] == []
+    assert is_valid(gates)
+
+
+@pytest.mark.parametrize(("name", "changes"), TRIPS.values(), ids=TRIPS)
+def test_a_defect_trips_its_gate(name, changes):
+    gates = evaluate(dataclasses.replace(SOUND, **changes))
+    assert [gate["name"] for gate in gates if not gate["ok"]] == [name]
+    assert not is_valid(gates)
+
+
+def test_every_gate_is_tripped_by_a_case_above():
+    assert {gate["name"] for gate in evaluate(SOUND)} == {name for name, _ in TRIPS.values()}
+
+
+def test_start_lag_may_be_5_percent_of_a_slow_median():
+    gates = evaluate(dataclasses.replace(SOUND, start_lag_p99_ms=3.0, latency_median_ms=100.0))
+    assert is_valid(gates)
+
+
+def test_the_journey_farthest_off_for_its_allowance_is_shown():
+    rows = [
+        Agreement("all", 300, 99.0, 1.0, 0.2),
+        Agreement("bulk_lines", 100, 101.0, 100.0, 2.0),
+        Agreement("product", 100, 2.15, 2.0, 0.2),
+    ]
+    (gate,) = [one for one in evaluate(dataclasses.replace(SOUND, agreements=rows)) if one["name"] == "traced_off_ms"]
+    assert (gate["value"], gate["limit"]) == (pytest.approx(0.15), 0.2)
+
+
+def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
+    assert is_valid(evaluate(dataclasses.replace(SOUND, stress=True, failures=500)))
+    names = {gate["name"] for gate in evaluate(dataclasses.replace(SOUND, traced=False, agreements=[]))}
+    assert names == {"parity", "tape_unsent", "start_lag_p99_ms", "generator_cores", "failure_share", "steal_share"}
