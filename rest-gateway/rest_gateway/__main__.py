@@ -1,0 +1,28 @@
+"""`python -m rest_gateway` serves; `python -m rest_gateway openapi` prints the OpenAPI document."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rest_gateway.app import declare
+from rest_gateway.bootstrap import serve
+from rest_gateway.openapi import as_text, document
+from shop.clients.memory import MemoryShop
+from shop.platform.lifecycle import launch
+
+
+def main(arguments: list[str]) -> int:
+    """Runs the command and returns its exit code."""
+    if not arguments:
+        return launch(serve, os.environ)
+    if arguments == ["openapi"]:
+        # The routes need some services to be declared over; the document does not depend on them.
+        sys.stdout.write(as_text(document(declare(MemoryShop().clients))))
+        return 0
+    print(f"error: unknown arguments {' '.join(arguments)!r}; valid: none to serve, or openapi", file=sys.stderr)
+    return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

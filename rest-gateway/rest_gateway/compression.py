@@ -1,0 +1,49 @@
+"""Whether and how to compress an answer.
+
+Measured on a page of 1,000 order lines (182 kB of JSON), one core: zlib level 1 takes 729 µs for 24.8 kB, zlib's
+default level 6 takes 2,224 µs for 18.5 kB; ISA-L level 1 takes 151 µs for 22.1 kB, its level 3 takes 498 µs for
+21.5 kB. So ISA-L's level 1 beats zlib's in both, and what the higher levels save is not worth their time.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from isal import isal_zlib
+
+SMALLEST_BYTES = 1024
+LEVEL = 1
+_GZIP_CONTAINER = 31
+
+
+@lru_cache(maxsize=256)
+def accepts_gzip(accept_encoding: str | None) -> bool:
+    """Tells whether a client takes gzip (RFC 9110, 12.5.3).
+
+    Args:
+        accept_encoding: The header's value, None without one.
+    """
+    if accept_encoding is None:
+        return False
+    qualities: dict[str, float] = {}
+    for part in accept_encoding.lower().split(","):
+        coding, _, parameter = part.partition(";")
+        qualities[coding.strip()] = _quality(parameter)
+    named = qualities.get("gzip", qualities.get("x-gzip"))
+    return (qualities.get("*", 0.0) if named is None else named) > 0
+
+
+def gzip(body: bytes) -> bytes:
+    """Returns a body in gzip's format; the same body always gives the same bytes."""
+    packer = isal_zlib.compressobj(LEVEL, isal_zlib.DEFLATED, _GZIP_CONTAINER)
+    return packer.compress(body) + packer.flush()
+
+
+def _quality(parameter: str) -> float:
+    name, _, value = parameter.partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0

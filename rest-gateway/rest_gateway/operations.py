@@ -1,0 +1,106 @@
+"""What every operation tells about itself: who may call it, how it answers, and which problems it can have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from pydantic import BaseModel
+
+from rest_gateway.auth import Access
+
+ACCESS_KEY = "x-access"
+SECURITY_SCHEME = "bearer"
+
+_ALWAYS = (400, 500, 503, 504)
+_WITH_BODY = (413, 415)
+_WITH_TOKEN = (401, 403)
+
+_ETAG = {"description": "Strong entity tag of the content.", "schema": {"type": "string"}}
+_CACHE = {"description": "Who may keep the answer for how long.", "schema": {"type": "string"}}
+_VARY = {"description": "Request headers on which the answer depends.", "schema": {"type": "string"}}
+_LOCATION = {"description": "Path of what was made.", "schema": {"type": "string"}}
+
+
+def reading(tag: str, model: type[BaseModel], *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
+    """Returns the declaration of a GET.
+
+    Args:
+        tag: The group that it stands in.
+        model: What it answers.
+        access: Whom it lets in.
+        problems: HTTP statuses of the problems that it can have besides those of every operation.
+    """
+    headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
+    unchanged = {
+        "description": "The client has it already (If-None-Match).",
+        "headers": headers,
+    }
+    declared = _declared(tag, 200, model, "Found.", headers, access, [*_ALWAYS, *problems])
+    declared["responses"][304] = unchanged
+    return declared
+
+
+def creating(
+    tag: str, model: type[BaseModel], *, access: Access, problems: Sequence[int] = (), located: bool = True
+) -> dict[str, Any]:
+    """Returns the declaration of a POST that makes something; arguments as for `reading`.
+
+    Args:
+        tag: The group that it stands in.
+        model: What it answers.
+        access: Whom it lets in.
+        problems: HTTP statuses of the problems that it can have besides those of every operation.
+        located: Whether what was made has a path of its own.
+    """
+    headers = {"Cache-Control": _CACHE, **({"Location": _LOCATION, "ETag": _ETAG} if located else {})}
+    return _declared(tag, 201, model, "Made.", headers, access, [*_ALWAYS, *_WITH_BODY, *problems])
+
+
+def changing(
+    tag: str, model: type[BaseModel], *, access: Access, problems: Sequence[int] = (), body: bool = True
+) -> dict[str, Any]:
+    """Returns the declaration of a PATCH, or of a POST that changes something; arguments as for `reading`.
+
+    Args:
+        tag: The group that it stands in.
+        model: What it answers.
+        access: Whom it lets in.
+        problems: HTTP statuses of the problems that it can have besides those of every operation.
+        body: Whether it takes a body.
+    """
+    headers = {"Cache-Control": _CACHE, "ETag": _ETAG}
+    with_body = _WITH_BODY if body else ()
+    return _declared(tag, 200, model, "As it is now.", headers, access, [*_ALWAYS, *with_body, 404, *problems])
+
+
+def removing(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
+    """Returns the declaration of a DELETE; arguments as for `reading`."""
+    return _declared(tag, 204, None, "Removed.", {"Cache-Control": _CACHE}, access, [*_ALWAYS, 404, *problems])
+
+
+def _declared(
+    tag: str,
+    status: int,
+    model: type[BaseModel] | None,
+    description: str,
+    headers: dict[str, Any],
+    access: Access,
+    problems: Sequence[int],
+) -> dict[str, Any]:
+    extra: dict[str, Any] = {ACCESS_KEY: access.value}
+    if access is not Access.EVERYBODY:
+        problems = [*problems, *_WITH_TOKEN]
+        extra["security"] = [{SECURITY_SCHEME: []}]
+    responses: dict[int, dict[str, Any]] = {status: {"headers": headers}}
+    # The document gets each problem from one place; FastAPI needs a description until then.
+    responses.update({problem: {"description": HTTPStatus(problem).phrase} for problem in sorted(set(problems))})
+    return {
+        "tags": [tag],
+        "status_code": status,
+        "response_model": model,
+        "response_description": description,
+        "responses": responses,
+        "openapi_extra": extra,
+    }

@@ -1,0 +1,79 @@
+"""What belongs to orders and lies with other services, fetched in batches and side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from itertools import islice
+from typing import Annotated, TypeVar
+
+from fastapi import Query
+
+from rest_gateway.documents import OrderDocument, order_document
+from rest_gateway.parallel import both
+from shop.clients import Clients, Order, Payment
+
+T = TypeVar("T")
+
+MAX_BATCH = 1000
+INCLUDES = frozenset({"payment", "products", "user"})
+
+Include = Annotated[
+    str, Query(description="What to include, with commas between: `payment`, `user`, `products`.", examples=["payment"])
+]
+
+
+async def get_order_and_payment(shop: Clients, order_id: int) -> tuple[Order, Payment | None]:
+    """Returns an order and its payment, fetched side by side."""
+    order, payments = await both(shop.order.get_order(order_id), shop.payment.batch_get_payments_by_order([order_id]))
+    return order, payments[0] if payments else None
+
+
+async def with_related(shop: Clients, orders: Sequence[Order], include: frozenset[str]) -> list[OrderDocument]:
+    """Returns orders with what was asked for besides.
+
+    Args:
+        shop: The services.
+        orders: The orders.
+        include: Any of `INCLUDES`.
+    """
+    payments, (users, products) = await both(
+        _batches(shop.payment.batch_get_payments_by_order, _ids(orders) if "payment" in include else ()),
+        both(
+            _batches(shop.user.batch_get_users, _buyers(orders) if "user" in include else ()),
+            _batches(shop.product.batch_get_products, _bought(orders) if "products" in include else ()),
+        ),
+    )
+    payment_of = {payment.order_id: payment for payment in payments}
+    user_of = {user.id: user for user in users}
+    product_of = {product.id: product for product in products}
+    return [
+        order_document(
+            order,
+            payment_of.get(order.id),
+            user_of.get(order.user_id),
+            [product_of[id_] for id_ in _bought([order]) if id_ in product_of] if "products" in include else None,
+        )
+        for order in orders
+    ]
+
+
+async def _batches(fetch: Callable[[Sequence[int]], Awaitable[list[T]]], ids: Iterable[int]) -> list[T]:
+    """Returns what a batch call finds; more than one call only where there are more ids than one may have."""
+    left = iter(dict.fromkeys(ids))
+    result: list[T] = []
+    while batch := list(islice(left, MAX_BATCH)):
+        result += await fetch(batch)
+    return result
+
+
+def _ids(orders: Iterable[Order]) -> Iterable[int]:
+    return (order.id for order in orders)
+
+
+def _buyers(orders: Iterable[Order]) -> Iterable[int]:
+    return (order.user_id for order in orders)
+
+
+def _bought(orders: Iterable[Order]) -> Iterable[int]:
+    """Returns the products of the lines, each once."""
+    return dict.fromkeys(line.product_id for order in orders for line in order.lines)

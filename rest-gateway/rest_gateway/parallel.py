@@ -1,0 +1,32 @@
+"""Calls that do not depend on each other, made side by side."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+
+async def both(first: Coroutine[Any, Any, A], second: Coroutine[Any, Any, B]) -> tuple[A, B]:
+    """Runs two calls side by side and returns both results.
+
+    The second runs as a task of its own and the first in the caller's. When one fails, the other is cancelled and
+    waited for, and the first failure is raised as it was, not as a group.
+    """
+    task = asyncio.create_task(second)
+    try:
+        left = await first
+    except BaseException:
+        await _stop(task)
+        raise
+    return left, await task
+
+
+async def _stop(task: asyncio.Task[Any]) -> None:
+    task.cancel()
+    await asyncio.wait([task])
+    if not task.cancelled():
+        task.exception()  # marks it as seen: the caller gets the other call's failure

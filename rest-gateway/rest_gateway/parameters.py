@@ -1,0 +1,115 @@
+"""The parameters that several resources share: ids, filters by ids, paging, what to include."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import Header, Path, Query
+from pydantic import BeforeValidator
+
+from rest_gateway.models.fields import MAX_ID
+from rest_gateway.problems import FieldError, InvalidRequest
+from shop.errors import InvalidArgument
+
+MAX_IDS = 1000
+
+
+def _digits(value: Any) -> Any:
+    """Lets through what JSON would call a whole number; "+5", " 5" and "1_0" are none."""
+    if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) <= 20):
+        raise ValueError("it should be a whole number")
+    return value
+
+
+_Whole = BeforeValidator(_digits)
+
+ProductId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The product.", examples=[17])]
+UserId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The user.", examples=[17])]
+OrderId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The order.", examples=[4711])]
+PaymentId = Annotated[int, _Whole, Path(ge=1, le=MAX_ID, description="The payment.", examples=[4711])]
+AfterLineId = Annotated[
+    int, _Whole, Query(ge=0, le=MAX_ID, description="Only lines with a greater id.", examples=[14000])
+]
+
+PageSize1000 = Annotated[int, _Whole, Query(ge=1, le=1000, description="Entries a page.")]
+PageSize100 = Annotated[int, _Whole, Query(ge=1, le=100, description="Entries a page.")]
+PageSize10000 = Annotated[int, _Whole, Query(ge=1, le=10_000, description="Entries a page.")]
+PageToken = Annotated[
+    str,
+    Query(max_length=200, description="`next_page_token` of the page before, with the same filter; empty at first."),
+]
+Ids = Annotated[
+    str,
+    Query(
+        description=f"Only these, 1 to {MAX_IDS:,} ids with commas between them, in this order; unknown ones are left "
+        "out, repeated ones count once. Not together with another filter or paging.",
+    ),
+]
+IfMatch = Annotated[
+    str | None,
+    Header(
+        alias="If-Match",
+        description="Entity tag of a GET without `include`: the change is made only if nothing has changed since. "
+        "It is compared just before the change, so two changes within the same few milliseconds can both pass.",
+    ),
+]
+
+
+def parse_ids(text: str, name: str) -> list[int]:
+    """Returns the ids of a filter, each once.
+
+    Args:
+        text: What the client sent: "1,2,3".
+        name: The parameter, for the message.
+
+    Raises:
+        InvalidArgument: There are none, too many, or one is no id.
+    """
+    parts = text.split(",")
+    if len(parts) > MAX_IDS:
+        raise InvalidArgument(f"{name} has {len(parts)} ids; 1 to {MAX_IDS} are valid", field=name)
+    ids = [int(part) if part.isascii() and part.isdigit() and len(part) < 20 else 0 for part in parts]
+    for position, id_ in enumerate(ids):
+        if not 1 <= id_ <= MAX_ID:
+            raise InvalidArgument(
+                f"{name}[{position}] is {parts[position][:40]!r}; ids from 1 to {MAX_ID} with commas between them "
+                f"are valid, as in {name}=1,2,3",
+                field=name,
+            )
+    return list(dict.fromkeys(ids))
+
+
+def parse_include(text: str, valid: frozenset[str]) -> frozenset[str]:
+    """Returns what to include.
+
+    Args:
+        text: What the client sent: "payment,user".
+        valid: What can be included.
+
+    Raises:
+        InvalidArgument: Something else is named.
+    """
+    if not text:
+        return frozenset()
+    asked = frozenset(text.split(","))
+    unknown = sorted(asked - valid)
+    if unknown:
+        raise InvalidArgument(
+            f"include has {unknown[0][:40]!r}; valid values are {', '.join(sorted(valid))}", field="include"
+        )
+    return asked
+
+
+def check_alone(name: str, others: dict[str, object]) -> None:
+    """Checks that a filter by ids comes without what it excludes.
+
+    Args:
+        name: The filter.
+        others: The values of the parameters that it excludes; false ones were not given.
+
+    Raises:
+        InvalidRequest: One of them was given.
+    """
+    given = [other for other, value in others.items() if value]
+    if given:
+        raise InvalidRequest([FieldError(other, f"leave it out together with {name}") for other in given])

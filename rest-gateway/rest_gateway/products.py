@@ -1,0 +1,141 @@
+"""The catalogue: `/v1/products`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import FastAPI, Query
+from starlette.responses import Response
+
+from rest_gateway.answers import changed, content_of, created, found, removed
+from rest_gateway.auth import Access
+from rest_gateway.caching import PUBLIC, check_if_match
+from rest_gateway.call import Call
+from rest_gateway.documents import ProductDocument, product_document
+from rest_gateway.models import products as models
+from rest_gateway.models.fields import Price
+from rest_gateway.operations import changing, creating, reading, removing
+from rest_gateway.parallel import both
+from rest_gateway.parameters import (
+    Ids,
+    IfMatch,
+    PageSize1000,
+    PageToken,
+    ProductId,
+    check_alone,
+    parse_ids,
+    parse_include,
+)
+from shop.clients import Clients, Product, ProductClient
+from shop.errors import NotFound
+from shop.money import Money
+
+INCLUDES = frozenset({"reviews"})
+
+Include = Annotated[str, Query(description="What to include, with commas between: `reviews` (3 of each product).")]
+Category = Annotated[
+    str, Query(pattern=models.CATEGORY, description="Only products of this category.", examples=["c0000"])
+]
+
+
+def add_products(api: FastAPI, shop: Clients) -> None:
+    """Declares the routes of the catalogue.
+
+    Args:
+        api: Where to declare them.
+        shop: The services.
+    """
+    catalogue = shop.product
+
+    @api.get("/v1/products", **reading("products", models.ProductPage, access=Access.EVERYBODY))
+    async def list_products(
+        call: Call,
+        category: Category = "",
+        ids: Ids = "",
+        page_size: PageSize1000 = 20,
+        page_token: PageToken = "",
+        include: Include = "",
+    ) -> Response:
+        """A page of products by ascending id, all of them or those of a category; or those asked for by `ids`."""
+        with_reviews = parse_include(include, INCLUDES)
+        token = ""
+        products: Sequence[Product]
+        reviews = None
+        if ids:
+            check_alone("ids", {"category": category, "page_token": page_token})
+            wanted = parse_ids(ids, "ids")
+            if with_reviews:
+                products, reviews = await both(
+                    catalogue.batch_get_products(wanted), catalogue.batch_list_reviews(wanted)
+                )
+            else:
+                products = await catalogue.batch_get_products(wanted)
+        else:
+            page = await catalogue.list_products(page_size=page_size, page_token=page_token, category=category)
+            products, token = page.items, page.next_page_token
+            if with_reviews and products:
+                reviews = await catalogue.batch_list_reviews([product.id for product in products])
+        if reviews is None:
+            return found(call, {"products": products, "next_page_token": token}, PUBLIC)
+        documents = [product_document(product, reviews.get(product.id, ())) for product in products]
+        return found(call, {"products": documents, "next_page_token": token}, PUBLIC)
+
+    @api.get(
+        "/v1/products/{product_id}", **reading("products", models.Product, access=Access.EVERYBODY, problems=[404])
+    )
+    async def get_product(call: Call, product_id: ProductId, include: Include = "") -> Response:
+        """One product."""
+        if parse_include(include, INCLUDES):
+            return found(call, await _with_reviews(catalogue, product_id), PUBLIC)
+        return found(call, await catalogue.get_product(product_id), PUBLIC)
+
+    @api.post("/v1/products", **creating("products", models.Product, access=Access.PARTNER))
+    async def create_product(product: models.NewProduct) -> Response:
+        """Adds a product to the catalogue."""
+        made = await catalogue.create_product(
+            title=product.title,
+            description=product.description,
+            category=product.category,
+            price=_money(product.price),
+            stock=product.stock,
+        )
+        return created(made, f"/v1/products/{made.id}")
+
+    @api.patch(
+        "/v1/products/{product_id}", **changing("products", models.Product, access=Access.PARTNER, problems=[412])
+    )
+    async def update_product(product_id: ProductId, change: models.ProductChange, if_match: IfMatch = None) -> Response:
+        """Changes the fields of a product that the body names."""
+        if if_match is not None:
+            check_if_match(if_match, content_of(await catalogue.get_product(product_id)))
+        given = change.model_fields_set
+        return changed(
+            await catalogue.update_product(
+                product_id,
+                title=change.title,
+                description=change.description,
+                category=change.category,
+                price=_money(change.price) if "price" in given else None,
+                stock=change.stock,
+            )
+        )
+
+    @api.delete("/v1/products/{product_id}", **removing("products", access=Access.PARTNER, problems=[409]))
+    async def delete_product(product_id: ProductId) -> Response:
+        """Removes a product and its reviews; not possible while stock of it is reserved."""
+        await catalogue.delete_product(product_id)
+        return removed()
+
+
+async def _with_reviews(catalogue: ProductClient, product_id: int) -> ProductDocument:
+    products, reviews = await both(
+        catalogue.batch_get_products([product_id]), catalogue.batch_list_reviews([product_id])
+    )
+    if not products:
+        raise NotFound(f"there is no product {product_id}", field="product_id")
+    return product_document(products[0], reviews.get(product_id, ()))
+
+
+def _money(price: Price) -> Money:
+    return Money(price.amount_minor, price.currency)
