@@ -52,17 +52,20 @@ def grpc_serving(port: int) -> Check:
         if not listening():
             return False
         import grpc
-        from grpc_health.v1 import health_pb2, health_pb2_grpc
+        from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
         # Proxies of the environment are for the internet, not for this machine.
         with grpc.insecure_channel(f"{HOST}:{port}", options=[("grpc.enable_http_proxy", 0)]) as channel:
+            ask = channel.unary_unary(
+                "/grpc.health.v1.Health/Check",
+                request_serializer=HealthCheckRequest.SerializeToString,
+                response_deserializer=HealthCheckResponse.FromString,
+            )
             try:
-                answer = health_pb2_grpc.HealthStub(channel).Check(
-                    health_pb2.HealthCheckRequest(service=""), timeout=PATIENCE_S
-                )
+                answer: HealthCheckResponse = ask(HealthCheckRequest(service=""), timeout=PATIENCE_S)
             except grpc.RpcError:
                 return False
-        return bool(answer.status == health_pb2.HealthCheckResponse.SERVING)
+        return bool(answer.status == HealthCheckResponse.SERVING)
 
     return check
 

@@ -1,0 +1,112 @@
+# `make` or `make help` shows what there is. Areas of their own are in the .mk files beside them.
+SHELL := /bin/sh
+.SHELLFLAGS := -euc
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+# In order: the targets share one machine, and a run must not be measured beside a build.
+.NOTPARALLEL:
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv/bin
+RUN := $(VENV)/python
+# Where nothing is installed nothing can run.
+INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit 0; };
+
+# Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
+SETTINGS := topology profile rate seed trace scale edge mesh mtls http rtt
+BENCH := topology profile rate seed trace scale edge mesh mtls http rtt
+UP := topology seed scale edge mesh mtls http rtt
+$(foreach name,$(SETTINGS),$(eval $(name) ?=))
+
+include provision/provision.mk
+include proto/proto.mk
+include load/load.mk
+
+given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
+unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN SHOP_PORT_BASE HOPWISE_CACHE DATABASE_URL MAKEFLAGS SHELL,$(given))
+ifneq ($(strip $(unknown)),)
+$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, PYTHON)
+endif
+
+# `--name 'value'` for each of these settings that was given.
+quoted = '$(subst ','\'',$(1))'
+options = $(foreach name,$(1),$(if $($(name)),--$(name) $(call quoted,$($(name)))))
+
+##@ Measure
+
+.PHONY: bench
+bench: setup ## Start a topology, replay the load, print latency and hop budget, write results/
+	@$(RUN) -m experiment bench $(call options,$(BENCH))
+
+.PHONY: trace
+trace: setup ## Show the p50 and p99 exemplars of the newest results, hop by hop
+	@$(RUN) -m experiment trace
+
+.PHONY: audit
+audit: setup ## Check the shop's invariants on the data that the last run left
+	@$(RUN) -m experiment audit
+
+##@ Run
+
+.PHONY: up
+up: setup ## Start a topology, print its URLs, and leave it running
+	@$(RUN) -m mesh up --detach $(call options,$(UP))
+
+.PHONY: down
+down: ## Stop what `make up` left running
+	@$(INSTALLED) $(RUN) -m mesh down
+
+.PHONY: status
+status: ## Show what runs
+	@$(INSTALLED) $(RUN) -m mesh status
+
+##@ Develop
+
+.PHONY: test
+test: setup test-go ## All tests: unit, integration, Go
+	@$(VENV)/pytest -q -m 'not e2e'
+
+.PHONY: test-unit
+test-unit: $(ENVIRONMENT) ## The tests that start nothing
+	@$(VENV)/pytest -q -m 'not e2e and not integration'
+
+.PHONY: test-e2e
+test-e2e: setup ## The make targets, as a user runs them
+	@$(VENV)/pytest -q -m e2e
+
+CODE := services graphql-gateway rest-gateway mesh load observability provision proto
+.PHONY: lint
+lint: $(ENVIRONMENT) lint-proto lint-go ## Style, types, import directions, contract, stale stubs
+	@$(VENV)/ruff check $(CODE)
+	@$(VENV)/ruff format --check $(CODE)
+	@$(VENV)/mypy $(CODE)
+	@$(VENV)/lint-imports
+
+.PHONY: format
+format: $(ENVIRONMENT) format-go ## Put the code into shape
+	@$(VENV)/ruff check --fix -q $(CODE)
+	@$(VENV)/ruff format $(CODE)
+
+.PHONY: clean
+clean: ## Remove what was built and run here; keeps results/ and the shared cache
+	@if [ -x $(RUN) ]; then $(RUN) -m mesh down >/dev/null 2>&1 || true; fi
+	@rm -rf .run .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: clean-results
+clean-results: ## Remove results/
+	@rm -rf results
+
+.PHONY: help
+help: ## Show this
+	@echo "Which protocol between your clients and four services, and where does the wait go? Measured, hop by hop."
+	@awk 'BEGIN {FS = ":.*?## "} \
+	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
+	  /^[a-zA-Z0-9_-]+:.*?## / {printf "  %-15s %s\n", $$1, $$2}' $(filter %Makefile %.mk,$(MAKEFILE_LIST))
+	@echo
+	@echo "Settings (make topology=hybrid profile=smoke bench):"
+	@echo "  topology=NAME|FILE  profile=smoke|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
+	@echo "  edge=envoy|none     mesh=none  mtls=off  http=1|2  rtt=0"
+	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."

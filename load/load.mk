@@ -1,0 +1,23 @@
+# The load generator, a Go module.
+GO_FILES := $(shell find load/cmd load/internal -type f 2>/dev/null) load/go.mod load/go.sum
+# Set-up's own Go if it had to fetch one, else the one on PATH.
+GO = $(or $(abspath $(firstword $(wildcard .tools/go/lib/python*/site-packages/go/bin/go))),go)
+GOFMT = "$$($(GO) env GOROOT)/bin/gofmt"
+GO_TEST_FLAGS ?=
+
+.tools/bin/shopload: $(GO_FILES)
+	@$(PROVISION) generator
+
+.PHONY: test-go
+test-go: .tools/bin/shopload
+	@cd load && $(GO) test $(GO_TEST_FLAGS) ./...
+
+.PHONY: lint-go
+lint-go: .tools/bin/shopload
+	@cd load; unformatted="$$($(GOFMT) -l cmd internal)"; \
+	  if [ -n "$$unformatted" ]; then echo "Not in gofmt's shape (make format):"; echo "$$unformatted"; exit 1; fi
+	@cd load && $(GO) vet ./...
+
+.PHONY: format-go
+format-go: .tools/bin/shopload
+	@cd load && $(GOFMT) -w cmd internal

@@ -1,0 +1,21 @@
+"""Where set-up puts things."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+TOOLS = ROOT / ".tools"
+LOGS = TOOLS / "logs"
+BIN = TOOLS / "bin"
+VENV = ROOT / ".venv"
+
+
+def cache() -> Path:
+    """The folder that all checkouts of this user share."""
+    given = os.environ.get("HOPWISE_CACHE")
+    if given:
+        return Path(given).expanduser().resolve()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "hopwise"

@@ -1,0 +1,151 @@
+"""Runs one long command: shows that it is alive, keeps its output in a log, and ends it when it hangs."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from provision.paths import LOGS, ROOT
+
+POLL_S = 0.1
+QUIET_BEAT_S = 15.0
+"""How often a line is printed where there is no terminal whose line can be rewritten."""
+TAIL_LINES = 12
+
+
+class SetupError(Exception):
+    """Set-up cannot go on; the message says which step, why, and what to do."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A command that takes long.
+
+    Attributes:
+        title: what it does, for people.
+        hint: about how long it takes.
+        argv: the command line.
+        advice: what to do when it fails.
+        cwd: where it runs.
+        env: settings besides the environment.
+        limit_s: it is ended after this time, in seconds.
+        silence_s: it is ended after this time without output, in seconds; None where silence is normal.
+        unit: what one line of its output stands for, to be counted; None to show the last line instead.
+        total: about how many units there are.
+    """
+
+    title: str
+    hint: str
+    argv: Sequence[str]
+    advice: str
+    cwd: Path = ROOT
+    env: Mapping[str, str] = field(default_factory=dict)
+    limit_s: float = 1800.0
+    silence_s: float | None = None
+    unit: str | None = None
+    total: int | None = None
+
+    @property
+    def log(self) -> Path:
+        """Where its output is kept."""
+        words = re.findall(r"[a-z0-9]+", self.title.split("(")[0].lower())
+        return LOGS / f"{'-'.join(words)}.log"
+
+
+def run(step: Step) -> str:
+    """Run a step to its end.
+
+    Returns:
+        Its standard output and error.
+
+    Raises:
+        SetupError: it failed, took too long, or fell silent; tells the end of its output and what to do.
+    """
+    step.log.parent.mkdir(parents=True, exist_ok=True)
+    say(f"{step.title} (about {step.hint}) …")
+    began = time.monotonic()
+    with step.log.open("wb") as out:
+        try:
+            process = subprocess.Popen(
+                step.argv,
+                cwd=step.cwd,
+                env={**os.environ, **step.env},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SetupError(f"{step.title}: {step.argv[0]} cannot be started: {error.strerror}") from error
+        try:
+            cause = _watch(step, process, began)
+        finally:
+            _end(process)
+    output = step.log.read_text(errors="replace")
+    if cause is None and process.returncode != 0:
+        cause = f"it ended with exit code {process.returncode}"
+    if cause is not None:
+        tail = "\n".join(f"  {line}" for line in output.splitlines()[-TAIL_LINES:])
+        raise SetupError(f"{step.title}: {cause}.\nEnd of {step.log}:\n{tail}\n{step.advice}")
+    say(f"{step.title}: done in {time.monotonic() - began:.0f} s")
+    return output
+
+
+def say(line: str) -> None:
+    """Tell the user something, on standard error."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | None:
+    """Wait for the end; returns why it must be cut off, if it must."""
+    beat, heard, size = began, began, 0
+    terminal = sys.stderr.isatty()
+    try:
+        while process.poll() is None:
+            time.sleep(POLL_S)
+            now = time.monotonic()
+            if step.log.stat().st_size != size:
+                heard, size = now, step.log.stat().st_size
+            if now - began > step.limit_s:
+                return f"it took longer than {step.limit_s:.0f} s and was ended"
+            if step.silence_s is not None and now - heard > step.silence_s:
+                return f"it gave no sign of life for {step.silence_s:.0f} s and was ended"
+            if now - beat > (1.0 if terminal else QUIET_BEAT_S):
+                beat = now
+                text = f"  … {now - began:.0f} s{_progress(step)}"
+                print(f"\r\033[K{text[:110]}" if terminal else text, end="" if terminal else "\n", file=sys.stderr)
+                sys.stderr.flush()
+    finally:
+        if terminal:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return None
+
+
+def _progress(step: Step) -> str:
+    lines = step.log.read_text(errors="replace").splitlines()
+    if not lines:
+        return ""
+    if step.unit is None:
+        return f": {lines[-1].strip()}"
+    of = f" of about {step.total}" if step.total else ""
+    return f": {len(lines)}{of} {step.unit}"
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a process and what it started, if it still runs."""
+    if process.poll() is not None:
+        return
+    for which in (signal.SIGTERM, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, which)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=5)
+            return
