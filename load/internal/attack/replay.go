@@ -1,0 +1,122 @@
+package attack
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/record"
+	"hopwise/load/internal/tape"
+)
+
+const (
+	// initialWorkers are up before the first arrival; vegeta adds more whenever all are busy.
+	initialWorkers = 256
+	seqHeader      = "X-Vegeta-Seq"
+)
+
+// Options are the switches of a replay.
+type Options struct {
+	Sampled []bool        // by seq: whether the journey is traced
+	Drain   time.Duration // most time after the last arrival until journeys under way are given up
+	Watch   func(sent, failed int64)
+}
+
+// Result is what a replay left.
+type Result struct {
+	Rows        []record.Row // of the journeys sent, by seq
+	Interrupted bool
+	Usage       record.Usage
+}
+
+// Replay sends every journey of the tape at its time, however slow the answers are, and waits for the last answer.
+//
+// Vegeta's Attacker schedules and runs the journeys: our pacer gives it the arrival times, our round tripper runs a whole
+// journey as one of its hits. When the context ends, nothing more is sent and journeys under way are given up.
+func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Result, error) {
+	p, err := newPacer(t.Entries)
+	if err != nil {
+		return Result{}, err
+	}
+	defer p.close()
+	journeys, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer giveUp(nil)
+	trip := &tripper{ctx: journeys, runner: runner, pacer: p, tape: t, sampled: o.Sampled, rows: make([]record.Row, len(t.Entries))}
+	attacker := vegeta.NewAttacker(
+		vegeta.Workers(min(initialWorkers, uint64(len(t.Entries)))),
+		vegeta.Client(&http.Client{Transport: trip}),
+	)
+
+	debug.FreeOSMemory() // what reading the tape left is collected now, not during the load
+	before := record.ReadUsage()
+	hits := attacker.Attack(targeter, p, 0, "")
+	last := time.Duration(t.Entries[len(t.Entries)-1].AtNs)
+	drain := time.AfterFunc(lead+last+o.Drain, func() { giveUp(fmt.Errorf("no answer %v after the last arrival", o.Drain)) })
+	defer drain.Stop()
+	stop := context.AfterFunc(ctx, func() {
+		p.interrupt()
+		attacker.Stop()
+		giveUp(outcome.ErrInterrupted)
+	})
+	defer stop()
+
+	for range hits {
+		if o.Watch != nil {
+			o.Watch(trip.sent.Load(), trip.failed.Load())
+		}
+	}
+	result := Result{Usage: record.ReadUsage().Since(before), Interrupted: ctx.Err() != nil}
+	for _, row := range trip.rows {
+		if row.Outcome != "" {
+			result.Rows = append(result.Rows, row)
+		}
+	}
+	if len(result.Rows) < len(t.Entries) && !result.Interrupted {
+		return result, fmt.Errorf("%d of %d journeys were not sent", len(t.Entries)-len(result.Rows), len(t.Entries))
+	}
+	return result, nil
+}
+
+// targeter gives vegeta a request per hit; the round tripper replaces it by the journey that is due.
+func targeter(t *vegeta.Target) error {
+	t.Method, t.URL = http.MethodPost, "http://journey.invalid/"
+	return nil
+}
+
+// tripper runs the journey of the tape that has the hit's sequence number.
+type tripper struct {
+	ctx     context.Context // vegeta's requests carry none
+	runner  *Runner
+	pacer   *pacer
+	tape    *tape.Tape
+	sampled []bool
+	rows    []record.Row // each hit writes its own
+	sent    atomic.Int64
+	failed  atomic.Int64
+}
+
+var _ http.RoundTripper = (*tripper)(nil)
+
+func (t *tripper) RoundTrip(r *http.Request) (*http.Response, error) {
+	seq, err := strconv.ParseInt(r.Header.Get(seqHeader), 10, 64)
+	if err != nil || seq < 0 || seq >= int64(len(t.rows)) {
+		return nil, fmt.Errorf("hit %q is not on the tape", r.Header.Get(seqHeader))
+	}
+	t.sent.Add(1)
+	sampled := t.sampled != nil && t.sampled[seq]
+	row, _ := t.runner.Run(t.ctx, t.tape.Entries[seq], t.pacer.arrival(seq), sampled)
+	t.rows[seq] = row
+	if row.Outcome != outcome.OK {
+		t.failed.Add(1)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+}

@@ -1,0 +1,120 @@
+// Package cli is the command line of shopload.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitBadInput    = 2
+	exitInterrupted = 130
+)
+
+const about = `shopload sends the journeys of simulated customers to a shop, whatever its topology.
+
+  tape    makes the list of journeys (a "tape") from a workload file and a seed
+  sample  sends a tape's journeys one after the other and writes their answers
+  replay  sends a tape's journeys at their times and writes how each went
+
+Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. Journeys that fail are results, not errors.`
+
+// badInput marks errors that the user can mend by giving other input.
+type badInput struct{ error }
+
+func (b badInput) Unwrap() error { return b.error }
+
+var errInterrupted = errors.New("interrupted; what was measured until then is marked incomplete")
+
+// Execute runs the command line and returns its exit code.
+func Execute(args []string, stdout io.Writer, stderr *os.File) int {
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer release()
+	context.AfterFunc(ctx, release) // a second signal ends the program at once
+	root := newRoot(stderr)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, "shopload:", oneLine(err))
+	var bad badInput
+	switch {
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.As(err, &bad):
+		return exitBadInput
+	}
+	return exitFailed
+}
+
+func newRoot(stderr *os.File) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "shopload",
+		Short:         "Sends the journeys of simulated customers to a shop",
+		Long:          about,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay", args[0])}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return badInput{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
+	})
+	root.PersistentFlags().Bool("json", false, "print the result as one JSON object on stdout")
+	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr))
+	for _, command := range root.Commands() {
+		command.Args = noArguments
+	}
+	return root
+}
+
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return badInput{fmt.Errorf("unexpected argument %q; see %s --help", args[0], cmd.CommandPath())}
+	}
+	return nil
+}
+
+// required returns bad input that names the first of the flags that is empty.
+func required(cmd *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if cmd.Flag(name).Value.String() == "" {
+			return badInput{fmt.Errorf("--%s is missing; see %s --help", name, cmd.CommandPath())}
+		}
+	}
+	return nil
+}
+
+func wantsJSON(cmd *cobra.Command) bool {
+	wanted, _ := cmd.Flags().GetBool("json")
+	return wanted
+}
+
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

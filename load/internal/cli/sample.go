@@ -1,0 +1,127 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/progress"
+	"hopwise/load/internal/record"
+	"hopwise/load/internal/tape"
+)
+
+// sampleLine is one line of the answers' file.
+type sampleLine struct {
+	Seq     int64           `json:"seq"`
+	Journey journey.Name    `json:"journey"`
+	Channel journey.Channel `json:"channel"`
+	Params  journey.Params  `json:"params"`
+	Outcome outcome.Class   `json:"outcome"`
+	Error   string          `json:"error"`
+	Answer  json.RawMessage `json:"answer"` // canonical; null for a failure
+	OrderID int64           `json:"order_id,omitempty"`
+}
+
+type sampleSummary struct {
+	Path     string         `json:"path"`
+	Journeys int            `json:"journeys"`
+	Outcomes map[string]int `json:"outcomes"`
+}
+
+func newSample(stderr *os.File) *cobra.Command {
+	var (
+		c          common
+		perJourney int
+	)
+	cmd := &cobra.Command{
+		Use:   "sample --tape FILE --target FILE --out FILE",
+		Short: "Sends a tape's journeys one after the other and writes their answers",
+		Long: `Sends the journeys of a tape one after the other, without traces, and writes a line per journey with its answer in
+canonical form, so that topologies can be compared.`,
+		Example: "  shopload sample --tape parity.jsonl --target target.json --out answers.jsonl",
+	}
+	c.register(cmd)
+	cmd.Flags().StringVar(&c.out, "out", "", "file to write")
+	cmd.Flags().IntVar(&perJourney, "per-journey", 0, "only the first N of each journey and channel; 0: all")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := required(cmd, "out"); err != nil {
+			return err
+		}
+		if perJourney < 0 {
+			return badInput{fmt.Errorf("--per-journey %d is negative", perJourney)}
+		}
+		s, err := c.read(cmd)
+		if err != nil {
+			return err
+		}
+		defer s.runner.Client.Close()
+		if err := s.prepare(cmd.Context()); err != nil {
+			return err
+		}
+		return runSample(cmd, stderr, s, firstOfEach(s.tape.Entries, perJourney), c.out)
+	}
+	return cmd
+}
+
+func runSample(cmd *cobra.Command, stderr *os.File, s setup, entries []tape.Entry, out string) error {
+	line := progress.Start(stderr, "sample", len(entries), 0)
+	summary := sampleSummary{Path: out, Outcomes: map[string]int{}}
+	failed := int64(0)
+	err := record.WriteFile(out, func(w io.Writer) error {
+		for i, entry := range entries {
+			row, canonical := s.runner.Run(cmd.Context(), entry, time.Now(), false)
+			if cmd.Context().Err() != nil {
+				return errInterrupted
+			}
+			if canonical == nil {
+				canonical = []byte("null")
+				failed++
+			}
+			if err := printJSON(w, sampleLine{
+				Seq: row.Seq, Journey: row.Journey, Channel: row.Channel, Params: entry.Params,
+				Outcome: row.Outcome, Error: row.Error, Answer: canonical, OrderID: row.OrderID,
+			}); err != nil {
+				return err
+			}
+			summary.Journeys++
+			summary.Outcomes[string(row.Outcome)]++
+			line.Set(int64(i+1), failed)
+		}
+		return nil
+	})
+	line.Stop()
+	if err != nil {
+		return err
+	}
+	if wantsJSON(cmd) {
+		return printJSON(cmd.OutOrStdout(), summary)
+	}
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d answers in %s, %d failed\n", summary.Journeys, out, failed)
+	return err
+}
+
+// firstOfEach returns the first so many entries of each journey and channel; 0 means all.
+func firstOfEach(entries []tape.Entry, count int) []tape.Entry {
+	if count == 0 {
+		return entries
+	}
+	type kind struct {
+		journey journey.Name
+		channel journey.Channel
+	}
+	taken := map[kind]int{}
+	var first []tape.Entry
+	for _, entry := range entries {
+		k := kind{entry.Journey, entry.Channel}
+		if taken[k]++; taken[k] <= count {
+			first = append(first, entry)
+		}
+	}
+	return first
+}

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hopwise/load/internal/attack"
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/session"
+	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
+)
+
+const (
+	defaultTimeout     = 5 * time.Second
+	defaultConnections = 4
+	maxConnections     = 1024
+	prepareTimeout     = 15 * time.Second
+)
+
+// common are the flags of the commands that send journeys.
+type common struct {
+	tapePath, targetPath, out string
+	connections               int
+	timeout                   time.Duration
+}
+
+func (c *common) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&c.tapePath, "tape", "", "tape file, made by `shopload tape`")
+	flags.StringVar(&c.targetPath, "target", "", "target file (JSON): where the topology is entered")
+	flags.IntVar(&c.connections, "connections", defaultConnections, "client connections; with HTTP/1.1 also the most requests under way")
+	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "most time of one journey, from its start")
+}
+
+// setup is what sending journeys needs, read and checked.
+type setup struct {
+	tape   *tape.Tape
+	target target.Target
+	runner *attack.Runner
+}
+
+// read reads the tape, the target and the key; every error is bad input.
+func (c *common) read(cmd *cobra.Command) (setup, error) {
+	s, err := c.load(cmd)
+	if err != nil {
+		return setup{}, badInput{err}
+	}
+	return s, nil
+}
+
+func (c *common) load(cmd *cobra.Command) (s setup, err error) {
+	if err := required(cmd, "tape", "target"); err != nil {
+		return s, err
+	}
+	if c.connections < 1 || c.connections > maxConnections {
+		return s, fmt.Errorf("--connections %d is not between 1 and %d", c.connections, maxConnections)
+	}
+	if c.timeout <= 0 {
+		return s, fmt.Errorf("--timeout %v is not above 0", c.timeout)
+	}
+	if s.tape, err = tape.Read(c.tapePath); err != nil {
+		return s, err
+	}
+	if s.target, err = target.Read(c.targetPath); err != nil {
+		return s, err
+	}
+	key, err := session.ReadKey(s.target.JWTPrivateKey)
+	if err != nil {
+		return s, err
+	}
+	if s.runner, err = attack.NewRunner(s.target, s.tape.Entries); err != nil {
+		return s, err
+	}
+	if s.runner.Sessions, err = session.Open(key, s.tape.Entries, time.Now()); err != nil {
+		return s, err
+	}
+	s.runner.Client = exchange.NewClient(s.target, c.connections)
+	s.runner.Scale = s.tape.Header.Scale
+	s.runner.Timeout = c.timeout
+	return s, nil
+}
+
+// prepare readies the edge for the first journey, within a limit.
+func (s setup) prepare(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	err := s.runner.Prepare(limited, s.tape.Entries)
+	if err != nil && ctx.Err() != nil {
+		return errInterrupted
+	}
+	return err
+}

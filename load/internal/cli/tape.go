@@ -1,0 +1,84 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/tape"
+	"hopwise/load/internal/workload"
+)
+
+type tapeSummary struct {
+	SHA256    string         `json:"sha256"`
+	Path      string         `json:"path"`
+	Journeys  int            `json:"journeys"`
+	Mix       map[string]int `json:"mix"` // journeys by journey/channel
+	Workload  string         `json:"workload"`
+	Arrival   string         `json:"arrival"`
+	Seed      uint64         `json:"seed"`
+	Rate      float64        `json:"rate"`
+	DurationS float64        `json:"duration_s"`
+	Scale     int64          `json:"scale"`
+	Pool      string         `json:"pool"`
+}
+
+func newTape() *cobra.Command {
+	var (
+		workloadPath, out, pool string
+		seed                    uint64
+		rate                    float64
+		duration                time.Duration
+		scale                   int64
+	)
+	cmd := &cobra.Command{
+		Use:   "tape --workload FILE --rate N --duration T --out FILE",
+		Short: "Makes a tape from a workload file and a seed",
+		Long: `Makes a tape: the fixed list of arrival time, journey, channel and parameters that every topology replays.
+
+The same workload, seed, rate, duration, scale and pool give the same bytes, on every machine. The file has a header line
+and one line per journey, each a JSON object. A summary with the file's SHA-256 goes to stdout as one JSON object.`,
+		Example: "  shopload tape --workload load/workloads/default.yaml --seed 1 --rate 20 --duration 60s --out tape.jsonl",
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&workloadPath, "workload", "", "workload file (YAML)")
+	flags.Uint64Var(&seed, "seed", 1, "seed of all random choices")
+	flags.Float64Var(&rate, "rate", 20, "journeys a second")
+	flags.DurationVar(&duration, "duration", 20*time.Second, "from the first to the last possible arrival")
+	flags.Int64Var(&scale, "scale", 1, "scale of the seeded data")
+	flags.StringVar(&pool, "pool", "", "identifiers to write to: trial or parity (default: the workload's)")
+	flags.StringVar(&out, "out", "", "tape file to write")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := required(cmd, "workload", "out"); err != nil {
+			return err
+		}
+		w, err := workload.Load(workloadPath)
+		if err != nil {
+			return badInput{err}
+		}
+		t, err := tape.Build(tape.Spec{
+			Workload: w, Seed: seed, Rate: rate, Duration: duration, Scale: shopdata.Scale(scale), Pool: shopdata.Pool(pool),
+		})
+		if err != nil {
+			return badInput{err}
+		}
+		if err := t.Write(out); err != nil {
+			return badInput{err}
+		}
+		return printJSON(cmd.OutOrStdout(), summarise(t, out))
+	}
+	return cmd
+}
+
+func summarise(t *tape.Tape, path string) tapeSummary {
+	s := tapeSummary{
+		SHA256: t.SHA256, Path: path, Journeys: len(t.Entries), Mix: map[string]int{}, Workload: t.Header.Workload,
+		Arrival: string(t.Header.Arrival), Seed: t.Header.Seed, Rate: t.Header.Rate,
+		DurationS: time.Duration(t.Header.DurationNs).Seconds(), Scale: int64(t.Header.Scale), Pool: string(t.Header.Pool),
+	}
+	for _, entry := range t.Entries {
+		s.Mix[string(entry.Journey)+"/"+string(entry.Channel)]++
+	}
+	return s
+}

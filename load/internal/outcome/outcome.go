@@ -1,0 +1,86 @@
+// Package outcome classes how a journey ended; a failed journey is data, not an exception.
+package outcome
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Class is how a journey ended.
+type Class string
+
+// The closed list of classes.
+const (
+	OK          Class = "ok"
+	Client      Class = "client"       // nothing could be sent, or the request was refused
+	Server      Class = "server"       // the shop failed
+	Timeout     Class = "timeout"      // no whole answer in time
+	WrongAnswer Class = "wrong_answer" // an answer that cannot be read, or is not the one asked for
+)
+
+// Failures returns the classes that are no success, in the order of reports.
+func Failures() []Class { return []Class{Client, Server, Timeout, WrongAnswer} }
+
+// Failure is an error that knows its class.
+type Failure struct {
+	Class Class
+	Cause error
+}
+
+func (f *Failure) Error() string { return f.Cause.Error() }
+
+// Unwrap returns the cause.
+func (f *Failure) Unwrap() error { return f.Cause }
+
+// Failed returns a failure of a class.
+func Failed(class Class, format string, args ...any) error {
+	return &Failure{class, fmt.Errorf(format, args...)}
+}
+
+// Wrong returns a failure of the class wrong_answer.
+func Wrong(format string, args ...any) error { return Failed(WrongAnswer, format, args...) }
+
+// ErrInterrupted is the cause of journeys that were given up because the replay was stopped.
+var ErrInterrupted = errors.New("interrupted")
+
+// Of returns the class of an error; a passed deadline is a timeout wherever it shows.
+func Of(err error) Class {
+	var failure *Failure
+	switch {
+	case err == nil:
+		return OK
+	case errors.Is(err, ErrInterrupted), errors.Is(err, context.Canceled):
+		return Client
+	case errors.Is(err, context.DeadlineExceeded):
+		return Timeout
+	case errors.As(err, &failure):
+		return failure.Class
+	}
+	return Client
+}
+
+// OfStatus returns the class of an HTTP status; a gateway's time-out is the shop's deadline showing.
+func OfStatus(status int) Class {
+	switch {
+	case status >= 200 && status < 300:
+		return OK
+	case status == http.StatusGatewayTimeout, status == http.StatusRequestTimeout:
+		return Timeout
+	case status >= 500:
+		return Server
+	}
+	return Client
+}
+
+// OfCode returns the class of an error code of the shop.
+func OfCode(code string) Class {
+	switch code {
+	case "DEADLINE_EXCEEDED":
+		return Timeout
+	case "INTERNAL", "UNAVAILABLE":
+		return Server
+	}
+	return Client
+}

@@ -1,0 +1,124 @@
+package record
+
+import (
+	"encoding/json"
+	"io"
+	"runtime"
+	"slices"
+	"syscall"
+	"time"
+
+	"hopwise/load/internal/outcome"
+)
+
+// Generator holds the generator's own figures of a replay.
+type Generator struct {
+	Journeys        int            `json:"journeys"` // sent
+	TapeJourneys    int            `json:"tape_journeys"`
+	Incomplete      bool           `json:"incomplete"` // stopped before the whole tape was sent and answered
+	Outcomes        map[string]int `json:"outcomes"`
+	WallS           float64        `json:"wall_s"` // from the start of the replay to the last answer
+	CPUS            float64        `json:"cpu_s"`  // user and system time of this process in it
+	GCPauseMs       float64        `json:"gc_pause_ms"`
+	MaxRSSMb        float64        `json:"max_rss_mb"`
+	Connections     int            `json:"connections"`        // as asked for
+	Dialed          int64          `json:"connections_dialed"` // really opened
+	HTTP            int            `json:"http"`
+	StartLagP50Us   float64        `json:"start_lag_p50_us"`
+	StartLagP99Us   float64        `json:"start_lag_p99_us"`
+	StartLagMaxUs   float64        `json:"start_lag_max_us"`
+	TapeSHA256      string         `json:"tape_sha256"`
+	AnswersSHA256   string         `json:"answers_sha256"`
+	Trace           float64        `json:"trace"` // ratio of traced journeys asked for
+	Sampled         int            `json:"sampled"`
+	SpansExported   int64          `json:"spans_exported"`
+	SpansDropped    int64          `json:"spans_dropped"`
+	GoVersion       string         `json:"go_version"`
+	GoMaxProcs      int            `json:"gomaxprocs"`
+	Topology        string         `json:"topology"`
+	Trial           string         `json:"trial"`
+	FirstIntendedNs int64          `json:"first_intended_ns"` // Unix time
+	LastEndedNs     int64          `json:"last_ended_ns"`     // Unix time
+}
+
+// Usage is what the process has used up.
+type Usage struct {
+	At      time.Time
+	Wall    time.Duration
+	CPU     time.Duration
+	GCPause time.Duration
+	MaxRSS  int64 // bytes
+}
+
+// ReadUsage reads what the process has used up since its start.
+func ReadUsage() Usage {
+	var used syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail for oneself
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	return Usage{
+		At:      time.Now(),
+		CPU:     time.Duration(used.Utime.Nano() + used.Stime.Nano()),
+		GCPause: time.Duration(memory.PauseTotalNs),
+		MaxRSS:  rssBytes(used.Maxrss),
+	}
+}
+
+// Since returns what was used up after the earlier reading; the largest memory is that of the whole process.
+func (u Usage) Since(earlier Usage) Usage {
+	return Usage{At: u.At, Wall: u.At.Sub(earlier.At), CPU: u.CPU - earlier.CPU, GCPause: u.GCPause - earlier.GCPause, MaxRSS: u.MaxRSS}
+}
+
+// rssBytes: Linux counts in KiB, macOS in bytes.
+func rssBytes(value int64) int64 {
+	if runtime.GOOS == "darwin" {
+		return value
+	}
+	return value * 1024
+}
+
+// Summarise fills in what follows from the rows and the usage.
+func (g *Generator) Summarise(rows []Row, used Usage) {
+	g.Journeys = len(rows)
+	g.Outcomes = map[string]int{string(outcome.OK): 0}
+	for _, class := range outcome.Failures() {
+		g.Outcomes[string(class)] = 0
+	}
+	lags := make([]int64, 0, len(rows))
+	for _, row := range rows {
+		g.Outcomes[string(row.Outcome)]++
+		lags = append(lags, row.StartedNs-row.IntendedNs)
+		if row.Sampled {
+			g.Sampled++
+		}
+		g.LastEndedNs = max(g.LastEndedNs, row.EndedNs)
+	}
+	if len(rows) > 0 {
+		slices.Sort(lags)
+		g.FirstIntendedNs = rows[0].IntendedNs
+		g.StartLagP50Us = quantile(lags, 50) / 1e3
+		g.StartLagP99Us = quantile(lags, 99) / 1e3
+		g.StartLagMaxUs = float64(lags[len(lags)-1]) / 1e3
+	}
+	g.AnswersSHA256 = AnswersDigest(rows)
+	g.WallS = used.Wall.Seconds()
+	g.CPUS = used.CPU.Seconds()
+	g.GCPauseMs = float64(used.GCPause) / 1e6
+	g.MaxRSSMb = float64(used.MaxRSS) / 1e6
+	g.GoVersion = runtime.Version()
+	g.GoMaxProcs = runtime.GOMAXPROCS(0)
+}
+
+// quantile returns the smallest value that at least so many percent of the sorted values do not exceed.
+func quantile(sorted []int64, percent int) float64 {
+	return float64(sorted[(len(sorted)*percent+99)/100-1])
+}
+
+// Write writes the figures as JSON.
+func (g Generator) Write(path string) error {
+	return WriteFile(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(g)
+	})
+}

@@ -1,0 +1,113 @@
+// Package record writes what a replay leaves: a row per journey, vegeta's results, and the generator's own figures.
+package record
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/outcome"
+)
+
+// Row is one journey as it went; times are Unix nanoseconds.
+type Row struct {
+	Seq          int64           `json:"seq"`
+	Journey      journey.Name    `json:"journey"`
+	Channel      journey.Channel `json:"channel"`
+	IntendedNs   int64           `json:"intended_ns"` // when the tape has it arrive
+	StartedNs    int64           `json:"started_ns"`  // when the generator began with it
+	EndedNs      int64           `json:"ended_ns"`    // when its answer was read and decoded
+	LatencyNs    int64           `json:"latency_ns"`  // ended - intended
+	Outcome      outcome.Class   `json:"outcome"`
+	Error        string          `json:"error"`
+	BytesIn      int64           `json:"bytes_in"`  // bodies received, as compressed as they came
+	BytesOut     int64           `json:"bytes_out"` // bodies sent
+	Requests     int64           `json:"requests"`
+	Sampled      bool            `json:"sampled"`
+	TraceID      string          `json:"trace_id"`
+	AnswerSHA256 string          `json:"answer_sha256"` // of the canonical answer; empty for a failure
+	OrderID      int64           `json:"order_id,omitempty"`
+	Status       int             `json:"-"` // latest HTTP status
+}
+
+// AnswersDigest returns the SHA-256 over the number and the answer's digest of every row, in order.
+func AnswersDigest(rows []Row) string {
+	sum := sha256.New()
+	for _, row := range rows {
+		fmt.Fprintf(sum, "%d %s\n", row.Seq, row.AnswerSHA256)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// WriteRows writes the rows, one JSON object a line.
+func WriteRows(path string, rows []Row) error {
+	return WriteFile(path, func(w io.Writer) error {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		for _, row := range rows {
+			if err := encoder.Encode(row); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// WriteVegeta writes the rows in vegeta's own encoding, in which a hit is a journey and begins at its intended arrival.
+func WriteVegeta(path, attack string, rows []Row) error {
+	return WriteFile(path, func(w io.Writer) error {
+		encode := vegeta.NewEncoder(w)
+		for _, row := range rows {
+			if err := encode.Encode(hit(attack, row)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func hit(attack string, row Row) *vegeta.Result {
+	result := &vegeta.Result{
+		Attack:    attack,
+		Seq:       uint64(row.Seq),
+		Code:      uint16(row.Status),
+		Timestamp: time.Unix(0, row.IntendedNs),
+		Latency:   time.Duration(row.LatencyNs),
+		BytesIn:   uint64(row.BytesIn),
+		BytesOut:  uint64(row.BytesOut),
+		Method:    "JOURNEY",
+		URL:       string(row.Channel) + "/" + string(row.Journey),
+	}
+	if row.Outcome != outcome.OK {
+		result.Error = string(row.Outcome) + ": " + row.Error
+		if result.Code >= 200 && result.Code < 400 {
+			result.Code = 0 // vegeta counts these codes as success
+		}
+	}
+	return result
+}
+
+// WriteFile writes a file whole or not at all.
+func WriteFile(path string, write func(io.Writer) error) error {
+	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(part.Name())
+	buffered := bufio.NewWriterSize(part, 1<<18)
+	err = write(buffered)
+	if err = errors.Join(err, buffered.Flush(), part.Chmod(0o644), part.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return os.Rename(part.Name(), path)
+}

@@ -1,0 +1,93 @@
+// Package session gives simulated customers and partners the sessions that they already hold when the load begins.
+//
+// Customers log in once and then send many requests, so every journey except login starts with a valid token. These are
+// signed here with the shop's own test key before the load; the login journey really logs in.
+package session
+
+import (
+	"crypto"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/golang-jwt/jwt/v5"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/tape"
+)
+
+const (
+	issuer   = "hopwise"
+	lifetime = 24 * time.Hour
+	// backdated keeps tokens valid for a verifier whose clock is a little behind.
+	backdated = time.Minute
+)
+
+type claims struct {
+	Role string `json:"role"`
+	jwt.RegisteredClaims
+}
+
+// Sessions holds one token per simulated user, and the partner's.
+type Sessions struct {
+	partner string
+	users   map[int64]string
+}
+
+// ReadKey reads an Ed25519 private key in PEM form.
+func ReadKey(path string) (crypto.PrivateKey, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("jwt_private_key: %w", err)
+	}
+	key, err := jwt.ParseEdPrivateKeyFromPEM(text)
+	if err != nil {
+		return nil, fmt.Errorf("jwt_private_key %s: %w", path, err)
+	}
+	return key, nil
+}
+
+// Open signs a token for every user on the tape that needs one.
+func Open(key crypto.PrivateKey, entries []tape.Entry, now time.Time) (*Sessions, error) {
+	s := &Sessions{users: map[int64]string{}}
+	var err error
+	if s.partner, err = sign(key, "partners/"+strconv.Itoa(shopdata.PartnerID), "partner", now); err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		user := entry.Params.UserID
+		if s.users[user] != "" || !asCustomer(entry) {
+			continue
+		}
+		if s.users[user], err = sign(key, "users/"+strconv.FormatInt(user, 10), "customer", now); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func asCustomer(e tape.Entry) bool {
+	return e.Channel != journey.Partner && e.Params.UserID > 0 && e.Journey != journey.Login
+}
+
+func sign(key crypto.PrivateKey, subject, role string, now time.Time) (string, error) {
+	return jwt.NewWithClaims(jwt.SigningMethodEdDSA, claims{role, jwt.RegisteredClaims{
+		Issuer:    issuer,
+		Subject:   subject,
+		IssuedAt:  jwt.NewNumericDate(now.Add(-backdated)),
+		ExpiresAt: jwt.NewNumericDate(now.Add(lifetime)),
+	}}).SignedString(key)
+}
+
+// Token returns the token that a journey is sent with; empty for visitors who need none.
+func (s *Sessions) Token(e tape.Entry) string {
+	switch {
+	case e.Channel == journey.Partner:
+		return s.partner
+	case asCustomer(e):
+		return s.users[e.Params.UserID]
+	}
+	return ""
+}

@@ -1,0 +1,71 @@
+package tape
+
+import (
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
+	"hopwise/load/internal/workload"
+)
+
+// arrivals returns the sorted arrival times in [0, duration) in nanoseconds.
+func arrivals(a workload.Arrival, rate float64, duration time.Duration, random source) []int64 {
+	span := duration.Nanoseconds()
+	if a.Process == workload.Constant {
+		var times []int64
+		for i := int64(0); ; i++ {
+			// One rounded division and one rounded product a time, so that no error adds up.
+			at := int64(math.Round(float64(i) * (1e9 / rate)))
+			if at >= span {
+				return times
+			}
+			times = append(times, at)
+		}
+	}
+	// A process whose rate changes is a faster steady one that is thinned (Lewis and Shedler, 1979).
+	peak := peakFactor(a)
+	mean := max(int64(math.Round(1e9/rate*perMille/float64(peak))), 1)
+	var times []int64
+	for at := random.exponential(mean); at < span; at += random.exponential(mean) {
+		if factor := factorAt(a, at, span); factor == peak || random.below(peak) < factor {
+			times = append(times, at)
+		}
+	}
+	return times
+}
+
+const perMille = 1000
+
+func peakFactor(a workload.Arrival) int64 {
+	switch a.Process {
+	case workload.Staircase:
+		return slices.Max(a.Steps)
+	case workload.Ramp:
+		return max(a.From, a.To)
+	default:
+		return perMille
+	}
+}
+
+// factorAt returns the factor on the rate at a time, in thousandths.
+func factorAt(a workload.Arrival, at, span int64) int64 {
+	switch a.Process {
+	case workload.Staircase:
+		return a.Steps[mulDiv(at, int64(len(a.Steps)), span)]
+	case workload.Ramp:
+		if a.To >= a.From {
+			return a.From + mulDiv(a.To-a.From, at, span)
+		}
+		return a.From - mulDiv(a.From-a.To, at, span)
+	default:
+		return perMille
+	}
+}
+
+// mulDiv returns a*b/c of numbers that are not negative, without overflow in between.
+func mulDiv(a, b, c int64) int64 {
+	high, low := bits.Mul64(uint64(a), uint64(b))
+	quotient, _ := bits.Div64(high, low, uint64(c))
+	return int64(quotient)
+}

@@ -1,0 +1,117 @@
+// Package tape makes, writes and reads the fixed list of journeys that every topology replays.
+package tape
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/workload"
+)
+
+const maxJourneys = 5_000_000
+
+// Entry is one journey on a tape.
+type Entry struct {
+	Seq     int64           `json:"seq"`
+	AtNs    int64           `json:"at_ns"` // intended arrival after the start of the replay
+	Journey journey.Name    `json:"journey"`
+	Channel journey.Channel `json:"channel"`
+	Params  journey.Params  `json:"params"`
+}
+
+// Tape is a fixed list of journeys, by ascending arrival.
+type Tape struct {
+	Header  Header
+	Entries []Entry
+	SHA256  string // of the file, hexadecimal; set once it was written or read
+}
+
+// Spec is all that a tape is made of.
+type Spec struct {
+	Workload workload.Workload
+	Seed     uint64
+	Rate     float64 // journeys a second
+	Duration time.Duration
+	Scale    shopdata.Scale
+	Pool     shopdata.Pool // empty: the workload's
+}
+
+func (s Spec) check() error {
+	switch {
+	case !(s.Rate > 0 && s.Rate <= 1e6):
+		return fmt.Errorf("rate %v is not above 0 and at most 1000000 journeys a second", s.Rate)
+	case s.Duration <= 0 || s.Duration > 24*time.Hour:
+		return fmt.Errorf("duration %v is not above 0 and at most 24h", s.Duration)
+	case s.Scale < 1 || s.Scale > shopdata.MaxScale:
+		return fmt.Errorf("scale %d is not between 1 and %d", s.Scale, shopdata.MaxScale)
+	case s.Pool != "" && !slices.Contains(shopdata.Pools(), s.Pool):
+		return fmt.Errorf("unknown pool %q; pools: %s", s.Pool, journey.List(shopdata.Pools()))
+	}
+	peak := s.Rate * s.Duration.Seconds() * float64(peakFactor(s.Workload.Arrival)) / perMille
+	if peak > maxJourneys {
+		return fmt.Errorf("rate %v over %v makes more than %d journeys", s.Rate, s.Duration, maxJourneys)
+	}
+	return nil
+}
+
+// Build makes the tape of a specification; the same one gives the same tape, on every machine.
+func Build(s Spec) (*Tape, error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	pool := s.Pool
+	if pool == "" {
+		pool = s.Workload.Pool
+	}
+	h := Header{
+		Format:     Format,
+		Generator:  Generator,
+		Workload:   s.Workload.Name,
+		Arrival:    s.Workload.Arrival.Process,
+		Seed:       s.Seed,
+		Rate:       s.Rate,
+		DurationNs: s.Duration.Nanoseconds(),
+		Scale:      s.Scale,
+		Pool:       pool,
+	}
+	times := arrivals(s.Workload.Arrival, s.Rate, s.Duration, newSource("arrivals", s.Seed))
+	if len(times) == 0 {
+		return nil, fmt.Errorf("rate %v over %v gives no journey at seed %d; raise one of them", s.Rate, s.Duration, s.Seed)
+	}
+	choose := chooser(s.Workload.Mix, newSource("mix", s.Seed))
+	params := newDrawer(h)
+	t := &Tape{Header: h, Entries: make([]Entry, len(times))}
+	for i, at := range times {
+		share := choose()
+		t.Entries[i] = Entry{
+			Seq:     int64(i),
+			AtNs:    at,
+			Journey: share.Journey,
+			Channel: share.Channel,
+			Params:  params.draw(share.Journey, int64(i)),
+		}
+	}
+	t.Header.Journeys = len(times)
+	return t, nil
+}
+
+// chooser returns a function that draws from the mix by weight.
+func chooser(mix []workload.Share, random source) func() workload.Share {
+	total := int64(0)
+	for _, share := range mix {
+		total += share.Weight
+	}
+	return func() workload.Share {
+		ticket := random.below(total)
+		for _, share := range mix {
+			if ticket < share.Weight {
+				return share
+			}
+			ticket -= share.Weight
+		}
+		panic("weights do not add up") // cannot be: the ticket is below their sum
+	}
+}

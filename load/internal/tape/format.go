@@ -1,0 +1,174 @@
+package tape
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/workload"
+)
+
+// Format names the layout of the file: a header line, then one line per journey, each a JSON object.
+const Format = "hopwise-tape/1"
+
+const maxLineBytes = 1 << 20
+
+// Header is the first line of a tape: what it was made of, and a seal over the rest.
+type Header struct {
+	Format     string           `json:"format"`
+	Generator  string           `json:"generator"`
+	Workload   string           `json:"workload"`
+	Arrival    workload.Process `json:"arrival"`
+	Seed       uint64           `json:"seed"`
+	Rate       float64          `json:"rate"`
+	DurationNs int64            `json:"duration_ns"`
+	Scale      shopdata.Scale   `json:"scale"`
+	Pool       shopdata.Pool    `json:"pool"`
+	Journeys   int              `json:"journeys"`
+	BodySHA256 string           `json:"body_sha256"`
+}
+
+// identity names all that the tape was made of.
+func (h Header) identity() string {
+	return fmt.Sprintf("%s/%s/%d/%v/%d/%d/%s", h.Format, h.Workload, h.Seed, h.Rate, h.DurationNs, h.Scale, h.Pool)
+}
+
+// Encode returns the bytes of the tape's file and sets its digest.
+func (t *Tape) Encode() ([]byte, error) {
+	var body bytes.Buffer
+	for _, entry := range t.Entries {
+		if err := writeLine(&body, entry); err != nil {
+			return nil, err
+		}
+	}
+	t.Header.BodySHA256 = digest(body.Bytes())
+	var whole bytes.Buffer
+	if err := writeLine(&whole, t.Header); err != nil {
+		return nil, err
+	}
+	whole.Write(body.Bytes())
+	t.SHA256 = digest(whole.Bytes())
+	return whole.Bytes(), nil
+}
+
+// Write writes the tape to a file, whole or not at all, and sets its digest.
+func (t *Tape) Write(path string) error {
+	text, err := t.Encode()
+	if err != nil {
+		return err
+	}
+	part, err := os.CreateTemp(filepath.Dir(path), ".tape-*")
+	if err != nil {
+		return fmt.Errorf("tape: %w", err)
+	}
+	defer os.Remove(part.Name())
+	_, err = part.Write(text)
+	if err = errors.Join(err, part.Chmod(0o644), part.Close()); err != nil {
+		return fmt.Errorf("tape %s: %w", path, err)
+	}
+	return os.Rename(part.Name(), path)
+}
+
+// Read reads a tape and refuses one that is cut short, changed or of another format.
+func Read(path string) (*Tape, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("tape: %w", err)
+	}
+	t, err := Decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("tape %s: %w", path, err)
+	}
+	return t, nil
+}
+
+// Decode is Read from bytes.
+func Decode(text []byte) (*Tape, error) {
+	first, body, found := bytes.Cut(text, []byte("\n"))
+	t := &Tape{SHA256: digest(text)}
+	if err := strict(first, &t.Header); err != nil || !found {
+		return nil, fmt.Errorf("line 1 is not the header of a tape (%s)", Format)
+	}
+	h := t.Header
+	switch {
+	case h.Format != Format:
+		return nil, fmt.Errorf("format is %q, this program reads %q", h.Format, Format)
+	case h.Generator != Generator:
+		return nil, fmt.Errorf("generator is %q, this program's is %q; make the tape again", h.Generator, Generator)
+	case h.Scale < 1 || h.Scale > shopdata.MaxScale:
+		return nil, fmt.Errorf("scale %d is not between 1 and %d", h.Scale, shopdata.MaxScale)
+	case bytes.Count(body, []byte("\n")) < h.Journeys:
+		return nil, fmt.Errorf("cut short: the header says %d journeys, the file has %d", h.Journeys, bytes.Count(body, []byte("\n")))
+	case digest(body) != h.BodySHA256:
+		return nil, fmt.Errorf("changed after it was made: the SHA-256 of its journeys is %s, the header says %s", digest(body), h.BodySHA256)
+	}
+	t.Entries = make([]Entry, 0, h.Journeys)
+	lines := bufio.NewScanner(bytes.NewReader(body))
+	lines.Buffer(nil, maxLineBytes)
+	for number := 2; lines.Scan(); number++ {
+		var entry Entry
+		if err := strict(lines.Bytes(), &entry); err != nil {
+			return nil, fmt.Errorf("line %d: %s", number, err)
+		}
+		if err := entry.check(t.Entries, h); err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		t.Entries = append(t.Entries, entry)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, err
+	}
+	if len(t.Entries) != h.Journeys || h.Journeys == 0 {
+		return nil, fmt.Errorf("the header says %d journeys, the file has %d", h.Journeys, len(t.Entries))
+	}
+	return t, nil
+}
+
+func (e Entry) check(before []Entry, h Header) error {
+	last := int64(0)
+	if len(before) > 0 {
+		last = before[len(before)-1].AtNs
+	}
+	switch {
+	case e.Seq != int64(len(before)):
+		return fmt.Errorf("seq is %d, expected %d", e.Seq, len(before))
+	case e.AtNs < last || e.AtNs >= h.DurationNs:
+		return fmt.Errorf("at_ns %d is not between %d and %d", e.AtNs, last, h.DurationNs)
+	}
+	if err := e.Journey.CheckSender(e.Channel); err != nil {
+		return err
+	}
+	return e.Params.Check(e.Journey)
+}
+
+func strict(line []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(line))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more than one value in the line")
+	}
+	return nil
+}
+
+func writeLine(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(value)
+}
+
+func digest(text []byte) string {
+	sum := sha256.Sum256(text)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,229 @@
+// Package workload reads the YAML files that say what customers do, how often, and how they arrive.
+package workload
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/shopdata"
+)
+
+// Process is how customers arrive.
+type Process string
+
+// The arrival processes.
+const (
+	Poisson   Process = "poisson"   // independent customers at a steady rate
+	Constant  Process = "constant"  // evenly spaced
+	Staircase Process = "staircase" // independent customers, the rate in equally long steps
+	Ramp      Process = "ramp"      // independent customers, the rate changes linearly
+)
+
+var processes = []Process{Poisson, Constant, Staircase, Ramp}
+
+const (
+	maxFactor = 100
+	maxWeight = 1e6
+	// perMille keeps factors and weights as integers, so that a tape has the same bytes on every processor.
+	perMille = 1000
+)
+
+// Workload is a checked workload file.
+type Workload struct {
+	Name    string
+	About   string
+	Arrival Arrival
+	Pool    shopdata.Pool
+	Mix     []Share
+}
+
+// Arrival is how customers arrive; factors multiply the rate that the tape is made with, in thousandths.
+type Arrival struct {
+	Process Process
+	Steps   []int64 // staircase: factor of each step
+	From    int64   // ramp: factor at the start
+	To      int64   // ramp: factor at the end
+}
+
+// Share is how often one journey comes through one channel.
+type Share struct {
+	Journey journey.Name
+	Channel journey.Channel
+	Weight  int64 // in thousandths, against the sum of all weights
+}
+
+type file struct {
+	Name    string `yaml:"name"`
+	About   string `yaml:"about"`
+	Arrival struct {
+		Process Process   `yaml:"process"`
+		Steps   []float64 `yaml:"steps"`
+		From    *float64  `yaml:"from"`
+		To      *float64  `yaml:"to"`
+	} `yaml:"arrival"`
+	Pool shopdata.Pool `yaml:"pool"`
+	Mix  []struct {
+		Journey journey.Name    `yaml:"journey"`
+		Channel journey.Channel `yaml:"channel"`
+		Weight  float64         `yaml:"weight"`
+	} `yaml:"mix"`
+}
+
+// Load reads and checks a workload file.
+func Load(path string) (Workload, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Workload{}, fmt.Errorf("workload: %w", err)
+	}
+	return Parse(path, text)
+}
+
+// Parse checks the text of a workload file; path is for messages only.
+func Parse(path string, text []byte) (Workload, error) {
+	tree, err := parser.ParseBytes(text, 0)
+	if err != nil {
+		return Workload{}, syntaxError(path, err)
+	}
+	var f file
+	decoder := yaml.NewDecoder(bytes.NewReader(text), yaml.DisallowUnknownField())
+	if err := decoder.Decode(&f); err != nil {
+		return Workload{}, syntaxError(path, err)
+	}
+	c := checker{path: path, tree: tree}
+	return c.check(f)
+}
+
+// syntaxError keeps the position and the reason of the parser's message and drops its drawing of the source.
+func syntaxError(path string, err error) error {
+	var detailed yaml.Error
+	if errors.As(err, &detailed) && detailed.GetToken() != nil {
+		return fmt.Errorf("%s:%d: %s", path, detailed.GetToken().Position.Line, detailed.GetMessage())
+	}
+	return fmt.Errorf("%s: %s", path, strings.SplitN(err.Error(), "\n", 2)[0])
+}
+
+type checker struct {
+	path string
+	tree *ast.File
+}
+
+// fail names the file, the line of the value at fault (of its parent if it is absent) and the reason.
+func (c checker) fail(where, format string, args ...any) error {
+	for at := where; at != ""; at = at[:max(strings.LastIndexAny(at, ".["), 0)] {
+		if at == "$" {
+			break
+		}
+		query, err := yaml.PathString(at)
+		if err != nil {
+			continue
+		}
+		if node, err := query.FilterFile(c.tree); err == nil && node != nil {
+			return fmt.Errorf("%s:%d: %s", c.path, node.GetToken().Position.Line, fmt.Sprintf(format, args...))
+		}
+	}
+	return fmt.Errorf("%s: %s", c.path, fmt.Sprintf(format, args...))
+}
+
+func (c checker) check(f file) (Workload, error) {
+	w := Workload{Name: f.Name, About: f.About, Pool: f.Pool}
+	if w.Name == "" {
+		return Workload{}, c.fail("$.name", "the workload needs a name")
+	}
+	if w.Pool == "" {
+		w.Pool = shopdata.PoolTrial
+	}
+	if !slices.Contains(shopdata.Pools(), w.Pool) {
+		return Workload{}, c.fail("$.pool", "unknown pool %q; pools: %s", w.Pool, journey.List(shopdata.Pools()))
+	}
+	if err := c.arrival(f, &w.Arrival); err != nil {
+		return Workload{}, err
+	}
+	if len(f.Mix) == 0 {
+		return Workload{}, c.fail("$.mix", "mix needs at least one {journey, channel, weight}")
+	}
+	total := int64(0)
+	for i, m := range f.Mix {
+		here := fmt.Sprintf("$.mix[%d]", i)
+		if err := m.Journey.CheckSender(m.Channel); err != nil {
+			field := ".journey"
+			if m.Journey.Known() {
+				field = ".channel"
+			}
+			return Workload{}, c.fail(here+field, "%s", err)
+		}
+		if !(m.Weight >= 0 && m.Weight <= maxWeight) {
+			return Workload{}, c.fail(here+".weight", "weight %v is not between 0 and %v", m.Weight, maxWeight)
+		}
+		share := Share{m.Journey, m.Channel, toPerMille(m.Weight)}
+		if slices.ContainsFunc(w.Mix, func(s Share) bool { return s.Journey == share.Journey && s.Channel == share.Channel }) {
+			return Workload{}, c.fail(here+".journey", "%s through %s is in the mix twice", share.Journey, share.Channel)
+		}
+		w.Mix = append(w.Mix, share)
+		total += share.Weight
+	}
+	if total == 0 {
+		return Workload{}, c.fail("$.mix", "all weights are 0")
+	}
+	return w, nil
+}
+
+func (c checker) arrival(f file, a *Arrival) error {
+	given := f.Arrival
+	a.Process = given.Process
+	if a.Process == "" {
+		a.Process = Poisson
+	}
+	if !slices.Contains(processes, a.Process) {
+		return c.fail("$.arrival.process", "unknown arrival process %q; processes: %s", a.Process, journey.List(processes))
+	}
+	if (len(given.Steps) > 0) != (a.Process == Staircase) {
+		return c.fail("$.arrival.steps", "steps go with the process staircase, which needs them (process is %s)", a.Process)
+	}
+	if (given.From != nil || given.To != nil) && a.Process != Ramp {
+		return c.fail("$.arrival.process", "from and to go with the process ramp only (process is %s)", a.Process)
+	}
+	if a.Process == Ramp && (given.From == nil || given.To == nil) {
+		return c.fail("$.arrival.process", "the process ramp needs from and to")
+	}
+	factor := func(where string, value float64) (int64, error) {
+		if !(value >= 0 && value <= maxFactor) {
+			return 0, c.fail(where, "factor %v is not between 0 and %v", value, maxFactor)
+		}
+		return toPerMille(value), nil
+	}
+	var err error
+	for i, step := range given.Steps {
+		value, err := factor(fmt.Sprintf("$.arrival.steps[%d]", i), step)
+		if err != nil {
+			return err
+		}
+		a.Steps = append(a.Steps, value)
+	}
+	if a.Process == Staircase && slices.Max(a.Steps) == 0 {
+		return c.fail("$.arrival.steps", "all steps are 0")
+	}
+	if a.Process == Ramp {
+		if a.From, err = factor("$.arrival.from", *given.From); err != nil {
+			return err
+		}
+		if a.To, err = factor("$.arrival.to", *given.To); err != nil {
+			return err
+		}
+		if a.From == 0 && a.To == 0 {
+			return c.fail("$.arrival.from", "from and to are both 0")
+		}
+	}
+	return nil
+}
+
+func toPerMille(value float64) int64 { return int64(math.Round(value * perMille)) }
