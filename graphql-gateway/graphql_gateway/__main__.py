@@ -1,0 +1,36 @@
+"""Runs the gateway (`python -m graphql_gateway`), or prints its schema (`python -m graphql_gateway schema`)."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+USAGE = "usage: python -m graphql_gateway [schema]"
+
+
+def main(arguments: list[str]) -> int:
+    """Does what the arguments ask for.
+
+    Args:
+        arguments: None to serve by the environment, or "schema" to print the schema.
+
+    Returns:
+        The exit code.
+    """
+    if arguments == ["schema"]:
+        from graphql_gateway.schema import build_schema
+
+        print(build_schema().as_str())
+        return 0
+    if arguments:
+        print(f"error: unknown arguments {' '.join(arguments)}\n{USAGE}", file=sys.stderr)
+        return 2
+
+    from graphql_gateway.bootstrap import serve
+    from shop.platform.lifecycle import launch
+
+    return launch(serve, os.environ)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

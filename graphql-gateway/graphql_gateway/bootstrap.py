@@ -1,0 +1,37 @@
+"""Wires the gateway's process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shop.clients.connect import connect
+
+from graphql_gateway.app import build_app
+from shop.platform.auth import TokenVerifier
+from shop.platform.config import PEERS, ConfigError, ServiceConfig, required
+from shop.platform.http_server import serve_http
+
+
+async def serve(config: ServiceConfig) -> None:
+    """Serves until SIGTERM.
+
+    Args:
+        config: The settings of this process.
+
+    Raises:
+        ConfigError: A setting that the gateway needs is missing or wrong.
+        StartError: The port is in use.
+    """
+    listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
+    verifier = _verifier(required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt.pub.pem"))
+    for peer in PEERS:
+        required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
+    clients = connect(config.peers)
+    await serve_http(build_app(clients, verifier), listen)
+
+
+def _verifier(path: str) -> TokenVerifier:
+    try:
+        return TokenVerifier(Path(path).read_bytes())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"SHOP_JWT_PUBLIC_KEY_FILE is {path}, which cannot be used: {error}") from error

@@ -1,0 +1,101 @@
+"""Relay connections over the services' page tokens.
+
+A service hands out one token per page, for what comes after its last item. A cursor here is that of any item: the
+number of items to leave out, and the token of the page that they are on: "3.<token>". So that resuming from
+the middle of a page asks for that page again and leaves out its first items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Generic, TypeVar
+
+import strawberry
+from strawberry.relay import PageInfo
+
+from shop.clients import Page
+from shop.errors import InvalidArgument, InvalidPageToken
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+@strawberry.type(description="One item of a page.")
+class Edge(Generic[T]):
+    """An item and its place in the list."""
+
+    node: T
+    cursor: str = strawberry.field(description="Pass it as `after` to go on behind this item.")
+
+
+@strawberry.type(description="A page of items.")
+class Connection(Generic[T]):
+    """A page of a list."""
+
+    edges: list[Edge[T]]
+    page_info: PageInfo
+
+
+def checked_first(first: int, most: int) -> int:
+    """Returns the page's size.
+
+    Raises:
+        InvalidArgument: It is below 1 or above `most`.
+    """
+    if not 1 <= first <= most:
+        raise InvalidArgument(f"first is {first}; 1 to {most} are valid", field="first")
+    return first
+
+
+async def connect(
+    fetch: Callable[[int, str], Awaitable[Page[V]]], to_node: Callable[[V], T], first: int, after: str | None
+) -> Connection[T]:
+    """Returns one page of a service's listing as a connection.
+
+    Args:
+        fetch: Lists a page of this size behind this page token.
+        to_node: Makes the GraphQL object of one item.
+        first: Items on the page, checked already.
+        after: The cursor to go on behind; nothing for the first page.
+
+    Raises:
+        InvalidPageToken: The cursor was not handed out by this list.
+    """
+    skip, token = _split(after) if after else (0, "")
+    try:
+        page = await fetch(skip + first, token)
+    except InvalidPageToken as error:
+        raise _bad_cursor() from error
+    edges = [
+        Edge(node=to_node(item), cursor=f"{place}.{token}")
+        for place, item in enumerate(page.items[skip:], start=skip + 1)
+    ]
+    if edges and page.next_page_token:
+        edges[-1].cursor = f"0.{page.next_page_token}"
+    return connection_of(edges, has_next=bool(page.next_page_token), has_previous=bool(after))
+
+
+def connection_of(edges: Sequence[Edge[T]], *, has_next: bool, has_previous: bool) -> Connection[T]:
+    """Returns a connection of these edges."""
+    info = PageInfo(
+        has_next_page=has_next,
+        has_previous_page=has_previous,
+        start_cursor=edges[0].cursor if edges else None,
+        end_cursor=edges[-1].cursor if edges else None,
+    )
+    return Connection(edges=list(edges), page_info=info)
+
+
+def _split(cursor: str) -> tuple[int, str]:
+    skip, dot, token = cursor.partition(".")
+    if not dot or not skip.isascii() or not skip.isdecimal() or len(skip) > 4:
+        raise _bad_cursor()
+    return int(skip), token
+
+
+def _bad_cursor() -> InvalidPageToken:
+    return InvalidPageToken(
+        "after is not a cursor of this list; use the `cursor` or `endCursor` of a page of the same list and "
+        "arguments, or leave it out for the first page",
+        field="after",
+    )

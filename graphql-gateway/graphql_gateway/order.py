@@ -1,0 +1,291 @@
+"""Orders, their lines, and the checkout."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+import strawberry
+
+from graphql_gateway.connection import Connection, Edge, checked_first, connection_of
+from graphql_gateway.context import GatewayInfo
+from graphql_gateway.field import field
+from graphql_gateway.global_id import global_id, number_of, split_global_id
+from graphql_gateway.node import Node
+from graphql_gateway.pending import pending
+from graphql_gateway.product import Product, product_of
+from graphql_gateway.scalars import Moment
+from graphql_gateway.selection import asks_only
+from graphql_gateway.user import User, user_of
+from graphql_gateway.values import Money
+from shop.clients import CheckoutLine, JoinedOrderLine, OrderStatus
+from shop.clients import Order as ShopOrder
+from shop.clients import OrderLine as ShopOrderLine
+from shop.errors import InvalidArgument, NotFound, PermissionDenied
+
+if TYPE_CHECKING:
+    from graphql_gateway.payment import Payment
+
+MOST_LINES = 1000
+_KNOWN_BY_ID = frozenset({"__typename", "id", "payment"})
+_KNOWN_BY_LINE = _KNOWN_BY_ID | {"status", "placedAt", "user"}
+
+strawberry.enum(OrderStatus, description="How far an order has come.")
+
+
+@strawberry.type(description="One product of an order.")
+class OrderLine:
+    """A line; those of the bulk read know of their order only what comes with them."""
+
+    id: strawberry.ID
+    quantity: int = strawberry.field(description="Pieces.")
+    unit_price: Money = strawberry.field(description="Of one piece when it was bought.")
+    line_id: strawberry.Private[int]
+    place: strawberry.Private[int | None]
+    product_number: strawberry.Private[int]
+    parent: strawberry.Private[Order]
+
+    @classmethod
+    def of(cls, line: ShopOrderLine | JoinedOrderLine, parent: Order, place: int | None) -> OrderLine:
+        """Returns the service's line as a GraphQL object.
+
+        Args:
+            line: The line.
+            parent: The order that it belongs to, or what is known of it.
+            place: Its number in the order, if known.
+        """
+        return cls(
+            id=strawberry.ID(global_id("OrderLine", line.id)),
+            quantity=line.quantity,
+            unit_price=cast(Money, line.unit_price),
+            line_id=line.id,
+            place=place,
+            product_number=line.product_id,
+            parent=parent,
+        )
+
+    @field(description="Place in the order, from 1 upwards.")
+    def line_number(self, info: GatewayInfo) -> int:
+        """Returns the line's place in its order."""
+        return pending(self._find_place(info)) if self.place is None else self.place
+
+    @field(description="What was bought; null if it was removed from the catalogue since.")
+    def product(self, info: GatewayInfo) -> Product | None:
+        """Returns the product."""
+        return product_of(info, self.product_number)
+
+    @field(description="The order that it belongs to.")
+    def order(self, info: GatewayInfo) -> Order | None:
+        """Returns the order."""
+        if self.parent.whole or asks_only(info, _KNOWN_BY_LINE):
+            return self.parent
+        return pending(info.context.loaders.order(self.parent.number))
+
+    async def _find_place(self, info: GatewayInfo) -> int:
+        order = await existing_order(info, self.parent.number)
+        return next(line.place or 0 for line in order.lines if line.line_id == self.line_id)
+
+
+@strawberry.type(description="What one customer bought at one time. The customer and partners only.")
+class Order(Node):
+    """An order."""
+
+    status: OrderStatus
+    placed_at: Moment
+    total: Money
+    lines: list[OrderLine] = strawberry.field(description="By line number.")
+    number: strawberry.Private[int]
+    user_number: strawberry.Private[int]
+    whole: strawberry.Private[bool]
+
+    @classmethod
+    def of(cls, order: ShopOrder) -> Order:
+        """Returns the service's order as a GraphQL object."""
+        made = cls(
+            id=strawberry.ID(global_id("Order", order.id)),
+            status=order.status,
+            placed_at=Moment(order.placed_at),
+            total=cast(Money, order.total),
+            lines=[],
+            number=order.id,
+            user_number=order.user_id,
+            whole=True,
+        )
+        made.lines = [OrderLine.of(line, made, line.line_number) for line in order.lines]
+        return made
+
+    @classmethod
+    def known(cls, number: int) -> Order:
+        """Returns an order of which the query asks for no more than needs no call."""
+        order = cls.__new__(cls)
+        order.id = strawberry.ID(global_id("Order", number))
+        order.number = number
+        order.whole = False
+        return order
+
+    @classmethod
+    def of_line(cls, line: JoinedOrderLine) -> Order:
+        """Returns what a line of the bulk read knows of its order."""
+        order = cls.known(line.order_id)
+        order.status = line.status
+        order.placed_at = Moment(line.placed_at)
+        order.user_number = line.user_id
+        return order
+
+    @field(description="Who bought; null if the account is gone.")
+    def user(self, info: GatewayInfo) -> User | None:
+        """Returns who bought."""
+        return user_of(info, self.user_number)
+
+    @field(description="Null until the order is paid.")
+    def payment(self, info: GatewayInfo) -> Annotated[Payment, strawberry.lazy("graphql_gateway.payment")] | None:
+        """Returns the order's payment."""
+        return pending(info.context.loaders.payment_of_order(self.number))
+
+
+def order_of(info: GatewayInfo, number: int) -> Order | None:
+    """Returns the order with this id, without a call if the query asks for no more than its id and payment."""
+    if asks_only(info, _KNOWN_BY_ID):
+        return Order.known(number)
+    return pending(info.context.loaders.order(number))
+
+
+async def existing_order(info: GatewayInfo, number: int) -> Order:
+    """Returns the order with this id.
+
+    Raises:
+        NotFound: There is none.
+    """
+    order = await info.context.loaders.order(number)
+    if order is None:
+        raise NotFound(f"there is no order {number}", field="id")
+    return order
+
+
+async def own_order(info: GatewayInfo, number: int) -> Order:
+    """Returns the order with this id to whom it belongs, and to partners.
+
+    Raises:
+        Unauthenticated: There is no valid token.
+        PermissionDenied: It is another customer's.
+        NotFound: There is none.
+    """
+    _ = info.context.principal
+    order = await existing_order(info, number)
+    info.context.require_owner(order.user_number)
+    return order
+
+
+@strawberry.input
+class CheckoutLineInput:
+    """One product to buy."""
+
+    product_id: strawberry.ID
+    quantity: int = strawberry.field(description="Pieces, 1 to 1,000.")
+
+
+@strawberry.input
+class CheckoutInput:
+    """What to buy."""
+
+    idempotency_key: str = strawberry.field(
+        description="Chosen by the client for this purchase; the same key again returns the same order."
+    )
+    lines: list[CheckoutLineInput] = strawberry.field(description="1 to 100 lines, each of another product.")
+    payment_token: str = strawberry.field(description='Stands for the card: "tok_ok", "tok_declined".')
+    user_id: strawberry.ID | None = strawberry.field(default=None, description="Who buys; with a partner's token only.")
+
+
+@strawberry.input
+class UpdateOrderStatusInput:
+    """Where an order goes."""
+
+    id: strawberry.ID
+    status: OrderStatus = strawberry.field(description="SHIPPED or DELIVERED.")
+
+
+@strawberry.input
+class CancelOrderInput:
+    """Which order to cancel."""
+
+    id: strawberry.ID
+
+
+@strawberry.type
+class OrderPayload:
+    """The order as it is now."""
+
+    order: Order
+
+
+@strawberry.type
+class OrderQuery:
+    """The orders' part of `Query`."""
+
+    @field(description="One order; NOT_FOUND if there is none. The customer and partners only.")
+    async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
+        """Returns one order."""
+        return await own_order(info, number_of(id, "Order"))
+
+    @field(
+        description=f"Lines of all orders by ascending id; `first` is 1 to {MOST_LINES}. `after` is the `id` or "
+        "`cursor` of a line. Partners only."
+    )
+    async def order_lines(self, info: GatewayInfo, first: int = 100, after: str | None = None) -> Connection[OrderLine]:
+        """Returns a page of order lines, each of which knows its order's id, status, time and user."""
+        info.context.require_partner()
+        checked_first(first, MOST_LINES)
+        kind, after_line_id = split_global_id(after, "after") if after else ("OrderLine", 0)
+        if kind != "OrderLine":
+            raise InvalidArgument(f"after is of a {kind}; the id or cursor of an OrderLine is needed", field="after")
+        rows = info.context.clients.order.stream_order_lines(after_line_id=after_line_id, limit=first + 1)
+        lines = [OrderLine.of(row, Order.of_line(row), None) async for row in rows]
+        edges = [Edge(node=line, cursor=line.id) for line in lines[:first]]
+        return connection_of(edges, has_next=len(lines) > first, has_previous=after_line_id > 0)
+
+
+@strawberry.type
+class OrderMutation:
+    """The orders' part of `Mutation`."""
+
+    @field(description="Buys, for whoever the token belongs to; partners name the user.")
+    async def checkout(self, info: GatewayInfo, input: CheckoutInput) -> OrderPayload:  # noqa: A002
+        """Buys."""
+        user_id = _buyer(info, input.user_id)
+        lines = [
+            CheckoutLine(number_of(line.product_id, "Product", f"input.lines[{place}].productId"), line.quantity)
+            for place, line in enumerate(input.lines)
+        ]
+        order = await info.context.clients.order.checkout(
+            user_id=user_id,
+            lines=lines,
+            payment_token=input.payment_token,
+            idempotency_key=input.idempotency_key,
+        )
+        return OrderPayload(order=Order.of(order))
+
+    @field(description="Moves an order on to SHIPPED or DELIVERED. Partners only.")
+    async def update_order_status(self, info: GatewayInfo, input: UpdateOrderStatusInput) -> OrderPayload:  # noqa: A002
+        """Moves an order on."""
+        info.context.require_partner()
+        number = number_of(input.id, "Order", "input.id")
+        return OrderPayload(order=Order.of(await info.context.clients.order.update_order_status(number, input.status)))
+
+    @field(description="Cancels a CONFIRMED order. The customer and partners only.")
+    async def cancel_order(self, info: GatewayInfo, input: CancelOrderInput) -> OrderPayload:  # noqa: A002
+        """Cancels an order."""
+        number = number_of(input.id, "Order", "input.id")
+        if not info.context.is_partner:
+            await own_order(info, number)
+        return OrderPayload(order=Order.of(await info.context.clients.order.cancel_order(number)))
+
+
+def _buyer(info: GatewayInfo, user_id: strawberry.ID | None) -> int:
+    named = None if user_id is None else number_of(user_id, "User", "input.userId")
+    if info.context.is_partner:
+        if named is None:
+            raise InvalidArgument("a partner must name who buys", field="input.userId")
+        return named
+    own = info.context.customer()
+    if named not in (None, own):
+        raise PermissionDenied("a customer buys for itself only; leave userId out", field="input.userId")
+    return own

@@ -1,0 +1,70 @@
+"""Payments of orders."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import strawberry
+
+from graphql_gateway.context import GatewayInfo
+from graphql_gateway.field import field
+from graphql_gateway.global_id import global_id, number_of
+from graphql_gateway.node import Node
+from graphql_gateway.order import Order, order_of, own_order
+from graphql_gateway.values import Money
+from shop.clients import Payment as ShopPayment
+from shop.clients import PaymentStatus
+
+strawberry.enum(PaymentStatus, description="How far a payment has come.")
+
+
+@strawberry.type(description="The payment of one order. The customer and partners only.")
+class Payment(Node):
+    """A payment."""
+
+    status: PaymentStatus
+    amount: Money
+    order_number: strawberry.Private[int]
+
+    @classmethod
+    def of(cls, payment: ShopPayment) -> Payment:
+        """Returns the service's payment as a GraphQL object."""
+        return cls(
+            id=strawberry.ID(global_id("Payment", payment.id)),
+            status=payment.status,
+            amount=cast(Money, payment.amount),
+            order_number=payment.order_id,
+        )
+
+    @field(description="What it pays; null until the money is taken.")
+    def order(self, info: GatewayInfo) -> Order | None:
+        """Returns the order that it pays."""
+        return order_of(info, self.order_number) if self.order_number else None
+
+
+async def own_payment(info: GatewayInfo, number: int) -> Payment:
+    """Returns the payment with this id to whom its order belongs, and to partners.
+
+    Raises:
+        Unauthenticated: There is no valid token.
+        PermissionDenied: It is another customer's, or not tied to an order yet.
+        NotFound: There is none.
+    """
+    partner = info.context.is_partner
+    payment = await info.context.clients.payment.get_payment(number)
+    if not partner:
+        if payment.order_id:
+            await own_order(info, payment.order_id)
+        else:
+            info.context.require_partner()
+    return Payment.of(payment)
+
+
+@strawberry.type
+class PaymentQuery:
+    """The payments' part of `Query`."""
+
+    @field(description="One payment; NOT_FOUND if there is none. The customer and partners only.")
+    async def payment(self, info: GatewayInfo, id: strawberry.ID) -> Payment | None:  # noqa: A002
+        """Returns one payment."""
+        return await own_payment(info, number_of(id, "Payment"))

@@ -1,0 +1,224 @@
+"""The catalogue: products and their reviews."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+import strawberry
+
+from graphql_gateway.connection import Connection, checked_first, connect
+from graphql_gateway.context import GatewayInfo
+from graphql_gateway.field import field
+from graphql_gateway.global_id import global_id, number_of
+from graphql_gateway.node import Node
+from graphql_gateway.pending import pending
+from graphql_gateway.scalars import Long
+from graphql_gateway.selection import asks_only
+from graphql_gateway.values import Money, MoneyInput
+from shop.clients import Product as ShopProduct
+from shop.clients import Review as ShopReview
+from shop.errors import InvalidArgument, NotFound
+
+if TYPE_CHECKING:
+    from graphql_gateway.user import User
+
+MOST_PRODUCTS = 100
+MOST_REVIEWS = 20
+_KNOWN = frozenset({"__typename", "id", "reviews"})
+
+
+@strawberry.type(description="What one customer thinks of one product.")
+class Review:
+    """A review."""
+
+    id: strawberry.ID
+    rating: int = strawberry.field(description="From 1 (worst) to 5 (best).")
+    title: str
+    body: str
+    user_id: strawberry.Private[int]
+
+    @classmethod
+    def of(cls, review: ShopReview) -> Review:
+        """Returns the service's review as a GraphQL object."""
+        return cls(
+            id=strawberry.ID(global_id("Review", review.id)),
+            rating=review.rating,
+            title=review.title,
+            body=review.body,
+            user_id=review.user_id,
+        )
+
+    @field(description="Who wrote it; null if the account is gone.")
+    def author(self, info: GatewayInfo) -> Annotated[User, strawberry.lazy("graphql_gateway.user")] | None:
+        """Returns the author."""
+        return pending(info.context.loaders.user(self.user_id))
+
+
+@strawberry.type(description="One thing that the shop sells.")
+class Product(Node):
+    """A product."""
+
+    title: str
+    description: str
+    category: str = strawberry.field(description='Category slug, "c0042".')
+    price: Money = strawberry.field(description="Of one piece.")
+    stock: Long = strawberry.field(description="Pieces that can be sold now.")
+    number: strawberry.Private[int]
+
+    @classmethod
+    def of(cls, product: ShopProduct) -> Product:
+        """Returns the service's product as a GraphQL object."""
+        return cls(
+            id=strawberry.ID(global_id("Product", product.id)),
+            title=product.title,
+            description=product.description,
+            category=product.category,
+            price=cast(Money, product.price),
+            stock=Long(product.stock),
+            number=product.id,
+        )
+
+    @classmethod
+    def known(cls, number: int) -> Product:
+        """Returns a product of which the query asks for no more than needs no call."""
+        product = cls.__new__(cls)
+        product.id = strawberry.ID(global_id("Product", number))
+        product.number = number
+        return product
+
+    @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
+    def reviews(self, info: GatewayInfo, first: int = 3) -> list[Review]:
+        """Returns the first reviews."""
+        return pending(info.context.loaders.reviews(self.number, checked_first(first, MOST_REVIEWS)))
+
+
+def product_of(info: GatewayInfo, number: int) -> Product | None:
+    """Returns the product with this id, without a call if the query asks for no more than its id and reviews."""
+    if asks_only(info, _KNOWN):
+        return Product.known(number)
+    return pending(info.context.loaders.product(number))
+
+
+async def existing_product(info: GatewayInfo, number: int) -> Product:
+    """Returns the product with this id.
+
+    Raises:
+        NotFound: There is none.
+    """
+    product = await info.context.loaders.product(number)
+    if product is None:
+        raise NotFound(f"there is no product {number}", field="id")
+    return product
+
+
+@strawberry.input
+class CreateProductInput:
+    """What a new product is."""
+
+    title: str
+    description: str = ""
+    category: str
+    price: MoneyInput
+    stock: Long
+
+
+@strawberry.input
+class UpdateProductInput:
+    """What changes of a product; whatever is left out stays."""
+
+    id: strawberry.ID
+    title: str | None = None
+    description: str | None = None
+    category: str | None = None
+    price: MoneyInput | None = None
+    stock: Long | None = None
+
+
+@strawberry.input
+class DeleteProductInput:
+    """Which product to remove."""
+
+    id: strawberry.ID
+
+
+@strawberry.type
+class ProductPayload:
+    """The product as it is now."""
+
+    product: Product
+
+
+@strawberry.type
+class DeleteProductPayload:
+    """The identifier that is free of a product now."""
+
+    deleted_id: strawberry.ID
+
+
+@strawberry.type
+class ProductQuery:
+    """The catalogue's part of `Query`."""
+
+    @field(description="One product; NOT_FOUND if there is none.")
+    async def product(self, info: GatewayInfo, id: strawberry.ID) -> Product | None:  # noqa: A002
+        """Returns one product."""
+        return await existing_product(info, number_of(id, "Product"))
+
+    @field(description=f"Products by ascending id; `first` is 1 to {MOST_PRODUCTS}.")
+    async def products(
+        self, info: GatewayInfo, first: int = 20, after: str | None = None, category: str | None = None
+    ) -> Connection[Product]:
+        """Returns a page of products."""
+        checked_first(first, MOST_PRODUCTS)
+        client = info.context.clients.product
+        return await connect(
+            lambda size, token: client.list_products(page_size=size, page_token=token, category=category or ""),
+            Product.of,
+            first,
+            after,
+        )
+
+
+@strawberry.type
+class ProductMutation:
+    """The catalogue's part of `Mutation`."""
+
+    @field(description="Adds a product. Partners only.")
+    async def create_product(self, info: GatewayInfo, input: CreateProductInput) -> ProductPayload:  # noqa: A002
+        """Adds a product."""
+        info.context.require_partner()
+        made = await info.context.clients.product.create_product(
+            title=input.title,
+            description=input.description,
+            category=input.category,
+            price=input.price.to_shop(),
+            stock=input.stock,
+        )
+        return ProductPayload(product=Product.of(made))
+
+    @field(description="Changes a product. Partners only.")
+    async def update_product(self, info: GatewayInfo, input: UpdateProductInput) -> ProductPayload:  # noqa: A002
+        """Changes a product."""
+        info.context.require_partner()
+        number = number_of(input.id, "Product", "input.id")
+        changes = (input.title, input.description, input.category, input.price, input.stock)
+        if all(change is None for change in changes):
+            raise InvalidArgument(
+                "nothing to change; give at least one of title, description, category, price, stock", field="input"
+            )
+        changed = await info.context.clients.product.update_product(
+            number,
+            title=input.title,
+            description=input.description,
+            category=input.category,
+            price=input.price.to_shop() if input.price else None,
+            stock=input.stock,
+        )
+        return ProductPayload(product=Product.of(changed))
+
+    @field(description="Removes a product and its reviews. Partners only.")
+    async def delete_product(self, info: GatewayInfo, input: DeleteProductInput) -> DeleteProductPayload:  # noqa: A002
+        """Removes a product."""
+        info.context.require_partner()
+        await info.context.clients.product.delete_product(number_of(input.id, "Product", "input.id"))
+        return DeleteProductPayload(deleted_id=input.id)

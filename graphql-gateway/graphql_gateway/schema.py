@@ -1,0 +1,57 @@
+"""The schema: the entities put together."""
+
+from __future__ import annotations
+
+import strawberry
+from strawberry.schema.config import StrawberryConfig
+
+from graphql_gateway.context import GatewayInfo
+from graphql_gateway.field import field
+from graphql_gateway.global_id import number_of, split_global_id
+from graphql_gateway.node import Node
+from graphql_gateway.order import Order, OrderMutation, OrderQuery, own_order
+from graphql_gateway.payment import Payment, PaymentQuery, own_payment
+from graphql_gateway.product import Product, ProductMutation, ProductQuery, existing_product
+from graphql_gateway.scalars import SCALARS
+from graphql_gateway.user import User, UserMutation, UserQuery, existing_user
+from shop.errors import InvalidArgument
+
+NODES = ("Order", "Payment", "Product", "User")
+
+
+@strawberry.type(description="Everything that can be read.")
+class Query(ProductQuery, UserQuery, OrderQuery, PaymentQuery):
+    """The entities' parts, and Relay's `node`."""
+
+    @field(description=f"Anything by its global identifier: {', '.join(NODES)}.")
+    async def node(self, info: GatewayInfo, id: strawberry.ID) -> Node | None:  # noqa: A002
+        """Returns one thing."""
+        kind, _ = split_global_id(id)
+        if kind not in NODES:
+            raise InvalidArgument(f"id is of a {kind}; those of {', '.join(NODES)} are valid", field="id")
+        number = number_of(id, kind)
+        match kind:
+            case "Order":
+                return await own_order(info, number)
+            case "Payment":
+                return await own_payment(info, number)
+            case "Product":
+                return await existing_product(info, number)
+            case _:
+                info.context.require_owner(number)
+                return await existing_user(info, number)
+
+
+@strawberry.type(description="Everything that can be changed.")
+class Mutation(ProductMutation, UserMutation, OrderMutation):
+    """The entities' parts."""
+
+
+def build_schema() -> strawberry.Schema:
+    """Returns the schema; building it takes some milliseconds, so once per process is enough."""
+    return strawberry.Schema(
+        query=Query,
+        mutation=Mutation,
+        types=(Order, Payment, Product, User),
+        config=StrawberryConfig(scalar_map=SCALARS),
+    )

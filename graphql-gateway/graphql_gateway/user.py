@@ -1,0 +1,229 @@
+"""Customers: who they are, how they log in, and what they bought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, cast
+
+import strawberry
+
+from graphql_gateway.connection import Connection, checked_first, connect
+from graphql_gateway.context import GatewayInfo
+from graphql_gateway.field import field
+from graphql_gateway.global_id import global_id, number_of
+from graphql_gateway.node import Node
+from graphql_gateway.pending import pending
+from graphql_gateway.selection import asks_only
+from graphql_gateway.values import Address, AddressInput
+from shop.clients import User as ShopUser
+from shop.errors import InvalidArgument, NotFound
+
+if TYPE_CHECKING:
+    from graphql_gateway.order import Order
+
+MOST_USERS = 100
+MOST_ORDERS = 50
+_KNOWN = frozenset({"__typename", "id", "orders"})
+
+
+@strawberry.type(description="A customer. Anyone sees the name; the rest only the customer and partners.")
+class User(Node):
+    """A user."""
+
+    name: str
+    number: strawberry.Private[int]
+    user: strawberry.Private[ShopUser]
+    # The answer of a login or a sign-up shows its own user, though the request came without a token.
+    own: strawberry.Private[bool] = False
+
+    @classmethod
+    def of(cls, user: ShopUser, *, own: bool = False) -> User:
+        """Returns the service's user as a GraphQL object.
+
+        Args:
+            user: The user.
+            own: Whether the request has proved to be this user's in another way than by a token.
+        """
+        return cls(id=strawberry.ID(global_id("User", user.id)), name=user.name, number=user.id, user=user, own=own)
+
+    @classmethod
+    def known(cls, number: int) -> User:
+        """Returns a user of whom the query asks for no more than needs no profile."""
+        user = cls.__new__(cls)
+        user.id = strawberry.ID(global_id("User", number))
+        user.number = number
+        user.own = False
+        return user
+
+    def check_owner(self, info: GatewayInfo) -> None:
+        """Passes this user and partners."""
+        if not self.own:
+            info.context.require_owner(self.number)
+
+    @field(description="Only the customer and partners see it.")
+    def email(self, info: GatewayInfo) -> str:
+        """Returns the e-mail address."""
+        self.check_owner(info)
+        return self.user.email
+
+    @field(description="Where parcels go. Only the customer and partners see it.")
+    def address(self, info: GatewayInfo) -> Address:
+        """Returns the address."""
+        self.check_owner(info)
+        return cast(Address, self.user.address)
+
+    @field(description=f"Newest first; `first` is 1 to {MOST_ORDERS}. Only the customer and partners see them.")
+    async def orders(
+        self, info: GatewayInfo, first: int = 10, after: str | None = None
+    ) -> Connection[Annotated[Order, strawberry.lazy("graphql_gateway.order")]]:
+        """Returns a page of the user's orders."""
+        self.check_owner(info)
+        checked_first(first, MOST_ORDERS)
+        client, number = info.context.clients.order, self.number
+        return await connect(
+            lambda size, token: client.list_orders_by_user(number, page_size=size, page_token=token),
+            info.context.loaders.order_of,
+            first,
+            after,
+        )
+
+
+def user_of(info: GatewayInfo, number: int) -> User | None:
+    """Returns the user with this id, without a call if the query asks for no more than the id and orders."""
+    if asks_only(info, _KNOWN):
+        return User.known(number)
+    return pending(info.context.loaders.user(number))
+
+
+async def existing_user(info: GatewayInfo, number: int) -> User:
+    """Returns the user with this id.
+
+    Raises:
+        NotFound: There is none.
+    """
+    user = await info.context.loaders.user(number)
+    if user is None:
+        raise NotFound(f"there is no user {number}", field="id")
+    return user
+
+
+@strawberry.input
+class LoginInput:
+    """Credentials."""
+
+    email: str
+    password: str
+
+
+@strawberry.input
+class CreateUserInput:
+    """Who the new customer is."""
+
+    email: str
+    name: str
+    address: AddressInput
+    password: str = strawberry.field(description="8 to 128 characters.")
+
+
+@strawberry.input
+class UpdateProfileInput:
+    """What changes of the profile; whatever is left out stays."""
+
+    name: str | None = None
+    address: AddressInput | None = None
+
+
+@strawberry.input
+class DeleteUserInput:
+    """Which user to remove."""
+
+    id: strawberry.ID
+
+
+@strawberry.type
+class LoginPayload:
+    """A token, valid for one hour, and who logged in."""
+
+    token: str = strawberry.field(description='Send it as "Authorization: Bearer <token>".')
+    user: User
+
+
+@strawberry.type
+class UserPayload:
+    """The user as it is now."""
+
+    user: User
+
+
+@strawberry.type
+class DeleteUserPayload:
+    """The identifier that is free of a user now."""
+
+    deleted_id: strawberry.ID
+
+
+@strawberry.type
+class UserQuery:
+    """The customers' part of `Query`."""
+
+    @field(description="Whoever the token belongs to. Customers only.")
+    async def me(self, info: GatewayInfo) -> User:
+        """Returns who is asking."""
+        number = info.context.customer()
+        if asks_only(info, _KNOWN):
+            return User.known(number)
+        return await existing_user(info, number)
+
+    @field(description="One user; NOT_FOUND if there is none. The customer and partners only.")
+    async def user(self, info: GatewayInfo, id: strawberry.ID) -> User | None:  # noqa: A002
+        """Returns one user."""
+        number = number_of(id, "User")
+        info.context.require_owner(number)
+        return await existing_user(info, number)
+
+    @field(description=f"Users by ascending id; `first` is 1 to {MOST_USERS}. Partners only.")
+    async def users(self, info: GatewayInfo, first: int = 20, after: str | None = None) -> Connection[User]:
+        """Returns a page of users."""
+        info.context.require_partner()
+        checked_first(first, MOST_USERS)
+        client = info.context.clients.user
+        return await connect(
+            lambda size, token: client.list_users(page_size=size, page_token=token), User.of, first, after
+        )
+
+
+@strawberry.type
+class UserMutation:
+    """The customers' part of `Mutation`."""
+
+    @field(description="Checks e-mail and password, and returns a token.")
+    async def login(self, info: GatewayInfo, input: LoginInput) -> LoginPayload:  # noqa: A002
+        """Logs in."""
+        result = await info.context.clients.user.login(input.email, input.password)
+        return LoginPayload(token=result.token, user=User.of(result.user, own=True))
+
+    @field(description="Signs a new customer up.")
+    async def create_user(self, info: GatewayInfo, input: CreateUserInput) -> UserPayload:  # noqa: A002
+        """Adds a user."""
+        made = await info.context.clients.user.create_user(
+            email=input.email, name=input.name, address=input.address.to_shop(), password=input.password
+        )
+        return UserPayload(user=User.of(made, own=True))
+
+    @field(description="Changes the profile of whoever the token belongs to. Customers only.")
+    async def update_profile(self, info: GatewayInfo, input: UpdateProfileInput) -> UserPayload:  # noqa: A002
+        """Changes the profile."""
+        number = info.context.customer()
+        if input.name is None and input.address is None:
+            raise InvalidArgument("nothing to change; give at least one of name, address", field="input")
+        changed = await info.context.clients.user.update_user(
+            number, name=input.name, address=input.address.to_shop() if input.address else None
+        )
+        return UserPayload(user=User.of(changed))
+
+    @field(description="Removes a user. The customer and partners only.")
+    async def delete_user(self, info: GatewayInfo, input: DeleteUserInput) -> DeleteUserPayload:  # noqa: A002
+        """Removes a user."""
+        number = number_of(input.id, "User", "input.id")
+        info.context.require_owner(number)
+        await info.context.clients.user.delete_user(number)
+        return DeleteUserPayload(deleted_id=input.id)
