@@ -11,8 +11,6 @@ from operator import attrgetter
 
 from hops.span import Kind, Span
 
-DB_ATTRIBUTES = ("db.system.name", "db.system")
-
 
 class Node:
     """A span in its place in the tree, with the interval that the path may use.
@@ -234,24 +232,19 @@ def callee(client: Node) -> str | None:
 
     Returns:
         The service of its SERVER child; of the one that ended last when a proxy in between tried again. Client
-        libraries that open a span for the call and one for each try have the SERVER below the second: spans of the
-        caller are looked through. None if there is no SERVER span.
+        libraries that open a span for the call and one for each try have the SERVER below the second: it is found
+        there too. None if there is no SERVER span.
     """
     children = client.children
     for child in children:
         if child.span.kind is Kind.SERVER:
             return child.span.service
-    if not children:
-        return None
     caller = client.span.service
-    stack = [child for child in children if child.span.service == caller]
-    while stack:
-        node = stack.pop()
-        for child in node.children:
-            if child.span.kind is Kind.SERVER:
-                return child.span.service
-            if child.span.service == caller:
-                stack.append(child)
+    for child in children:
+        if child.span.service == caller:
+            for grandchild in child.children:
+                if grandchild.span.kind is Kind.SERVER:
+                    return grandchild.span.service
     return None
 
 

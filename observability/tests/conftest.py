@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+
 from hops.span import Kind, Span
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 import pytest
+
 from hops.bands import agreements, banded_budgets, exemplars
 from hops.budget import budgets_of
 from hops.generated import shop_trace
@@ -60,9 +61,7 @@ def test_exemplars_are_nearest_to_the_percentiles():
     assert set(found) == {"all", "browse", "login"}
 
 
-@pytest.mark.parametrize(
-    ("measured_ms", "ok"), [(10.19, True), (10.21, False), (9.81, True), (9.79, False)], ids=str
-)
+@pytest.mark.parametrize(("measured_ms", "ok"), [(10.19, True), (10.21, False), (9.81, True), (9.79, False)], ids=str)
 def test_short_journeys_may_differ_by_a_fifth_of_a_millisecond(measured_ms, ok):
     hops = hops_with([10.0] * 4)
     journeys = pl.DataFrame(

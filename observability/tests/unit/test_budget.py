@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from hops.budget import budget_of, budgets_of
 from hops.span import Kind, Span
 from hops.tree import grow
@@ -81,6 +82,13 @@ RETRIED_BY_THE_PROXY = """
 edge router                     CLIENT   0..200
 |- order GetOrder               SERVER   10..50
 `- order GetOrder               SERVER   70..180
+"""
+
+RETRIED_BY_A_LIBRARY_WITH_A_SPAN_FOR_EACH_TRY = """
+graphql-gateway GetOrder        CLIENT   0..200
+|- graphql-gateway try          CLIENT   5..50
+`- graphql-gateway try          CLIENT   60..190
+   `- order GetOrder            SERVER   70..180
 """
 
 MISSING_SPAN = """
@@ -183,6 +191,10 @@ CASES = {
         },
     ),
     "retry by the proxy": (RETRIED_BY_THE_PROXY, {"wire:edge→order": 50, "work:order": 150}),
+    "retry by a library: the call has the callee of its last try": (
+        RETRIED_BY_A_LIBRARY_WITH_A_SPAN_FOR_EACH_TRY,
+        {"wire:graphql-gateway→order": 45, "unattributed": 45, "work:order": 110},
+    ),
     "missing span: its caller's time is unattributed": (MISSING_SPAN, {"client": 20, "unattributed": 80}),
     "two roots: the journey's counts": (
         TWO_ROOTS,

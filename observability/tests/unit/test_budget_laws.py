@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from hops.budget import budget_of
 from hops.critical_path import walk
 from hops.span import Kind, Span
 from hops.tree import grow
-from hypothesis import given
-from hypothesis import strategies as st
 
 SERVICES = ("client", "edge", "graphql-gateway", "order", "product-sidecar")
 NAMES = ("start_lag", "pool.acquire", "call")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from typer.testing import CliRunner
+
 from hops.__main__ import app
 from hops.generated import shop_trace
-from typer.testing import CliRunner
 
 SPANS = shop_trace(4, spans=12)
 TRACE_ID = SPANS[0].trace_id

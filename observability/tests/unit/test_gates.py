@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+
 from hops.bands import Agreement
 from hops.gates import Evidence, evaluate, is_valid
 from hops.tree import Quality

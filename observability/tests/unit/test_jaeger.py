@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
+
 from hops.errors import JaegerError
 from hops.jaeger import fetch_traces, read_traces
 

@@ -6,6 +6,7 @@ import base64
 import json
 
 import pytest
+
 from hops.errors import MalformedTraceError
 from hops.otlp import parse_document, read_file
 from hops.span import Kind

@@ -7,8 +7,9 @@ import os
 from pathlib import Path
 
 import pytest
-from hops.render import bench, gates_table, latency_table, milliseconds
 from rich.console import Console
+
+from hops.render import bench, gates_table, latency_table, milliseconds
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -22,9 +23,14 @@ def cell(count, p50, errors=None, traces=0, budget=None, upper=True):
         "bytes_in_mean": 2048.0,
         "bytes_out_mean": 300.0,
         "latency_ms": {
-            "mean": p50 * 1.1, "p50": p50, "p90": p50 * 2, "p95": p50 * 2.5, "p99": p50 * 4, "p99_9": p50 * 5,
+            "mean": p50 * 1.1,
+            "p50": p50,
+            "p90": p50 * 2,
+            "p95": p50 * 2.5,
+            "p99": p50 * 4,
+            "p99_9": p50 * 5,
             "max": p50 * 6,
-        },  # fmt: skip
+        },
         "latency_ci95": {
             "mean": [p50, p50 * 1.2],
             "p50": [p50 * 0.9, p50 * 1.1],
@@ -116,7 +122,15 @@ def test_no_color_is_obeyed(summary, monkeypatch):
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, "-"), (0.0, "0"), (0.0004, "0.000"), (0.1234, "0.123"), (1.2345, "1.23"), (12.34, "12.3"), (1234.5, "1,234")],
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (0.0004, "0.000"),
+        (0.1234, "0.123"),
+        (1.2345, "1.23"),
+        (12.34, "12.3"),
+        (1234.5, "1,234"),
+    ],
 )
 def test_milliseconds(value, text):
     assert milliseconds(value) == text

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from hops.errors import NotEnoughDataError
 from hops.statistics import describe, mean_interval, observer_effect, percentile_interval
-from scipy import stats
 
 
 def test_percentiles_of_one_to_hundred_and_one():
@@ -58,9 +59,7 @@ def test_mean_interval_agrees_with_students_t_on_a_normal_sample():
 
 def test_observer_effect_is_found_below_far_larger_differences_between_journeys():
     rng = np.random.default_rng(5)
-    strata = [
-        (rng.normal(centre + 0.5, 0.3, 100), rng.normal(centre, 0.3, 400)) for centre in (1.0, 10.0, 200.0)
-    ]
+    strata = [(rng.normal(centre + 0.5, 0.3, 100), rng.normal(centre, 0.3, 400)) for centre in (1.0, 10.0, 200.0)]
     found = observer_effect(strata)
     assert found is not None
     assert found.value == pytest.approx(0.5, abs=0.1)

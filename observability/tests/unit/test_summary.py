@@ -7,6 +7,7 @@ import random
 
 import polars as pl
 import pytest
+
 from hops.budget import budgets_of
 from hops.errors import MalformedJourneysError, NotEnoughDataError
 from hops.gates import Gate
@@ -103,9 +104,7 @@ def test_an_empty_replay_has_no_rows_and_no_summary(tmp_path, hops):
 
 
 def test_every_key_is_there_and_adds_up(journeys_file, hops):
-    found = summarise_topology(
-        read_journeys(journeys_file), hops, Resources({"order": 3.0}, {"order": 80.0})
-    )
+    found = summarise_topology(read_journeys(journeys_file), hops, Resources({"order": 3.0}, {"order": 80.0}))
     assert set(found) == {"throughput_per_s", "errors", "cpu_ms_per_journey", "rss_mb", "journeys"}
     assert found["errors"] == {"client": 0, "server": 0, "timeout": 2, "wrong_answer": 0}
     assert found["cpu_ms_per_journey"] == {"order": 10.0}

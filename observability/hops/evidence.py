@@ -1,0 +1,65 @@
+"""What the gates look at, from what a run left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from hops.bands import NS_PER_MS, agreements, banded_budgets
+from hops.budget import UNATTRIBUTED, Budget
+from hops.gates import Evidence
+from hops.tables import hops_frame
+from hops.tree import Quality
+
+
+def evidence_of(
+    journeys: pl.DataFrame,
+    budgets: Sequence[Budget],
+    quality: Quality,
+    *,
+    journeys_planned: int,
+    parity_mismatches: int | None,
+    generator_cores: float | None,
+    steal_share: float | None,
+    spans_dropped: int = 0,
+    stress: bool = False,
+) -> Evidence:
+    """Gathers the evidence of one replay.
+
+    Args:
+        journeys: rows of `tables.JOURNEYS`.
+        budgets: of its traces.
+        quality: of its traces, as `budgets_of` gives it.
+        journeys_planned: on the tape.
+        parity_mismatches: answers unlike the reference; None if not checked.
+        generator_cores: CPU seconds of the generator for each second of the replay.
+        steal_share: 0 to 1; None where the machine does not tell.
+        spans_dropped: by exporters.
+        stress: whether failures are what the run is for.
+    """
+    lags_ms = (journeys["started_ns"] - journeys["intended_ns"]).to_numpy() / NS_PER_MS
+    ok_ms = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
+    sampled = int(journeys["sampled"].sum())
+    hops = hops_frame(budgets)
+    mean = banded_budgets(hops)["mean"]
+    return Evidence(
+        parity_mismatches=parity_mismatches,
+        journeys_planned=journeys_planned,
+        journeys_sent=journeys.height,
+        start_lag_p99_ms=float(np.quantile(lags_ms, 0.99)) if lags_ms.size else None,
+        latency_median_ms=float(np.median(ok_ms)) if ok_ms.size else None,
+        generator_cores=generator_cores,
+        failures=journeys.height - int(ok_ms.size),
+        steal_share=steal_share,
+        spans_dropped=spans_dropped,
+        traced=sampled > 0,
+        traces_expected=sampled,
+        traces_found=quality.traces,
+        quality=quality,
+        budget_gap_ns=max((budget.gap_ns for budget in budgets), default=None),
+        agreements=agreements(hops, journeys),
+        unattributed_share=mean.get(UNATTRIBUTED, 0.0) / sum(mean.values()) if mean else None,
+        stress=stress,
+    )

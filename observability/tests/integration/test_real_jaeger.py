@@ -1,0 +1,162 @@
+"""Nanoseconds from the OpenTelemetry SDK through Jaeger and back."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from opentelemetry import trace
+from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+from hops.budget import budget_of
+from hops.jaeger import fetch_traces
+from hops.span import Kind
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
+
+DEFAULT_BINARY = Path.home() / ".cache/hopwise/build/jaeger/jaeger"
+PORT_BASE = int(os.environ.get("HOPS_TEST_PORT_BASE", "18400"))
+OTLP, QUERY_HTTP, QUERY_GRPC, HEALTH = (PORT_BASE + offset for offset in (70, 72, 73, 74))
+
+CONFIG = f"""
+service:
+  extensions: [jaeger_storage, jaeger_query, healthcheckv2]
+  pipelines:
+    traces: {{receivers: [otlp], exporters: [jaeger_storage_exporter]}}
+  telemetry:
+    metrics: {{level: none}}
+    logs: {{level: warn}}
+extensions:
+  healthcheckv2: {{use_v2: true, http: {{endpoint: "127.0.0.1:{HEALTH}"}}}}
+  jaeger_storage: {{backends: {{memory: {{memory: {{max_traces: 1000}}}}}}}}
+  jaeger_query:
+    storage: {{traces: memory}}
+    http: {{endpoint: "127.0.0.1:{QUERY_HTTP}"}}
+    grpc: {{endpoint: "127.0.0.1:{QUERY_GRPC}"}}
+receivers:
+  otlp: {{protocols: {{grpc: {{endpoint: "127.0.0.1:{OTLP}"}}}}}}
+exporters:
+  jaeger_storage_exporter: {{trace_storage: memory}}
+"""
+
+
+@pytest.fixture(scope="module")
+def jaeger_url(tmp_path_factory):
+    binary = Path(os.environ.get("JAEGER_BIN", DEFAULT_BINARY))
+    if not os.access(binary, os.X_OK):
+        pytest.skip(f"no Jaeger at {binary}; JAEGER_BIN may point to one")
+    folder = tmp_path_factory.mktemp("jaeger")
+    config = folder / "jaeger.yaml"
+    config.write_text(CONFIG)
+    url = f"http://127.0.0.1:{QUERY_HTTP}"
+    with (folder / "jaeger.log").open("wb") as log:
+        process = subprocess.Popen([binary, "--config", config], stdout=log, stderr=subprocess.STDOUT)
+        try:
+            _wait_until_ready(process, folder / "jaeger.log")
+            yield url
+        finally:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(10)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait(10)
+
+
+def _wait_until_ready(process, log):
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"http://127.0.0.1:{HEALTH}/status", trust_env=False).status_code == 200:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    pytest.fail(f"Jaeger did not become ready: {log.read_text()[-2000:]}")
+
+
+class Component:
+    """One component's tracer, exporting as it would in a process of its own."""
+
+    def __init__(self, name):
+        self.provider = TracerProvider(resource=Resource.create({"service.name": name}))
+        exporter = OTLPSpanExporter(endpoint=f"http://127.0.0.1:{OTLP}", insecure=True, timeout=10)
+        self.provider.add_span_processor(BatchSpanProcessor(exporter))
+        self.tracer = self.provider.get_tracer("test")
+
+    def span(self, name, kind, start_ns, end_ns, parent=None, **attributes):
+        context = trace.set_span_in_context(parent) if parent is not None else None
+        span = self.tracer.start_span(name, context, kind, attributes, start_time=start_ns)
+        span.end(end_ns)
+        return span
+
+
+@pytest.fixture
+def components():
+    made = {name: Component(name) for name in ("client", "product")}
+    yield made
+    for component in made.values():
+        component.provider.shutdown()
+
+
+async def test_nanoseconds_survive(jaeger_url, components):
+    client, product = components["client"], components["product"]
+    began = time.time_ns() // 1000 * 1000 + 123
+    kinds = trace.SpanKind
+    root = client.span(
+        "product", kinds.INTERNAL, began, began + 1_000_001,
+        **{"shop.journey": "product", "shop.channel": "mobile", "shop.seq": 7},
+    )  # fmt: skip
+    call = client.span("GET", kinds.CLIENT, began + 11, began + 999_983, root)
+    served = product.span("GetProduct", kinds.SERVER, began + 100_003, began + 900_007, call)
+    product.span("SELECT", kinds.CLIENT, began + 200_009, began + 300_017, served, **{"db.system.name": "postgresql"})
+    components["client"].provider.force_flush()
+    trace_id = f"{root.get_span_context().trace_id:032x}"
+
+    # The callee's spans arrive later, as its exporter flushes on its own: the first look finds an incomplete trace.
+    early = await fetch_traces(jaeger_url, [trace_id], patience_s=0, complete=bool)
+    assert len(early.traces.get(trace_id, [])) <= 2
+    components["product"].provider.force_flush()
+
+    found = await fetch_traces(jaeger_url, [trace_id, "e" * 32], patience_s=3)
+    assert (found.missing, found.incomplete) == (["e" * 32], [])
+    spans = sorted(found.traces[trace_id], key=lambda span: span.start_ns)
+    assert [(span.start_ns - began, span.end_ns - began) for span in spans] == [
+        (0, 1_000_001),
+        (11, 999_983),
+        (100_003, 900_007),
+        (200_009, 300_017),
+    ]
+    assert [span.kind for span in spans] == [Kind.INTERNAL, Kind.CLIENT, Kind.SERVER, Kind.CLIENT]
+    assert spans[0].attributes["shop.seq"] == 7
+
+    budget = budget_of(spans)
+    assert budget is not None
+    assert (budget.journey, budget.channel, budget.total_ns) == ("product", "mobile", 1_000_001)
+    assert budget.parts == {
+        "client": 29,
+        "wire:client→product": 199_968,
+        "work:product": 699_996,
+        "db:product": 100_008,
+    }
+
+
+async def test_many_traces_arrive_whole(jaeger_url, components):
+    client = components["client"]
+    began = time.time_ns()
+    ids = []
+    for index in range(200):
+        root = client.span("browse", trace.SpanKind.INTERNAL, began + index, began + index + 1000)
+        client.span("start_lag", trace.SpanKind.INTERNAL, began + index, began + index + 10, root)
+        ids.append(f"{root.get_span_context().trace_id:032x}")
+    client.provider.force_flush()
+    found = await fetch_traces(jaeger_url, ids, complete=lambda spans: len(spans) == 2)
+    assert (found.missing, found.incomplete) == ([], [])
+    assert list(found.traces) == ids
