@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from shop.errors import FailedPrecondition, NotFound, OutOfStock
 from shop.money import Money
 
 
@@ -74,3 +76,98 @@ class ProductRow:
     title: str
     price: Money
     stock: int
+
+
+@dataclass(frozen=True, slots=True)
+class NewProduct:
+    """A product before it has an id."""
+
+    title: str
+    description: str
+    category: str
+    price: Money
+    stock: int
+
+
+@dataclass(frozen=True, slots=True)
+class ProductChange:
+    """New values of a product's fields; None leaves a field as it is."""
+
+    title: str | None = None
+    description: str | None = None
+    category: str | None = None
+    price: Money | None = None
+    stock: int | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing would change."""
+        return self == ProductChange()
+
+
+def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tuple[ReservedLine, ...]:
+    """Decides whether products have the stock that is asked for: all lines or none.
+
+    Args:
+        lines: What is asked for; each product once.
+        products: The products that exist, by id.
+
+    Returns:
+        The lines with today's prices, by product id.
+
+    Raises:
+        NotFound: A product does not exist.
+        OutOfStock: A product has too few pieces.
+    """
+    reserved = []
+    for index, line in enumerate(lines):
+        product = products.get(line.product_id)
+        if product is None:
+            raise NotFound(f"product {line.product_id} does not exist", field=f"lines[{index}].product_id")
+        if product.stock < line.quantity:
+            raise OutOfStock(
+                f"product {line.product_id} has {product.stock} pieces left, {line.quantity} are asked for",
+                field=f"lines[{index}].quantity",
+            )
+        reserved.append(ReservedLine(line.product_id, line.quantity, product.price))
+    return tuple(sorted(reserved, key=lambda line: line.product_id))
+
+
+def reserved_again(reservation: Reservation, lines: Sequence[StockLine]) -> Reservation:
+    """Decides what a reservation that is asked for a second time is.
+
+    Args:
+        reservation: As it stands.
+        lines: What is asked for now.
+
+    Returns:
+        The reservation, held or already confirmed.
+
+    Raises:
+        FailedPrecondition: It was released, or it holds other lines.
+    """
+    if reservation.state is ReservationState.RELEASED:
+        raise FailedPrecondition(f"reservation {reservation.id} was released; choose a new id", field="reservation_id")
+    if {(line.product_id, line.quantity) for line in reservation.lines} != {
+        (line.product_id, line.quantity) for line in lines
+    }:
+        raise FailedPrecondition(
+            f"reservation {reservation.id} holds other lines; choose a new id", field="reservation_id"
+        )
+    return reservation
+
+
+def must_be_confirmed(reservation: Reservation) -> bool:
+    """Decides whether there is anything to do to confirm a reservation.
+
+    Returns:
+        False if it is confirmed already.
+
+    Raises:
+        FailedPrecondition: It was released.
+    """
+    if reservation.state is ReservationState.RELEASED:
+        raise FailedPrecondition(
+            f"reservation {reservation.id} was released and cannot be confirmed", field="reservation_id"
+        )
+    return reservation.state is ReservationState.HELD

@@ -1,0 +1,75 @@
+"""Opens clients of the services that a process calls, each over the protocol that its address names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TypeVar, cast
+from urllib.parse import urlsplit
+
+import grpc.aio
+
+from shop.clients.grpc_channels import ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.clients.grpc_order import GrpcOrderClient
+from shop.clients.grpc_payment import GrpcPaymentClient
+from shop.clients.grpc_product import GrpcProductClient
+from shop.clients.grpc_user import GrpcUserClient
+from shop.clients.ports import Clients, OrderClient, PaymentClient, ProductClient, UserClient
+from shop.platform.config import ConfigError
+from shop.platform.grpc_client import Peer, grpc_channel
+
+T = TypeVar("T")
+CLOSE_LIMIT_S = 1.0
+
+
+class _NotConnected:
+    """Stands for a service that this process has no address of; using it names the missing variable.
+
+    Args:
+        name: The service.
+        component: The process that would call it.
+    """
+
+    def __init__(self, name: str, component: str) -> None:
+        self._name = name
+        self._component = component
+
+    def __getattr__(self, method: str) -> object:
+        variable = f"SHOP_PEER_{self._name.upper()}"
+        raise ConfigError(f"{self._component} calls {self._name}.{method}, but {variable} is not set")
+
+
+@asynccontextmanager
+async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Clients]:
+    """Opens one channel to each service and keeps it for as long as the context lasts.
+
+    A channel connects with its first call, so that processes may start in any order.
+
+    Args:
+        peers: Address of each service, by name: "grpc://127.0.0.1:18020". A service that is not called may be absent.
+        component: The process that calls, for messages.
+
+    Yields:
+        The clients; the one of an absent service raises `ConfigError` when it is used.
+
+    Raises:
+        ConfigError: An address has an unknown protocol.
+    """
+    async with AsyncExitStack() as stack:
+
+        def client(service: Service, over_grpc: Callable[[Peer, grpc.aio.Channel], T]) -> T:
+            address = peers.get(service.name)
+            if address is None:
+                return cast(T, _NotConnected(service.name, component))
+            parts = urlsplit(address)
+            if parts.scheme != "grpc":
+                raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: grpc://host:port")
+            channel = grpc_channel(parts.netloc, service.full_name, service.reads)
+            stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
+            return over_grpc(Peer(service.name, service.full_name, parts.netloc), channel)
+
+        product: ProductClient = client(PRODUCT, GrpcProductClient)
+        user: UserClient = client(USER, GrpcUserClient)
+        order: OrderClient = client(ORDER, GrpcOrderClient)
+        payment: PaymentClient = client(PAYMENT, GrpcPaymentClient)
+        yield Clients(product=product, user=user, order=order, payment=payment)

@@ -1,0 +1,72 @@
+"""Payments as a gRPC client sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import grpc.aio
+
+from shop.money import Money
+from shop.payment.domain import Payment, PaymentStatus
+from shop.platform.grpc_client import Peer
+from shop.platform.protobuf import build, money_argument, money_from
+from shop.stubs import payment_pb2 as pb
+from shop.stubs import payment_pb2_grpc
+
+_STATUSES = {pb.PaymentStatus.Value(f"PAYMENT_STATUS_{status.value}"): status for status in PaymentStatus}
+
+
+class GrpcPaymentClient:
+    """`shop.clients.ports.PaymentClient` over gRPC.
+
+    Args:
+        peer: Makes the calls.
+        channel: Leads to the service.
+    """
+
+    def __init__(self, peer: Peer, channel: grpc.aio.Channel) -> None:
+        self._peer = peer
+        self._stub = payment_pb2_grpc.PaymentServiceStub(channel)
+
+    async def authorize_payment(self, *, checkout_id: str, amount: Money, payment_token: str) -> Payment:
+        """Asks the bank to set an amount aside."""
+        request = build(
+            pb.AuthorizePaymentRequest,
+            checkout_id=checkout_id,
+            amount=money_argument(amount, "amount"),
+            payment_token=payment_token,
+        )
+        return _payment(await self._peer.unary(self._stub.AuthorizePayment, "AuthorizePayment", request))
+
+    async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
+        """Takes the amount."""
+        request = build(pb.CapturePaymentRequest, checkout_id=checkout_id, order_id=order_id)
+        return _payment(await self._peer.unary(self._stub.CapturePayment, "CapturePayment", request))
+
+    async def void_payment(self, checkout_id: str) -> Payment:
+        """Gives the amount back."""
+        request = build(pb.VoidPaymentRequest, checkout_id=checkout_id)
+        return _payment(await self._peer.unary(self._stub.VoidPayment, "VoidPayment", request))
+
+    async def get_payment(self, payment_id: int) -> Payment:
+        """Returns one payment."""
+        request = build(pb.GetPaymentRequest, id=payment_id)
+        return _payment(await self._peer.unary(self._stub.GetPayment, "GetPayment", request))
+
+    async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
+        """Returns the payments of the orders that have one, in the order asked for."""
+        request = build(pb.BatchGetPaymentsByOrderRequest, order_ids=order_ids)
+        response = await self._peer.unary(self._stub.BatchGetPaymentsByOrder, "BatchGetPaymentsByOrder", request)
+        return [_payment(payment) for payment in response.payments]
+
+
+def _payment(message: pb.Payment) -> Payment:
+    return Payment(
+        message.id,
+        message.checkout_id,
+        message.order_id,
+        _STATUSES[message.status],
+        money_from(message.amount),
+        datetime.fromtimestamp(message.create_time.seconds, UTC),
+    )

@@ -1,0 +1,38 @@
+"""Wires the product service: database, use cases, protocols."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from shop.platform.config import ServiceConfig, required
+from shop.platform.database import connect_database
+from shop.platform.grpc_server import serve_grpc
+from shop.product.grpc import register
+from shop.product.postgres import PostgresProductStore
+from shop.product.service import ProductService
+
+
+@asynccontextmanager
+async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
+    """Opens what the catalogue needs and gives its use cases.
+
+    Args:
+        config: Names the database.
+
+    Raises:
+        ConfigError: A setting is missing.
+        StartError: The database does not answer.
+    """
+    url = required(config.database_url, "SHOP_DATABASE_URL", "postgresql://shop_product:…@127.0.0.1:18060/shop_trial")
+    database = await connect_database(url, config.database_pool)
+    try:
+        yield ProductService(PostgresProductStore(database), page_token_key=config.page_token_key)
+    finally:
+        await database.close()
+
+
+async def serve(config: ServiceConfig) -> None:
+    """Serves the catalogue until the process is told to stop."""
+    async with bootstrap(config) as service:
+        await serve_grpc(config, lambda server: register(server, service))

@@ -1,0 +1,119 @@
+"""The catalogue over gRPC: decodes, calls, encodes."""
+
+# The methods' names and arguments are the contract's.
+# ruff: noqa: N802, ARG002
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc.aio
+from google.protobuf.empty_pb2 import Empty
+
+from shop.platform.protobuf import masked, money_from
+from shop.product.domain import NewProduct, ProductChange
+from shop.product.protobuf import (
+    product_message,
+    reservation_message,
+    review_message,
+    row_message,
+    stock_line_from,
+)
+from shop.product.service import ProductService
+from shop.stubs import product_pb2 as pb
+from shop.stubs import product_pb2_grpc
+
+SERVICE = pb.DESCRIPTOR.services_by_name["ProductService"].full_name
+CHANGEABLE = ("title", "description", "category", "price", "stock")
+
+
+class ProductServicer(product_pb2_grpc.ProductServiceServicer):
+    """Answers the calls of shop.product.v1.ProductService.
+
+    Args:
+        service: What does the work.
+    """
+
+    def __init__(self, service: ProductService) -> None:
+        self._service = service
+
+    async def GetProduct(self, request: pb.GetProductRequest, context: Any) -> pb.Product:
+        """Returns one product."""
+        return product_message(await self._service.get_product(request.id))
+
+    async def BatchGetProducts(self, request: pb.BatchGetProductsRequest, context: Any) -> pb.BatchGetProductsResponse:
+        """Returns many products."""
+        products = await self._service.batch_get_products(request.ids)
+        return pb.BatchGetProductsResponse(products=map(product_message, products))
+
+    async def ListProducts(self, request: pb.ListProductsRequest, context: Any) -> pb.ListProductsResponse:
+        """Returns a page of products."""
+        page = await self._service.list_products(
+            page_size=request.page_size, page_token=request.page_token, category=request.category
+        )
+        return pb.ListProductsResponse(
+            products=map(product_message, page.products), next_page_token=page.next_page_token
+        )
+
+    async def CreateProduct(self, request: pb.CreateProductRequest, context: Any) -> pb.Product:
+        """Adds a product."""
+        new = request.product
+        product = await self._service.create_product(
+            NewProduct(new.title, new.description, new.category, money_from(new.price), new.stock)
+        )
+        return product_message(product)
+
+    async def UpdateProduct(self, request: pb.UpdateProductRequest, context: Any) -> pb.Product:
+        """Changes some fields of a product."""
+        new, paths = request.product, masked(request.update_mask, CHANGEABLE)
+        change = ProductChange(
+            title=new.title if "title" in paths else None,
+            description=new.description if "description" in paths else None,
+            category=new.category if "category" in paths else None,
+            price=money_from(new.price) if "price" in paths else None,
+            stock=new.stock if "stock" in paths else None,
+        )
+        return product_message(await self._service.update_product(new.id, change))
+
+    async def DeleteProduct(self, request: pb.DeleteProductRequest, context: Any) -> Empty:
+        """Removes a product."""
+        await self._service.delete_product(request.id)
+        return Empty()
+
+    async def BatchListReviews(self, request: pb.BatchListReviewsRequest, context: Any) -> pb.BatchListReviewsResponse:
+        """Returns the first reviews of many products."""
+        found = await self._service.batch_list_reviews(request.product_ids, limit=request.limit)
+        return pb.BatchListReviewsResponse(
+            products=[
+                pb.ProductReviews(product_id=product_id, reviews=map(review_message, reviews))
+                for product_id, reviews in found.items()
+            ]
+        )
+
+    async def ReserveStock(self, request: pb.ReserveStockRequest, context: Any) -> pb.Reservation:
+        """Takes stock until it is confirmed or released."""
+        lines = [stock_line_from(line) for line in request.lines]
+        return reservation_message(await self._service.reserve_stock(request.reservation_id, lines))
+
+    async def ConfirmReservation(self, request: pb.ConfirmReservationRequest, context: Any) -> pb.Reservation:
+        """Turns held stock into sold stock."""
+        return reservation_message(await self._service.confirm_reservation(request.reservation_id))
+
+    async def ReleaseReservation(self, request: pb.ReleaseReservationRequest, context: Any) -> pb.Reservation:
+        """Gives stock back."""
+        return reservation_message(await self._service.release_reservation(request.reservation_id))
+
+    async def StreamProductRows(
+        self, request: pb.StreamProductRowsRequest, context: Any
+    ) -> AsyncIterator[pb.StreamProductRowsResponse]:
+        """Streams product rows in chunks."""
+        chunks = self._service.stream_product_rows(after_product_id=request.after_product_id, limit=request.limit)
+        async for rows in chunks:
+            yield pb.StreamProductRowsResponse(rows=map(row_message, rows))
+
+
+def register(server: grpc.aio.Server, service: ProductService) -> list[str]:
+    """Adds the catalogue to a server; returns the full names of its services."""
+    product_pb2_grpc.add_ProductServiceServicer_to_server(ProductServicer(service), server)
+    return [SERVICE]

@@ -1,0 +1,220 @@
+"""The catalogue's tables in PostgreSQL (product/migrations)."""
+
+# The only text put into a statement is the list of columns below.
+# ruff: noqa: S608
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import asyncpg
+
+from shop.money import Money
+from shop.platform.database import Connection, Database
+from shop.product.domain import (
+    NewProduct,
+    Product,
+    ProductChange,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+)
+
+_COLUMNS = "id, title, description, category, price_minor, currency, stock"
+
+GET = f"SELECT {_COLUMNS} FROM product WHERE id = $1"
+BATCH_GET = f"SELECT {_COLUMNS} FROM product WHERE id = ANY($1::bigint[])"
+PAGE = f"SELECT {_COLUMNS} FROM product WHERE id > $1 ORDER BY id LIMIT $2"
+PAGE_OF_CATEGORY = f"SELECT {_COLUMNS} FROM product WHERE category = $3 AND id > $1 ORDER BY id LIMIT $2"
+ADD = f"""
+    INSERT INTO product (title, description, category, price_minor, currency, stock)
+    VALUES ($1, $2, $3, $4, $5, $6)
+    RETURNING {_COLUMNS}"""
+CHANGE = f"""
+    UPDATE product
+    SET title = coalesce($2, title), description = coalesce($3, description), category = coalesce($4, category),
+        price_minor = coalesce($5, price_minor), currency = coalesce($6, currency), stock = coalesce($7, stock)
+    WHERE id = $1
+    RETURNING {_COLUMNS}"""
+REVIEWS = """
+    SELECT first.id, first.product_id, first.user_id, first.rating, first.title, first.body
+    FROM unnest($1::bigint[]) AS wanted (product_id)
+    CROSS JOIN LATERAL (
+        SELECT * FROM review WHERE review.product_id = wanted.product_id ORDER BY review.id LIMIT $2
+    ) AS first
+    ORDER BY first.product_id, first.id"""
+ROWS = "SELECT id, title, price_minor, currency, stock FROM product WHERE id > $1 ORDER BY id LIMIT $2"
+
+CLAIM = "INSERT INTO reservation (id, state) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING RETURNING id"
+FIND_LOCKED = """
+    SELECT reservation.state, line.product_id, line.quantity, line.unit_price_minor, line.currency
+    FROM reservation LEFT JOIN reservation_line AS line ON line.reservation_id = reservation.id
+    WHERE reservation.id = $1
+    ORDER BY line.product_id
+    FOR UPDATE OF reservation"""
+PRODUCTS_LOCKED = f"SELECT {_COLUMNS} FROM product WHERE id = ANY($1::bigint[]) ORDER BY id FOR UPDATE"
+TAKE = """
+    WITH line AS (
+        SELECT * FROM unnest($2::bigint[], $3::int[], $4::bigint[], $5::text[])
+            AS line (product_id, quantity, unit_price_minor, currency)
+    ), taken AS (
+        UPDATE product SET stock = stock - line.quantity FROM line WHERE product.id = line.product_id
+    )
+    INSERT INTO reservation_line (reservation_id, product_id, quantity, unit_price_minor, currency)
+    SELECT $1, product_id, quantity, unit_price_minor, currency FROM line"""
+# One statement locks the products in the order of their ids and then changes them and the reservation.
+MOVE = """
+    WITH moved AS (
+        UPDATE reservation SET state = $2 WHERE id = $1
+    ), locked AS MATERIALIZED (
+        SELECT id FROM product WHERE id = ANY($3::bigint[]) ORDER BY id FOR UPDATE
+    )
+    UPDATE product
+    SET stock = stock + line.quantity * $5, sold = sold + line.quantity * $6
+    FROM locked JOIN unnest($3::bigint[], $4::bigint[]) AS line (product_id, quantity) ON line.product_id = locked.id
+    WHERE product.id = locked.id"""
+IS_HELD = """
+    SELECT EXISTS (
+        SELECT FROM reservation_line AS line JOIN reservation ON reservation.id = line.reservation_id
+        WHERE line.product_id = $1 AND reservation.state = 'HELD')"""
+DELETE = "DELETE FROM product WHERE id = $1"
+
+
+class PostgresStockTransaction:
+    """One transaction on stock.
+
+    Args:
+        connection: A connection inside a transaction.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def claim(self, reservation_id: str, state: ReservationState) -> bool:
+        """Adds a reservation without lines; returns False if the id is there, after any rival has ended."""
+        return await self._connection.fetchval(CLAIM, reservation_id, state.value) is not None
+
+    async def find_locked(self, reservation_id: str) -> Reservation | None:
+        """Locks and returns a reservation with its lines by product id."""
+        rows = await self._connection.fetch(FIND_LOCKED, reservation_id)
+        if not rows:
+            return None
+        lines = tuple(ReservedLine(row[1], row[2], Money(row[3], row[4])) for row in rows if row[1] is not None)
+        return Reservation(reservation_id, ReservationState(rows[0][0]), lines)
+
+    async def products_locked(self, ids: Sequence[int]) -> list[Product]:
+        """Locks and returns the products that exist, in the order of their ids."""
+        return [_product(row) for row in await self._connection.fetch(PRODUCTS_LOCKED, ids)]
+
+    async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
+        """Takes stock off the products, which are locked, and adds the lines to the reservation."""
+        await self._connection.execute(
+            TAKE,
+            reservation_id,
+            [line.product_id for line in lines],
+            [line.quantity for line in lines],
+            [line.unit_price.amount_minor for line in lines],
+            [line.unit_price.currency for line in lines],
+        )
+
+    async def confirm(self, reservation: Reservation) -> None:
+        """Makes a reservation CONFIRMED and counts its pieces as sold."""
+        await self._move(reservation, ReservationState.CONFIRMED, stock=0, sold=1)
+
+    async def give_back(self, reservation: Reservation) -> None:
+        """Makes a reservation RELEASED, puts its pieces back, and no longer counts them as sold if they were."""
+        was_sold = reservation.state is ReservationState.CONFIRMED
+        await self._move(reservation, ReservationState.RELEASED, stock=1, sold=-1 if was_sold else 0)
+
+    async def is_held(self, product_id: int) -> bool:
+        """Whether a reservation that is neither confirmed nor released holds pieces of a product."""
+        return bool(await self._connection.fetchval(IS_HELD, product_id))
+
+    async def delete(self, product_id: int) -> None:
+        """Removes a product, which is locked, and its reviews."""
+        await self._connection.execute(DELETE, product_id)
+
+    async def _move(self, reservation: Reservation, state: ReservationState, *, stock: int, sold: int) -> None:
+        ids = [line.product_id for line in reservation.lines]
+        quantities = [line.quantity for line in reservation.lines]
+        await self._connection.execute(MOVE, reservation.id, state.value, ids, quantities, stock, sold)
+
+
+class PostgresProductStore:
+    """The catalogue's tables.
+
+    Args:
+        database: Connections of the service's role.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, product_id: int) -> Product | None:
+        """Returns one product."""
+        row = await self._database.fetchrow(GET, product_id)
+        return _product(row) if row is not None else None
+
+    async def batch_get(self, ids: Sequence[int]) -> list[Product]:
+        """Returns the products that exist, in any order, by one query."""
+        return [_product(row) for row in await self._database.fetch(BATCH_GET, ids)]
+
+    async def page(self, *, after: int, limit: int, category: str) -> list[Product]:
+        """Returns products with a greater id, by ascending id; all categories if `category` is empty."""
+        if category:
+            rows = await self._database.fetch(PAGE_OF_CATEGORY, after, limit, category)
+        else:
+            rows = await self._database.fetch(PAGE, after, limit)
+        return [_product(row) for row in rows]
+
+    async def add(self, product: NewProduct) -> Product:
+        """Adds a product."""
+        row = await self._database.fetchrow(
+            ADD,
+            product.title,
+            product.description,
+            product.category,
+            product.price.amount_minor,
+            product.price.currency,
+            product.stock,
+        )
+        assert row is not None, "INSERT RETURNING gives a row"
+        return _product(row)
+
+    async def change(self, product_id: int, change: ProductChange) -> Product | None:
+        """Changes a product; None if there is none."""
+        price = change.price
+        row = await self._database.fetchrow(
+            CHANGE,
+            product_id,
+            change.title,
+            change.description,
+            change.category,
+            price.amount_minor if price is not None else None,
+            price.currency if price is not None else None,
+            change.stock,
+        )
+        return _product(row) if row is not None else None
+
+    async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
+        """Returns up to `limit` reviews of each product, by ascending id, by one query."""
+        rows = await self._database.fetch(REVIEWS, product_ids, limit)
+        return [Review(row[0], row[1], row[2], row[3], row[4], row[5]) for row in rows]
+
+    async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
+        """Returns product rows with a greater id, by ascending id."""
+        rows = await self._database.fetch(ROWS, after, limit)
+        return [ProductRow(row[0], row[1], Money(row[2], row[3]), row[4]) for row in rows]
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[PostgresStockTransaction]:
+        """Opens a transaction that commits at its end, or rolls back on an error."""
+        async with self._database.transaction() as connection:
+            yield PostgresStockTransaction(connection)
+
+
+def _product(row: asyncpg.Record) -> Product:
+    return Product(row[0], row[1], row[2], row[3], Money(row[4], row[5]), row[6])

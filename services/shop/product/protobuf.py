@@ -1,0 +1,93 @@
+"""The catalogue's messages to value types and back, for the server and for its clients."""
+
+from __future__ import annotations
+
+from shop.platform.protobuf import money_from, money_message
+from shop.product.domain import (
+    Product,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+    StockLine,
+)
+from shop.stubs import product_pb2 as pb
+
+_STATES = {
+    ReservationState.HELD: pb.RESERVATION_STATE_HELD,
+    ReservationState.CONFIRMED: pb.RESERVATION_STATE_CONFIRMED,
+    ReservationState.RELEASED: pb.RESERVATION_STATE_RELEASED,
+}
+_STATES_BACK = {number: state for state, number in _STATES.items()}
+
+
+def product_message(product: Product) -> pb.Product:
+    """Returns the message of a product."""
+    return pb.Product(
+        id=product.id,
+        title=product.title,
+        description=product.description,
+        category=product.category,
+        price=money_message(product.price),
+        stock=product.stock,
+    )
+
+
+def product_from(message: pb.Product) -> Product:
+    """Returns the product of a message."""
+    return Product(
+        message.id,
+        message.title,
+        message.description,
+        message.category,
+        money_from(message.price),
+        message.stock,
+    )
+
+
+def review_message(review: Review) -> pb.Review:
+    """Returns the message of a review."""
+    return pb.Review(
+        id=review.id,
+        product_id=review.product_id,
+        user_id=review.user_id,
+        rating=review.rating,
+        title=review.title,
+        body=review.body,
+    )
+
+
+def review_from(message: pb.Review) -> Review:
+    """Returns the review of a message."""
+    return Review(message.id, message.product_id, message.user_id, message.rating, message.title, message.body)
+
+
+def stock_line_from(message: pb.StockLine) -> StockLine:
+    """Returns the line to reserve of a message."""
+    return StockLine(message.product_id, message.quantity)
+
+
+def reservation_message(reservation: Reservation) -> pb.Reservation:
+    """Returns the message of a reservation."""
+    lines = [
+        pb.ReservedLine(product_id=line.product_id, quantity=line.quantity, unit_price=money_message(line.unit_price))
+        for line in reservation.lines
+    ]
+    return pb.Reservation(id=reservation.id, state=_STATES[reservation.state], lines=lines)
+
+
+def reservation_from(message: pb.Reservation) -> Reservation:
+    """Returns the reservation of a message."""
+    lines = tuple(ReservedLine(line.product_id, line.quantity, money_from(line.unit_price)) for line in message.lines)
+    return Reservation(message.id, _STATES_BACK[message.state], lines)
+
+
+def row_message(row: ProductRow) -> pb.ProductRow:
+    """Returns the message of a product row."""
+    return pb.ProductRow(product_id=row.product_id, title=row.title, price=money_message(row.price), stock=row.stock)
+
+
+def row_from(message: pb.ProductRow) -> ProductRow:
+    """Returns the product row of a message."""
+    return ProductRow(message.product_id, message.title, money_from(message.price), message.stock)

@@ -1,0 +1,223 @@
+"""What the catalogue can do, whatever the protocol and the database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+
+from shop.errors import FailedPrecondition, InvalidArgument, NotFound
+from shop.money import Money
+from shop.platform import page_token as page_tokens
+from shop.platform.validation import (
+    LARGEST_ID,
+    between,
+    distinct,
+    identifier,
+    identifiers,
+    matching,
+    positive_money,
+    size,
+    text,
+    uuid_text,
+)
+from shop.product.domain import (
+    NewProduct,
+    Product,
+    ProductChange,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    Review,
+    StockLine,
+    must_be_confirmed,
+    reserve,
+    reserved_again,
+)
+from shop.product.store import ProductStore
+
+PAGE_SIZE = 20
+LARGEST_PAGE = 1_000
+LARGEST_BATCH = 1_000
+REVIEWS = 3
+MOST_REVIEWS = 20
+MOST_LINES = 100
+MOST_PIECES = 1_000
+ROWS = 1_000
+MOST_ROWS = 100_000
+ROWS_A_CHUNK = 250
+# Rows that one query of a stream reads: enough that a usual stream is one query, few enough to hold in memory.
+ROWS_A_QUERY = 5_000
+
+_CATEGORY = re.compile(r"[a-z0-9-]{1,40}")
+_CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"
+
+
+@dataclass(frozen=True, slots=True)
+class ProductPage:
+    """One page of the catalogue; `next_page_token` is empty after the last page."""
+
+    products: list[Product]
+    next_page_token: str
+
+
+class ProductService:
+    """The catalogue's use cases; limits, defaults and errors are those of the contract in proto/.
+
+    Args:
+        store: The catalogue's tables.
+        page_token_key: Key of the page tokens.
+    """
+
+    def __init__(self, store: ProductStore, *, page_token_key: bytes = page_tokens.DEFAULT_KEY) -> None:
+        self._store = store
+        self._key = page_token_key
+
+    async def get_product(self, product_id: int) -> Product:
+        """Returns one product."""
+        product = await self._store.get(identifier(product_id, "id"))
+        if product is None:
+            raise _no_product(product_id)
+        return product
+
+    async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
+        """Returns the products that exist, in the order asked for."""
+        wanted = identifiers(ids, "ids", most=LARGEST_BATCH)
+        found = {product.id: product for product in await self._store.batch_get(wanted)}
+        return [found[product_id] for product_id in wanted if product_id in found]
+
+    async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> ProductPage:
+        """Returns a page of one category, or of all."""
+        limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)
+        if category:
+            matching(category, "category", _CATEGORY, _CATEGORY_FORM)
+        scope = f"ListProducts:{category}"
+        after = page_tokens.decode(page_token, scope, key=self._key)
+        # One more than asked for tells whether there is a next page.
+        products = await self._store.page(after=after, limit=limit + 1, category=category)
+        if len(products) <= limit:
+            return ProductPage(products, "")
+        del products[limit:]
+        return ProductPage(products, page_tokens.encode(scope, products[-1].id, key=self._key))
+
+    async def create_product(self, product: NewProduct) -> Product:
+        """Adds a product."""
+        _check_fields(product.title, product.description, product.category, product.price, product.stock)
+        return await self._store.add(product)
+
+    async def update_product(self, product_id: int, change: ProductChange) -> Product:
+        """Changes some fields of a product."""
+        identifier(product_id, "product.id")
+        if change.is_empty:
+            raise InvalidArgument(
+                "update_mask must name at least one of: title, description, category, price, stock",
+                field="update_mask",
+            )
+        _check_fields(change.title, change.description, change.category, change.price, change.stock)
+        product = await self._store.change(product_id, change)
+        if product is None:
+            raise _no_product(product_id)
+        return product
+
+    async def delete_product(self, product_id: int) -> None:
+        """Removes a product that no open reservation holds."""
+        identifier(product_id, "id")
+        async with self._store.transaction() as stock:
+            if not await stock.products_locked([product_id]):
+                raise _no_product(product_id)
+            if await stock.is_held(product_id):
+                raise FailedPrecondition(f"product {product_id} has reserved stock; delete it later", field="id")
+            await stock.delete(product_id)
+
+    async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, list[Review]]:
+        """Returns the first reviews of each product asked for, in the order asked for."""
+        wanted = identifiers(product_ids, "product_ids", most=LARGEST_BATCH)
+        each = size(limit, "limit", default=REVIEWS, most=MOST_REVIEWS)
+        reviews: dict[int, list[Review]] = {product_id: [] for product_id in wanted}
+        for review in await self._store.reviews(wanted, each):
+            reviews[review.product_id].append(review)
+        return reviews
+
+    async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
+        """Takes stock until it is confirmed or released."""
+        key = uuid_text(reservation_id, "reservation_id")
+        _check_lines(lines)
+        async with self._store.transaction() as stock:
+            if not await stock.claim(key, ReservationState.HELD):
+                existing = await stock.find_locked(key)
+                if existing is None:
+                    raise FailedPrecondition(f"reservation {key} is gone; choose a new id", field="reservation_id")
+                return reserved_again(existing, lines)
+            products = await stock.products_locked(sorted(line.product_id for line in lines))
+            reserved = reserve(lines, {product.id: product for product in products})
+            await stock.take(key, reserved)
+        return Reservation(key, ReservationState.HELD, reserved)
+
+    async def confirm_reservation(self, reservation_id: str) -> Reservation:
+        """Turns held stock into sold stock."""
+        key = uuid_text(reservation_id, "reservation_id")
+        async with self._store.transaction() as stock:
+            reservation = await stock.find_locked(key)
+            if reservation is None:
+                raise NotFound(f"reservation {key} does not exist", field="reservation_id")
+            if must_be_confirmed(reservation):
+                await stock.confirm(reservation)
+        return Reservation(key, ReservationState.CONFIRMED, reservation.lines)
+
+    async def release_reservation(self, reservation_id: str) -> Reservation:
+        """Gives stock back, held or sold; remembers an id that is not known, so that it cannot be reserved later."""
+        key = uuid_text(reservation_id, "reservation_id")
+        async with self._store.transaction() as stock:
+            if await stock.claim(key, ReservationState.RELEASED):
+                return Reservation(key, ReservationState.RELEASED, ())
+            reservation = await stock.find_locked(key)
+            if reservation is None:
+                raise NotFound(f"reservation {key} does not exist", field="reservation_id")
+            if reservation.state is not ReservationState.RELEASED:
+                await stock.give_back(reservation)
+        return Reservation(key, ReservationState.RELEASED, reservation.lines)
+
+    async def stream_product_rows(
+        self, *, after_product_id: int = 0, limit: int = 0
+    ) -> AsyncIterator[Sequence[ProductRow]]:
+        """Gives product rows by ascending id, in chunks of up to `ROWS_A_CHUNK`."""
+        after = between(after_product_id, "after_product_id", 0, LARGEST_ID)
+        left = size(limit, "limit", default=ROWS, most=MOST_ROWS)
+        while left > 0:
+            asked = min(left, ROWS_A_QUERY)
+            rows = await self._store.rows(after=after, limit=asked)
+            for start in range(0, len(rows), ROWS_A_CHUNK):
+                yield rows[start : start + ROWS_A_CHUNK]
+            if len(rows) < asked:
+                return
+            after = rows[-1].product_id
+            left -= asked
+
+
+def _no_product(product_id: int) -> NotFound:
+    return NotFound(f"product {product_id} does not exist", field="id")
+
+
+def _check_fields(
+    title: str | None, description: str | None, category: str | None, price: Money | None, stock: int | None
+) -> None:
+    """Checks those fields of a product that are given."""
+    if title is not None:
+        text(title, "product.title", 1, 200)
+    if description is not None:
+        text(description, "product.description", 0, 4_000)
+    if category is not None:
+        matching(category, "product.category", _CATEGORY, _CATEGORY_FORM)
+    if price is not None:
+        positive_money(price, "product.price")
+    if stock is not None:
+        between(stock, "product.stock", 0, LARGEST_ID)
+
+
+def _check_lines(lines: Sequence[StockLine]) -> None:
+    if not 1 <= len(lines) <= MOST_LINES:
+        raise InvalidArgument(f"lines has {len(lines)} entries; it must have 1 to {MOST_LINES}", field="lines")
+    for index, line in enumerate(lines):
+        identifier(line.product_id, f"lines[{index}].product_id")
+        between(line.quantity, f"lines[{index}].quantity", 1, MOST_PIECES)
+    distinct([line.product_id for line in lines], lambda index: f"lines[{index}].product_id")

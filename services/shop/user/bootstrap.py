@@ -1,0 +1,52 @@
+"""Wires the user service: database, password hashes, tokens, use cases, protocols."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+from shop.platform.auth import TokenSigner
+from shop.platform.config import ConfigError, ServiceConfig, required
+from shop.platform.database import connect_database
+from shop.platform.grpc_server import serve_grpc
+from shop.user.grpc import register
+from shop.user.passwords import Argon2Passwords
+from shop.user.postgres import PostgresUserStore
+from shop.user.service import UserService
+
+
+@asynccontextmanager
+async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
+    """Opens what the accounts need and gives their use cases.
+
+    Args:
+        config: Names the database and the private key.
+
+    Raises:
+        ConfigError: A setting is missing, or the key cannot be used.
+        StartError: The database does not answer.
+    """
+    signer = _signer(required(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
+    url = required(config.database_url, "SHOP_DATABASE_URL", "postgresql://shop_user:…@127.0.0.1:18060/shop_trial")
+    async with AsyncExitStack() as stack:
+        database = await connect_database(url, config.database_pool)
+        stack.push_async_callback(database.close)
+        passwords = Argon2Passwords()
+        stack.callback(passwords.close)
+        yield UserService(PostgresUserStore(database), passwords, signer, page_token_key=config.page_token_key)
+
+
+async def serve(config: ServiceConfig) -> None:
+    """Serves the accounts until the process is told to stop."""
+    async with bootstrap(config) as service:
+        await serve_grpc(config, lambda server: register(server, service))
+
+
+def _signer(path: str) -> TokenSigner:
+    try:
+        return TokenSigner(Path(path).read_bytes())
+    except OSError as error:
+        raise ConfigError(f"SHOP_JWT_PRIVATE_KEY_FILE: cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ConfigError(f"SHOP_JWT_PRIVATE_KEY_FILE: {path} is not an Ed25519 private key in PEM form") from error

@@ -1,0 +1,75 @@
+"""The accounts over gRPC: decodes, calls, encodes."""
+
+# The methods' names and arguments are the contract's.
+# ruff: noqa: N802, ARG002
+
+from __future__ import annotations
+
+from typing import Any
+
+import grpc.aio
+from google.protobuf.empty_pb2 import Empty
+
+from shop.platform.protobuf import masked
+from shop.stubs import user_pb2 as pb
+from shop.stubs import user_pb2_grpc
+from shop.user.domain import NewUser, UserChange
+from shop.user.protobuf import address_from, login_message, user_message
+from shop.user.service import UserService
+
+SERVICE = pb.DESCRIPTOR.services_by_name["UserService"].full_name
+CHANGEABLE = ("name", "address")
+
+
+class UserServicer(user_pb2_grpc.UserServiceServicer):
+    """Answers the calls of shop.user.v1.UserService.
+
+    Args:
+        service: What does the work.
+    """
+
+    def __init__(self, service: UserService) -> None:
+        self._service = service
+
+    async def Login(self, request: pb.LoginRequest, context: Any) -> pb.LoginResponse:
+        """Returns a token for the right password."""
+        return login_message(await self._service.login(request.email, request.password))
+
+    async def GetUser(self, request: pb.GetUserRequest, context: Any) -> pb.User:
+        """Returns one user."""
+        return user_message(await self._service.get_user(request.id))
+
+    async def BatchGetUsers(self, request: pb.BatchGetUsersRequest, context: Any) -> pb.BatchGetUsersResponse:
+        """Returns many users."""
+        users = await self._service.batch_get_users(request.ids)
+        return pb.BatchGetUsersResponse(users=map(user_message, users))
+
+    async def ListUsers(self, request: pb.ListUsersRequest, context: Any) -> pb.ListUsersResponse:
+        """Returns a page of users."""
+        page = await self._service.list_users(page_size=request.page_size, page_token=request.page_token)
+        return pb.ListUsersResponse(users=map(user_message, page.users), next_page_token=page.next_page_token)
+
+    async def CreateUser(self, request: pb.CreateUserRequest, context: Any) -> pb.User:
+        """Adds a user."""
+        new = NewUser(request.user.email, request.user.name, address_from(request.user.address))
+        return user_message(await self._service.create_user(new, request.password))
+
+    async def UpdateUser(self, request: pb.UpdateUserRequest, context: Any) -> pb.User:
+        """Changes some fields of a user."""
+        new, paths = request.user, masked(request.update_mask, CHANGEABLE)
+        change = UserChange(
+            name=new.name if "name" in paths else None,
+            address=address_from(new.address) if "address" in paths else None,
+        )
+        return user_message(await self._service.update_user(new.id, change))
+
+    async def DeleteUser(self, request: pb.DeleteUserRequest, context: Any) -> Empty:
+        """Removes a user."""
+        await self._service.delete_user(request.id)
+        return Empty()
+
+
+def register(server: grpc.aio.Server, service: UserService) -> list[str]:
+    """Adds the accounts to a server; returns the full names of its services."""
+    user_pb2_grpc.add_UserServiceServicer_to_server(UserServicer(service), server)
+    return [SERVICE]

@@ -1,0 +1,135 @@
+"""What the accounts can do, whatever the protocol and the database."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shop.errors import AlreadyExists, InvalidArgument, NotFound, Unauthenticated
+from shop.platform import page_token as page_tokens
+from shop.platform.auth import Principal, TokenSigner
+from shop.platform.validation import identifier, identifiers, matching, size, text
+from shop.user.domain import Address, LoginResult, NewUser, User, UserChange, canonical_email
+from shop.user.store import PasswordHasher, UserStore
+
+PAGE_SIZE = 20
+LARGEST_PAGE = 1_000
+LARGEST_BATCH = 1_000
+_SCOPE = "ListUsers"
+
+_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
+_COUNTRY = re.compile(r"[A-Z]{2}")
+
+
+@dataclass(frozen=True, slots=True)
+class UserPage:
+    """One page of the users; `next_page_token` is empty after the last page."""
+
+    users: list[User]
+    next_page_token: str
+
+
+class UserService:
+    """The accounts' use cases; limits, defaults and errors are those of the contract in proto/.
+
+    Args:
+        store: The accounts' table.
+        passwords: Hashes and checks passwords.
+        signer: Signs the tokens of logins.
+        page_token_key: Key of the page tokens.
+    """
+
+    def __init__(
+        self,
+        store: UserStore,
+        passwords: PasswordHasher,
+        signer: TokenSigner,
+        *,
+        page_token_key: bytes = page_tokens.DEFAULT_KEY,
+    ) -> None:
+        self._store = store
+        self._passwords = passwords
+        self._signer = signer
+        self._key = page_token_key
+
+    async def login(self, email: str, password: str) -> LoginResult:
+        """Returns a token for the right password; answers an unknown e-mail as it does a wrong password."""
+        text(email, "email", 3, 254)
+        text(password, "password", 8, 128)
+        found = await self._store.credentials(canonical_email(email))
+        matches = await self._passwords.verify(found.password_hash if found is not None else None, password)
+        if found is None or not matches:
+            raise Unauthenticated("e-mail and password do not match")
+        return LoginResult(self._signer.sign(Principal("customer", found.user.id)), found.user)
+
+    async def get_user(self, user_id: int) -> User:
+        """Returns one user."""
+        user = await self._store.get(identifier(user_id, "id"))
+        if user is None:
+            raise _no_user(user_id)
+        return user
+
+    async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
+        """Returns the users that exist, in the order asked for."""
+        wanted = identifiers(ids, "ids", most=LARGEST_BATCH)
+        found = {user.id: user for user in await self._store.batch_get(wanted)}
+        return [found[user_id] for user_id in wanted if user_id in found]
+
+    async def list_users(self, *, page_size: int = 0, page_token: str = "") -> UserPage:
+        """Returns a page of users."""
+        limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)
+        after = page_tokens.decode(page_token, _SCOPE, key=self._key)
+        # One more than asked for tells whether there is a next page.
+        users = await self._store.page(after=after, limit=limit + 1)
+        if len(users) <= limit:
+            return UserPage(users, "")
+        del users[limit:]
+        return UserPage(users, page_tokens.encode(_SCOPE, users[-1].id, key=self._key))
+
+    async def create_user(self, user: NewUser, password: str) -> User:
+        """Adds a user."""
+        text(user.email, "user.email", 3, 254)
+        matching(user.email, "user.email", _EMAIL, "an e-mail address, as ada@example.com")
+        text(user.name, "user.name", 1, 100)
+        _check_address(user.address)
+        text(password, "password", 8, 128)
+        email = canonical_email(user.email)
+        password_hash = await self._passwords.hash(password)
+        added = await self._store.add(NewUser(email, user.name, user.address), password_hash)
+        if added is None:
+            raise AlreadyExists("a user with this e-mail address exists already", field="user.email")
+        return added
+
+    async def update_user(self, user_id: int, change: UserChange) -> User:
+        """Changes some fields of a user."""
+        identifier(user_id, "user.id")
+        if change.is_empty:
+            raise InvalidArgument("update_mask must name at least one of: name, address", field="update_mask")
+        if change.name is not None:
+            text(change.name, "user.name", 1, 100)
+        if change.address is not None:
+            _check_address(change.address)
+        user = await self._store.change(user_id, change)
+        if user is None:
+            raise _no_user(user_id)
+        return user
+
+    async def delete_user(self, user_id: int) -> None:
+        """Removes a user."""
+        if not await self._store.delete(identifier(user_id, "id")):
+            raise _no_user(user_id)
+
+
+def _no_user(user_id: int) -> NotFound:
+    return NotFound(f"user {user_id} does not exist", field="id")
+
+
+def _check_address(address: Address) -> None:
+    text(address.recipient, "user.address.recipient", 1, 100)
+    text(address.street, "user.address.street", 1, 200)
+    text(address.city, "user.address.city", 1, 100)
+    text(address.postal_code, "user.address.postal_code", 1, 20)
+    matching(
+        address.country_code, "user.address.country_code", _COUNTRY, "an ISO 3166-1 alpha-2 code in capitals, as DE"
+    )

@@ -1,0 +1,52 @@
+"""What the accounts need of their database and of a password hash."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shop.user.domain import Credentials, NewUser, User, UserChange
+
+
+class UserStore(Protocol):
+    """The accounts' table; e-mail addresses are in their canonical form."""
+
+    async def get(self, user_id: int) -> User | None:
+        """Returns one user."""
+        ...
+
+    async def credentials(self, email: str) -> Credentials | None:
+        """Returns the user of an e-mail address, with the hash of the password."""
+        ...
+
+    async def batch_get(self, ids: Sequence[int]) -> list[User]:
+        """Returns the users that exist, in any order, by one query."""
+        ...
+
+    async def page(self, *, after: int, limit: int) -> list[User]:
+        """Returns users with a greater id, by ascending id."""
+        ...
+
+    async def add(self, user: NewUser, password_hash: str) -> User | None:
+        """Adds a user; None if the e-mail address is taken."""
+        ...
+
+    async def change(self, user_id: int, change: UserChange) -> User | None:
+        """Changes a user; None if there is none."""
+        ...
+
+    async def delete(self, user_id: int) -> bool:
+        """Removes a user; False if there is none."""
+        ...
+
+
+class PasswordHasher(Protocol):
+    """Turns passwords into hashes that can be checked but not turned back."""
+
+    async def hash(self, password: str) -> str:
+        """Returns a hash with a salt of its own."""
+        ...
+
+    async def verify(self, password_hash: str | None, password: str) -> bool:
+        """Whether a password belongs to a hash; takes as long, and says False, where there is no hash."""
+        ...
