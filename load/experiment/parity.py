@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from experiment.reference import Reference
+from mesh.errors import MeshError
 
 #: A difference is shown up to this many places; the rest is counted.
 SHOWN = 5
@@ -36,7 +37,7 @@ class Difference:
         return f"{self.journey} ({self.channel}, {_short(self.params)}): {shown}{more}"
 
 
-class ParityError(RuntimeError):
+class ParityError(MeshError):
     """A topology answers differently from the data.
 
     Args:

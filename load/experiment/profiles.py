@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from mesh.errors import InputError
+
 #: Journeys a second that every topology holds on two cores with the generator and the tracing beside it.
 DEFAULT_RATE = 20.0
 
 
-class UsageError(ValueError):
+class UsageError(InputError):
     """The user asked for something that is not there; the message names the input and the valid choices."""
 
 

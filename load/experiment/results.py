@@ -71,6 +71,21 @@ def write_json(path: Path, value: Mapping[str, Any]) -> None:
     scratch.replace(path)
 
 
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads one JSON file of a run.
+
+    Raises:
+        UsageError: It is missing or not JSON; names the file.
+    """
+    try:
+        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON, perhaps cut short: {error}") from error
+    return value
+
+
 def check_room(path: Path, needed: int = NEEDED_BYTES) -> None:
     """Refuses to go on when the disk below `path` has too little room.
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from experiment.profiles import UsageError
+from mesh.errors import MeshError
+from mesh.processes import guarded
 
 #: Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans.
 GRACE_S = 60.0
 
 
-class GeneratorError(RuntimeError):
+class GeneratorError(MeshError):
     """The generator failed; the message holds its own last words."""
 
 
@@ -83,7 +85,10 @@ class Shopload:
         arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
         arguments += ["--trace", f"{trace:g}"]
         return subprocess.Popen(  # noqa: S603 - our own binary
-            [str(self.binary), *arguments], stdout=subprocess.DEVNULL
+            guarded([str(self.binary), *arguments], signal.SIGKILL),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C in the terminal is the experiment's to handle
         )
 
     def finish_replay(self, replay: subprocess.Popen[bytes], *, duration_s: float) -> None:

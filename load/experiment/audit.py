@@ -1,0 +1,71 @@
+"""The shop's invariants, checked on the database that a run left."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+
+from experiment.profiles import UsageError
+from mesh.errors import MeshError
+
+#: Seconds that the audit may take.
+LIMIT_S = 120.0
+
+
+def mark(database_url: str, name: str, trial: str) -> None:
+    """Notes on a database which trial it belongs to."""
+    with psycopg.connect(database_url, autocommit=True, connect_timeout=10) as connection:
+        comment = psycopg.sql.SQL("COMMENT ON DATABASE {} IS {}")
+        connection.execute(comment.format(psycopg.sql.Identifier(name), psycopg.sql.Literal(trial)))
+
+
+def require_marked(database_url: str, name: str, trial: str) -> None:
+    """Makes sure that a database still holds what a trial left.
+
+    Raises:
+        UsageError: It is gone, or holds another trial's data.
+    """
+    try:
+        with psycopg.connect(database_url, connect_timeout=10) as connection:
+            query = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = %s"
+            row = connection.execute(query, [name]).fetchone()
+    except psycopg.OperationalError as error:
+        raise UsageError(f"the database does not answer: {error}") from error
+    holds = "nothing" if row is None or not row[0] else str(row[0])
+    if holds != trial:
+        raise UsageError(
+            f"run={trial} cannot be audited any more: the database now holds {holds}. "
+            "Audit right after a bench, or audit the run that it holds."
+        )
+
+
+def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool = False) -> tuple[bool, str]:
+    """Checks every invariant.
+
+    Args:
+        admin_url: The server's, as its administrator.
+        name: The database to check.
+        journeys: The replay's rows, whose acknowledged checkouts must all be there; None to leave that out.
+        as_json: Give JSON instead of a table.
+
+    Returns:
+        Whether every invariant holds, and the report.
+
+    Raises:
+        MeshError: The audit could not be done.
+    """
+    command = [sys.executable, "-m", "shop.database", "audit", "--admin-url", admin_url, "--name", name]
+    if journeys is not None:
+        command += ["--acknowledged", str(journeys)]
+    if as_json:
+        command.append("--json")
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)  # noqa: S603
+    except subprocess.TimeoutExpired as error:
+        raise MeshError(f"the audit was not over after {LIMIT_S:g} s") from error
+    if done.returncode not in (0, 1):
+        raise MeshError(f"the audit could not be done: {done.stderr.strip()}")
+    return done.returncode == 0, done.stdout

@@ -1,0 +1,261 @@
+"""One trial: a fresh system, parity, warm-up, the replay of a tape, and what it left."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+import polars as pl
+import psycopg
+
+from experiment.audit import audit, mark
+from experiment.exemplars import FILE, save
+from experiment.parity import ParityError, compare
+from experiment.profiles import Profile
+from experiment.reference import Reference
+from experiment.resources import ResourceSampler
+from experiment.shopload import Shopload, Tape
+from hops.bands import agreements, exemplars
+from hops.budget import budgets_of
+from hops.gates import Evidence
+from hops.jaeger import read_traces
+from hops.summary import Resources, TopologySummary, summarise_topology, unattributed_share
+from hops.tables import hops_frame, read_journeys
+from hops.tree import Quality
+from mesh.paths import ROOT
+from mesh.system import System
+
+#: Seconds that the last spans may take from their process to Jaeger's answer.
+DRAIN_S = 20.0
+WATCH_S = 0.25
+CLIENT = "client"
+
+#: Tells a person what the trial is doing now.
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Tapes:
+    """The three tapes of a trial: for the parity check, for the warm-up, and the counted one."""
+
+    parity: Tape
+    warmup: Tape
+    load: Tape
+
+
+def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profile, *, seed: int, scale: int) -> Tapes:
+    """Makes the tapes that every trial of an experiment shares.
+
+    Args:
+        shopload: The generator.
+        workload: What arrives.
+        folder: Where the tapes go.
+        profile: How long and how hard.
+        seed: Seed of the counted tape; the others use their own, derived from it.
+        scale: Size of the data.
+    """
+    samples = 9 * profile.parity_samples  # nine pairs of journey and channel, each equally often
+    even = ROOT / "load" / "workloads" / "even.yaml"
+    return Tapes(
+        parity=shopload.tape(
+            even, folder / "parity.jsonl", seed=seed, rate=samples, duration_s=1, scale=scale, pool="parity"
+        ),
+        warmup=shopload.tape(
+            workload,
+            folder / "warmup.jsonl",
+            seed=seed + 1_000_000,
+            rate=profile.rate,
+            duration_s=profile.warmup_s,
+            scale=scale,
+        ),
+        load=shopload.tape(
+            workload, folder / "tape.jsonl", seed=seed, rate=profile.rate, duration_s=profile.duration_s, scale=scale
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one trial left.
+
+    Attributes:
+        journeys: A row for each journey (`hops.tables.JOURNEYS`).
+        hops: A row for each trace and part (`hops.tables.HOPS`).
+        summary: The figures of its topology.
+        evidence: What the gates look at.
+        resources: A row for each component and look.
+        generator: The generator's own account of the replay.
+        exemplars: The traces that stand for p50 and p99, by journey.
+        audit_holds: Whether every invariant of the shop held after the replay.
+        memory_mb: Peak memory of all components together, MiB.
+        phases_s: How long each phase took, in seconds.
+    """
+
+    journeys: pl.DataFrame
+    hops: pl.DataFrame
+    summary: TopologySummary
+    evidence: Evidence
+    resources: pl.DataFrame
+    generator: Mapping[str, Any]
+    exemplars: Mapping[str, Mapping[str, str]]
+    audit_holds: bool
+    memory_mb: float
+    phases_s: Mapping[str, float]
+
+
+@dataclass(slots=True)
+class Clock:
+    """Notes how long each phase takes."""
+
+    phases_s: dict[str, float] = field(default_factory=dict)
+    _since: float = field(default_factory=time.monotonic)
+
+    def lap(self, phase: str) -> None:
+        """Ends a phase; the next begins now."""
+        now = time.monotonic()
+        self.phases_s[phase] = round(now - self._since, 3)
+        self._since = now
+
+
+def run_trial(
+    system: System, shopload: Shopload, tapes: Tapes, profile: Profile, folder: Path, *, seed: int, say: Say
+) -> Trial:
+    """Runs one trial on a system that is not started yet, and stops it again.
+
+    Args:
+        system: What to start; its database is a fresh copy.
+        shopload: The generator.
+        tapes: What to replay.
+        profile: How long.
+        folder: Where the generator's files and the components' logs go.
+        seed: Of the bootstrap.
+        say: Told what is going on.
+
+    Raises:
+        ParityError: The system's answers are not the data's.
+        MeshError: A component did not start, or died.
+        GeneratorError: The generator failed.
+        HopsError: The traces could not be read.
+    """
+    clock = Clock()
+    say(f"starting {system.topology.name}: database, Jaeger, services, gateways, edge")
+    try:
+        with system:
+            mark(system.database.admin_url, system.database_name, system.trial)
+            clock.lap("start")
+            compared = _check_parity(system, shopload, tapes.parity, folder)
+            say(f"parity holds: {compared} journeys answered as the data says")
+            clock.lap("parity")
+            say(f"warming up for {profile.warmup_s} s, not counted")
+            shopload.warm_up(tapes.warmup, system.target, folder / "warmup", duration_s=profile.warmup_s)
+            clock.lap("warmup")
+            say(f"replaying {tapes.load.journeys} journeys in {profile.duration_s} s ({profile.rate:g}/s)")
+            sampler = _replay(system, shopload, tapes.load, profile, folder)
+            clock.lap("replay")
+            journeys = read_journeys(folder / "journeys.jsonl")
+            wanted = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
+            say(f"reading {len(wanted)} traces from Jaeger")
+            fetched = read_traces(system.ports.url("jaeger-query-http"), wanted, patience_s=DRAIN_S)
+            budgets, quality = budgets_of(fetched.traces.values())
+            hops = hops_frame(budgets)
+            chosen = exemplars(hops)
+            save(system.ports.url("jaeger-query-http"), chosen, folder / FILE)
+            counts = system.span_counts()
+            holds, report = audit(
+                system.database.admin_url, system.database_name, folder / "journeys.jsonl", as_json=True
+            )
+            (folder / "audit.json").write_text(report, encoding="utf-8")
+            say("audit: every invariant holds" if holds else "audit: INVARIANTS ARE BROKEN, see `make audit`")
+            clock.lap("collect")
+    finally:
+        _keep_logs(system, folder)
+    clock.lap("stop")
+    generator = json.loads((folder / "generator.json").read_text(encoding="utf-8"))
+    cpu_s = {**sampler.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
+    summary = summarise_topology(journeys, hops, Resources(cpu_s, sampler.peak_memory_mb()), seed=seed)
+    evidence = Evidence(
+        parity_mismatches=0,
+        journeys_planned=tapes.load.journeys,
+        journeys_sent=journeys.height,
+        start_lag_p99_ms=_start_lag_p99_ms(journeys),
+        latency_median_ms=_median_ms(journeys),
+        generator_cores=float(generator["cpu_s"]) / float(generator["wall_s"]),
+        failures=journeys.filter(pl.col("outcome") != "ok").height,
+        spans_dropped=int(generator["spans_dropped"]) + counts.refused + counts.failed,
+        traced=system.switches.trace > 0,
+        traces_expected=len(wanted),
+        traces_found=len(fetched.traces),
+        quality=quality if fetched.traces else Quality(),
+        budget_gap_ns=max((abs(budget.total_ns - sum(budget.parts.values())) for budget in budgets), default=None),
+        agreements=agreements(hops, journeys),
+        unattributed_share=unattributed_share(summary),
+        steal_share=sampler.steal_ratio(),
+    )
+    clock.lap("analysis")
+    return Trial(
+        journeys=journeys,
+        hops=hops,
+        summary=summary,
+        evidence=evidence,
+        resources=pl.DataFrame([_row(sample) for sample in sampler.samples]),
+        generator=generator,
+        exemplars=chosen,
+        audit_holds=holds,
+        memory_mb=sampler.peak_memory_of_all_mb(),
+        phases_s=clock.phases_s,
+    )
+
+
+def trial_database_url(system: System) -> str:
+    """The administrator's URL of the trial's own database."""
+    parts = urlsplit(system.database.admin_url)
+    return urlunsplit((parts.scheme, parts.netloc, f"/{system.database_name}", parts.query, ""))
+
+
+def _check_parity(system: System, shopload: Shopload, tape: Tape, folder: Path) -> int:
+    rows = shopload.sample(tape, system.target, folder / "parity_answers.jsonl")
+    with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
+        differences = compare(rows, Reference(connection))
+    if differences:
+        raise ParityError(system.topology.name, len(rows), differences)
+    return len(rows)
+
+
+def _replay(system: System, shopload: Shopload, tape: Tape, profile: Profile, folder: Path) -> ResourceSampler:
+    replay = shopload.start_replay(tape, system.target, folder, trace=system.switches.trace)
+    with ResourceSampler(lambda: {**system.pids(), CLIENT: [replay.pid]}) as sampler:
+        give_up = time.monotonic() + profile.duration_s
+        try:
+            while replay.poll() is None and time.monotonic() < give_up:
+                system.check()
+                time.sleep(WATCH_S)
+        finally:
+            shopload.finish_replay(replay, duration_s=0.0)
+    return sampler
+
+
+def _keep_logs(system: System, folder: Path) -> None:
+    logs = folder / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    for log in system.logs.glob("*.log"):
+        shutil.copy2(log, logs / log.name)
+
+
+def _start_lag_p99_ms(journeys: pl.DataFrame) -> float | None:
+    lag = (journeys["started_ns"] - journeys["intended_ns"]).quantile(0.99, "linear")
+    return None if lag is None else float(lag) / 1e6
+
+
+def _median_ms(journeys: pl.DataFrame) -> float | None:
+    median = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].quantile(0.5, "linear")
+    return None if median is None else float(median) / 1e6
+
+
+def _row(sample: Any) -> dict[str, Any]:
+    return {name: getattr(sample, name) for name in ("at_ns", "component", "cpu_s", "memory_mb", "processes")}
