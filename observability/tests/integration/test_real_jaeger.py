@@ -39,6 +39,7 @@ extensions:
   jaeger_storage: {{backends: {{memory: {{memory: {{max_traces: 1000}}}}}}}}
   jaeger_query:
     storage: {{traces: memory}}
+    enable_tracing: false  # of its own requests, to a collector that is not there: 10 s at its end
     http: {{endpoint: "127.0.0.1:{QUERY_HTTP}"}}
     grpc: {{endpoint: "127.0.0.1:{QUERY_GRPC}"}}
 receivers:
