@@ -1,0 +1,30 @@
+"""What the tests of `mesh` share."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import pytest
+
+from mesh.paths import RunFolder
+from mesh.ports import Ports, _free, load_ports
+
+_bases = itertools.count(24000 + (os.getpid() % 40) * 200, 200)
+
+
+@pytest.fixture
+def ports() -> Ports:
+    """A port base whose ports are all free."""
+    for base in _bases:
+        found = load_ports({"SHOP_PORT_BASE": str(base)})
+        if all(_free(found[name]) for name in found.offsets):
+            return found
+    raise AssertionError("unreachable")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, ports: Ports) -> RunFolder:
+    """A run's folder, away from the checkout's."""
+    return RunFolder.of(ports.base, root=tmp_path)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mesh.envoy import render
+from mesh.ports import load_ports
+from mesh.topology import load_topology
+
+PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
+
+
+def rendered() -> dict[str, Any]:
+    return render(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
+
+
+def manager() -> dict[str, Any]:
+    (listener,) = rendered()["static_resources"]["listeners"]
+    found: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    return found
+
+
+def test_routes_of_hybrid() -> None:
+    (host,) = manager()["route_config"]["virtual_hosts"]
+    routes = [(next(iter(r["match"].items())), r["route"]) for r in host["routes"] if "route" in r]
+    assert routes == [
+        (("path_separated_prefix", "/graphql"), {"cluster": "graphql-gateway", "timeout": "5s"}),
+        (("path_separated_prefix", "/v1"), {"cluster": "rest-gateway", "timeout": "5s"}),
+        (("path_separated_prefix", "/docs"), {"cluster": "rest-gateway", "timeout": "5s"}),
+        (("path", "/openapi.json"), {"cluster": "rest-gateway", "timeout": "5s"}),
+    ]
+
+
+def test_clusters_have_the_run_s_ports() -> None:
+    found = {}
+    for cluster in rendered()["static_resources"]["clusters"]:
+        (endpoints,) = cluster["load_assignment"]["endpoints"]
+        (endpoint,) = endpoints["lb_endpoints"]
+        found[cluster["name"]] = endpoint["endpoint"]["address"]["socket_address"]["port_value"]
+    assert found == {"graphql-gateway": 30010, "rest-gateway": 30011, "jaeger-otlp": 30070}
+
+
+def test_addresses_are_local() -> None:
+    config = rendered()
+    assert config["admin"]["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30001}
+    (listener,) = config["static_resources"]["listeners"]
+    assert listener["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30000}
+
+
+def test_access_log_goes_to_the_run_s_folder() -> None:
+    assert manager()["access_log"][0]["typed_config"]["path"] == "/logs/edge.jsonl"

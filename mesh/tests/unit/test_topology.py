@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mesh.errors import TopologyError
+from mesh.topology import Protocol, load_topology, names, parse_topology
+
+GOOD = """\
+name: mine
+about: one of my own
+entry:
+  web: graphql-gateway
+  mobile: graphql-gateway
+  partner: graphql-gateway
+links:
+  graphql-gateway:
+    product: grpc
+    order: grpc
+    user: grpc
+    payment: grpc
+  order: {product: grpc, user: grpc, payment: grpc}
+"""
+
+
+def test_every_topology_of_the_project_loads_under_its_name() -> None:
+    assert "hybrid" in names()
+    for name in names():
+        assert load_topology(name).name == name
+
+
+def test_hybrid() -> None:
+    hybrid = load_topology("hybrid")
+    assert hybrid.gateways == ["graphql-gateway", "rest-gateway"]
+    assert hybrid.components == ["product", "user", "payment", "order", "graphql-gateway", "rest-gateway"]
+    assert hybrid.protocols_of("order") == [Protocol.GRPC]
+    assert hybrid.protocols_of("rest-gateway") == [Protocol.REST]
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(GOOD)
+    mine = load_topology(str(file))
+    assert mine.gateways == ["graphql-gateway"]
+
+
+@pytest.mark.parametrize("which", ["hybird", "", "..", "Hybrid"])
+def test_unknown_name_lists_the_valid_ones(which: str) -> None:
+    with pytest.raises(TopologyError, match="hybrid"):
+        load_topology(which)
+
+
+def test_missing_file_is_named() -> None:
+    with pytest.raises(TopologyError, match=r"nowhere/mine\.yaml: there is no such file"):
+        load_topology("nowhere/mine.yaml")
+
+
+def replaced(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [", r"t\.yaml:\d: not valid YAML"),
+        ("- a\n- b\n", "must be a mapping with the keys name, about, entry and links"),
+        ("", "must be a mapping"),
+        ("name: \x00", "not valid YAML"),
+        (replaced("name: mine\n", ""), r"t\.yaml:1: name: is missing"),
+        (replaced("about: one of my own", "about: 3"), r"t\.yaml:2: about: .*string"),
+        (GOOD + "colour: red\n", r"t\.yaml:14: colour: is no key of a topology; valid: name, about, entry, links"),
+        (replaced("  web:", "  fax:"), r"t\.yaml:4: entry\.fax: 'fax' is unknown; valid: 'web', 'mobile' or 'partner'"),
+        (replaced("  mobile: graphql-gateway\n", ""), "channel mobile is left out"),
+        (replaced("  web: graphql-gateway", "  web: order"), r"t\.yaml:4: order cannot be entered by clients"),
+        (
+            replaced("  web: graphql-gateway", "  web: gateway"),
+            r"t\.yaml:4: gateway is an unknown component; valid",
+        ),
+        (replaced("    user: grpc\n", "    users: grpc\n"), r"t\.yaml:11: users is an unknown component"),
+        (
+            replaced("    user: grpc\n", "    user: soap\n"),
+            r"t\.yaml:11: .*'soap' is unknown; valid: 'grpc'",
+        ),
+        (
+            replaced("    user: grpc\n", "    user: rest\n"),
+            r"t\.yaml:11: user does not serve rest in this version",
+        ),
+        (replaced("    user: grpc\n", ""), "the link graphql-gateway -> user is left out"),
+        (replaced("user: grpc, ", ""), r"t\.yaml:13: the link order -> user is left out"),
+        (GOOD[: GOOD.index("  order: {")], "the link order -> payment is left out"),
+        (GOOD + "  product: {order: grpc}\n", "makes a cycle: product -> order -> product"),
+        (GOOD + "  user: {user: grpc}\n", "makes a cycle: user -> user"),
+        (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
+        (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: nothing leads to rest-gateway"),
+        (GOOD + "name: twice\n", r"t\.yaml:14: the key 'name' is there twice"),
+        (GOOD + "  order: {}\n", r"t\.yaml:14: the key 'order' is there twice"),
+    ],
+)
+def test_wrong_file_says_line_and_what(text: str, message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        parse_topology(text, "t.yaml")
+
+
+def test_anchors_are_fine() -> None:
+    text = replaced(
+        "  order: {product: grpc, user: grpc, payment: grpc}", "  order: &o {product: grpc, user: grpc, payment: grpc}"
+    )
+    parse_topology(text, "t.yaml")
