@@ -38,20 +38,27 @@ async def read_json(call: Call, model: type[BaseModel]) -> BaseModel:
     try:
         return model.model_validate_json(raw)
     except ValidationError as error:
-        raise InvalidRequest(field_errors(error)) from error
-
-
-def field_errors(error: ValidationError) -> list[FieldError]:
-    """Returns what pydantic found wrong, in the contract's spelling of fields: "lines[0].quantity"."""
-    return [
-        FieldError(_spelled(one["loc"]), sentence(one["msg"]))
-        for one in error.errors(include_url=False, include_context=False, include_input=False)
-    ]
+        raise InvalidRequest(_field_errors(error, model)) from error
 
 
 def sentence(message: str) -> str:
     """Returns one of pydantic's messages without what only Python programmers need."""
     return message.removeprefix("Value error, ")
+
+
+def _field_errors(error: ValidationError, model: type[BaseModel]) -> list[FieldError]:
+    """Returns what pydantic found wrong, in the contract's spelling of fields: "lines[0].quantity"."""
+    errors = []
+    for one in error.errors(include_url=False, include_context=False, include_input=False):
+        message = sentence(one["msg"])
+        if one["type"] == "extra_forbidden":
+            message = "this field is unknown"
+            if len(one["loc"]) == 1:
+                message += f"; valid ones are {', '.join(model.model_fields)}"
+        elif one["type"] == "missing":
+            message = "this field is required"
+        errors.append(FieldError(_spelled(one["loc"])[:200], message))
+    return errors
 
 
 def _spelled(location: tuple[int | str, ...]) -> str:

@@ -1,6 +1,8 @@
 """The bodies that are more than one service's value type, as they are encoded.
 
-Value types whose fields are the JSON's (products, reviews, users, joined order lines) are encoded as they are.
+Value types whose fields are the JSON's (products, reviews, users) are encoded as they are. The lines of the bulk read
+could be, too, but msgspec encodes its own structs so much faster than dataclasses that a copy of each pays: 537 µs
+against 867 µs for 1,000 lines, copies included.
 """
 
 from __future__ import annotations
@@ -10,8 +12,28 @@ from datetime import datetime
 
 import msgspec
 
-from shop.clients import Order, OrderLine, OrderStatus, Payment, PaymentStatus, Product, Review, User
+from shop.clients import JoinedOrderLine, Order, OrderLine, OrderStatus, Payment, PaymentStatus, Product, Review, User
 from shop.money import Money
+
+
+class MoneyDocument(msgspec.Struct, frozen=True, gc=False):
+    """An amount of money."""
+
+    amount_minor: int
+    currency: str
+
+
+class LineDocument(msgspec.Struct, frozen=True, gc=False):
+    """An order line together with what it needs of its order."""
+
+    id: int
+    order_id: int
+    user_id: int
+    status: OrderStatus
+    placed_at: datetime
+    product_id: int
+    quantity: int
+    unit_price: MoneyDocument
 
 
 class PaymentDocument(msgspec.Struct, frozen=True):
@@ -47,6 +69,21 @@ class OrderDocument(msgspec.Struct, frozen=True, omit_defaults=True):
     payment: PaymentDocument | None = None
     user: User | None = None
     products: Sequence[Product] | None = None
+
+
+def line_document(line: JoinedOrderLine) -> LineDocument:
+    """Returns a line of the bulk read."""
+    price = line.unit_price
+    return LineDocument(
+        line.id,
+        line.order_id,
+        line.user_id,
+        line.status,
+        line.placed_at,
+        line.product_id,
+        line.quantity,
+        MoneyDocument(price.amount_minor, price.currency),
+    )
 
 
 def payment_document(payment: Payment) -> PaymentDocument:

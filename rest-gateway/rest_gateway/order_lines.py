@@ -9,6 +9,7 @@ from rest_gateway.answers import found
 from rest_gateway.auth import Access
 from rest_gateway.caching import PERSONAL
 from rest_gateway.call import Call
+from rest_gateway.documents import line_document
 from rest_gateway.models import orders as models
 from rest_gateway.operations import reading
 from rest_gateway.parameters import AfterLineId, PageSize10000, PageToken, check_alone
@@ -39,7 +40,9 @@ def add_order_lines(api: FastAPI, shop: Clients, page_token_key: bytes) -> None:
         if page_token:
             check_alone("page_token", {"after_line_id": after_line_id})
             after = tokens.decode(page_token, _SCOPE, key=page_token_key)
-        lines = [line async for line in shop.order.stream_order_lines(after_line_id=after, limit=page_size)]
+        lines = [
+            line_document(line) async for line in shop.order.stream_order_lines(after_line_id=after, limit=page_size)
+        ]
         full = len(lines) == page_size
         token = tokens.encode(_SCOPE, lines[-1].id, key=page_token_key) if full else ""
         return found(call, {"lines": lines, "next_page_token": token}, PERSONAL)
