@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from shop.errors import FailedPrecondition, InvalidArgument
 from shop.money import Money
 
 
@@ -63,3 +65,70 @@ class JoinedOrderLine:
     product_id: int
     quantity: int
     unit_price: Money
+
+
+# The status that an order must have to get a status by UpdateOrderStatus. Cancelling is a saga of its own.
+STATUS_BEFORE = {OrderStatus.SHIPPED: OrderStatus.CONFIRMED, OrderStatus.DELIVERED: OrderStatus.SHIPPED}
+
+
+def status_before(status: OrderStatus) -> OrderStatus:
+    """Returns the status that an order must have to move to another one.
+
+    Raises:
+        InvalidArgument: No order is moved to that status by hand.
+    """
+    before = STATUS_BEFORE.get(status)
+    if before is None:
+        raise InvalidArgument(f"status must be one of: {', '.join(STATUS_BEFORE)}", field="status")
+    return before
+
+
+def refused_move(order_id: int, current: OrderStatus, wanted: OrderStatus) -> FailedPrecondition:
+    """Says why an order cannot move to a status."""
+    return FailedPrecondition(
+        f"order {order_id} is {current}; it must be {status_before(wanted)} to become {wanted}", field="status"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PricedLine:
+    """One line of an order that is about to be stored."""
+
+    line_number: int
+    product_id: int
+    quantity: int
+    unit_price: Money
+
+
+@dataclass(frozen=True, slots=True)
+class Purchase:
+    """What a checkout buys, with the prices that were reserved."""
+
+    lines: tuple[PricedLine, ...]
+    total: Money
+
+
+def purchase(lines: Sequence[CheckoutLine], prices: Mapping[int, Money]) -> Purchase:
+    """Prices the lines of a checkout.
+
+    Args:
+        lines: What the customer asked for; lines are numbered in this order.
+        prices: Price of one piece of each product.
+
+    Returns:
+        The lines with their prices and their total.
+
+    Raises:
+        FailedPrecondition: The products have prices in more than one currency.
+    """
+    priced = tuple(
+        PricedLine(number, line.product_id, line.quantity, prices[line.product_id])
+        for number, line in enumerate(lines, start=1)
+    )
+    currencies = sorted({line.unit_price.currency for line in priced})
+    if len(currencies) > 1:
+        raise FailedPrecondition(
+            f"the products have prices in {' and '.join(currencies)}; buy those of each currency apart", field="lines"
+        )
+    total = sum(line.unit_price.amount_minor * line.quantity for line in priced)
+    return Purchase(priced, Money(total, currencies[0]))

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc.aio import Server, ServicerContext
 
-from shop.money import Money
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
-from shop.stubs import money_pb2, payment_pb2, payment_pb2_grpc
+from shop.platform.protobuf import money_from, money_message
+from shop.stubs import payment_pb2, payment_pb2_grpc
 
 Context: TypeAlias = "ServicerContext[Any, Any]"
 
@@ -31,7 +31,7 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
         self, request: payment_pb2.AuthorizePaymentRequest, context: Context
     ) -> payment_pb2.Payment:
         """Asks the bank to set an amount aside."""
-        amount = Money(request.amount.amount_minor, request.amount.currency)
+        amount = money_from(request.amount)
         return _encode(
             await self._service.authorize_payment(
                 checkout_id=request.checkout_id, amount=amount, payment_token=request.payment_token
@@ -58,7 +58,7 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
         return payment_pb2.BatchGetPaymentsByOrderResponse(payments=[_encode(payment) for payment in payments])
 
 
-def add_payment_service(server: Server, service: PaymentService) -> list[str]:
+def register(server: Server, service: PaymentService) -> list[str]:
     """Adds the service to a server and returns the full names of what was added, for health and reflection."""
     payment_pb2_grpc.add_PaymentServiceServicer_to_server(PaymentServicer(service), server)
     return [payment_pb2.DESCRIPTOR.services_by_name["PaymentService"].full_name]
@@ -70,6 +70,6 @@ def _encode(payment: Payment) -> payment_pb2.Payment:
         checkout_id=payment.checkout_id,
         order_id=payment.order_id,
         status=payment_pb2.PaymentStatus.Value(f"PAYMENT_STATUS_{payment.status.value}"),
-        amount=money_pb2.Money(amount_minor=payment.amount.amount_minor, currency=payment.amount.currency),
+        amount=money_message(payment.amount),
         create_time=Timestamp(seconds=int(payment.placed_at.timestamp())),
     )

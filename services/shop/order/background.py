@@ -1,0 +1,65 @@
+"""Work that goes on when its caller has gone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from shop.platform.deadline import DEADLINE
+
+T = TypeVar("T")
+
+
+@contextmanager
+def own_time(seconds: float) -> Iterator[None]:
+    """Limits what is inside to some seconds, whatever the caller's deadline; for what must not be left half done.
+
+    Args:
+        seconds: Time from now.
+    """
+    token = DEADLINE.set(time.monotonic() + seconds)
+    try:
+        yield
+    finally:
+        DEADLINE.reset(token)
+
+
+class Background:
+    """The tasks that outlive their callers, so that the process can wait for them before it ends."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    async def shield(self, work: Coroutine[Any, Any, T]) -> T:
+        """Does some work; it goes on if the caller is cancelled meanwhile.
+
+        Returns:
+            What the work returns, to a caller that is still there.
+        """
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+        return await asyncio.shield(task)
+
+    async def drain(self, seconds: float) -> None:
+        """Waits for all work to end; what has not ended in time is cancelled, and left to recovery.
+
+        Args:
+            seconds: How long to wait at most.
+        """
+        if not self._tasks:
+            return
+        _, late = await asyncio.wait(self._tasks, timeout=seconds)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late, timeout=1)
+
+    def _done(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            # Looked at here, since nobody else may be left to: asyncio would complain that it was lost.
+            task.exception()

@@ -1,0 +1,97 @@
+"""Wires the order service: database, the services that it calls, sagas, use cases, recovery, protocols."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import uuid
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from shop.clients.connect import connect
+from shop.order.background import Background
+from shop.order.cancellation import CancellationSaga
+from shop.order.checkout import CheckoutSaga
+from shop.order.grpc import register
+from shop.order.postgres_orders import PostgresOrders
+from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
+from shop.order.recovery import Recovery
+from shop.order.service import OrderService
+from shop.platform.config import ServiceConfig, required
+from shop.platform.database import connect_database
+from shop.platform.grpc_server import grpc_server
+from shop.platform.lifecycle import stop_signal
+
+EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
+EXAMPLE_ADDRESS = "127.0.0.1:18030"
+# With the server's own grace below the five seconds that a stop may take.
+DRAIN_S = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class OrderParts:
+    """What the order service consists of: its use cases, and what goes on beside them."""
+
+    service: OrderService
+    recovery: Recovery
+
+
+@asynccontextmanager
+async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
+    """Opens what orders need; at the end, sagas under way get a moment to finish.
+
+    Args:
+        config: Names the database, the services to call and the address that tells this process from others.
+
+    Raises:
+        ConfigError: A setting is missing.
+        StartError: The database does not answer.
+    """
+    url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
+    listen = required(config.listen_grpc, "SHOP_LISTEN_GRPC", EXAMPLE_ADDRESS)
+    driver = Driver(f"{socket.gethostname()}/{listen}", str(uuid.uuid4()))
+    async with AsyncExitStack() as stack:
+        database = await connect_database(url, config.database_pool)
+        stack.push_async_callback(database.close)
+        clients = await stack.enter_async_context(connect(config.peers, config.component))
+        orders = PostgresOrders(database)
+        checkouts = CheckoutSaga(
+            PostgresCheckouts(database, driver),
+            orders,
+            product=clients.product,
+            user=clients.user,
+            payment=clients.payment,
+        )
+        cancellations = CancellationSaga(
+            PostgresCancellations(database, driver), orders, product=clients.product, payment=clients.payment
+        )
+        background = Background()
+        stack.push_async_callback(background.drain, DRAIN_S)
+        service = OrderService(orders, checkouts, cancellations, background, page_token_key=config.page_token_key)
+        yield OrderParts(service, Recovery(checkouts, cancellations))
+
+
+async def serve(config: ServiceConfig) -> None:
+    """Serves orders until the process is told to stop."""
+    listen = required(config.listen_grpc, "SHOP_LISTEN_GRPC", EXAMPLE_ADDRESS)
+    async with (
+        stop_signal() as stop,
+        bootstrap(config) as parts,
+        grpc_server(listen, lambda server: register(server, parts.service)),
+        # Last: only who holds the address may take over what the process before it left there.
+        _running(parts.recovery),
+    ):
+        await stop.wait()
+
+
+@asynccontextmanager
+async def _running(recovery: Recovery) -> AsyncIterator[None]:
+    task = asyncio.create_task(recovery.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task

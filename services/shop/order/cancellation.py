@@ -1,0 +1,102 @@
+"""Drives cancellations: the order is CANCELLED first, then stock and money are given back until that is done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+
+from shop.clients.ports import PaymentClient, ProductClient
+from shop.errors import Conflict, FailedPrecondition, NotFound, ShopError, Unavailable
+from shop.order.background import own_time
+from shop.order.domain import Order, OrderStatus
+from shop.order.patience import FINISH_LIMIT_S, patiently
+from shop.order.ports import Cancellation, CancellationStore, OrderStore
+
+log = logging.getLogger(__name__)
+
+
+class CancellationSaga:
+    """The cancellation over its store and the two services that it needs.
+
+    Marking the order CANCELLED is the pivot: no order that is marked is shipped any more, and giving back is repeated
+    until it is done. Both calls are idempotent, so two drivers of one cancellation do no harm.
+
+    Args:
+        store: Keeps the cancellations.
+        orders: Reads the orders.
+        product: Takes the stock back.
+        payment: Gives the money back.
+    """
+
+    def __init__(
+        self, store: CancellationStore, orders: OrderStore, *, product: ProductClient, payment: PaymentClient
+    ) -> None:
+        self._store = store
+        self._orders = orders
+        self._product = product
+        self._payment = payment
+
+    async def run(self, order_id: int) -> Order:
+        """Cancels an order; one that is cancelled already is returned as it is.
+
+        Raises:
+            NotFound: There is no such order.
+            FailedPrecondition: It has been shipped.
+            Conflict: Its checkout is still under way.
+            Unavailable: It is CANCELLED, but stock or money are not given back yet; that goes on by itself.
+        """
+        cancellation = await self._store.begin(order_id)
+        order = await self._orders.get(order_id)
+        if order is None:
+            raise NotFound(f"there is no order {order_id}", field="id")
+        if cancellation is None:
+            if order.status is OrderStatus.PENDING:
+                raise Conflict(f"the checkout of order {order_id} is still under way; repeat the call in a moment")
+            if order.status is not OrderStatus.CANCELLED:
+                raise FailedPrecondition(
+                    f"order {order_id} is {order.status}; only a {OrderStatus.CONFIRMED} order can be cancelled",
+                    field="id",
+                )
+            cancellation = await self._store.unfinished(order_id)
+        if cancellation is not None:
+            await self._finish(cancellation)
+        return order
+
+    async def take_up(self, cancellation: Cancellation) -> None:
+        """Brings a cancellation that was taken over from a dead process to its end.
+
+        Raises:
+            ShopError: It could not be finished now.
+        """
+        with own_time(FINISH_LIMIT_S):
+            done = await asyncio.gather(
+                patiently(lambda: self._payment.void_payment(cancellation.checkout_id)),
+                patiently(lambda: self._product.release_reservation(cancellation.checkout_id)),
+                return_exceptions=True,
+            )
+            for outcome in done:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+            await self._store.complete(cancellation)
+
+    async def take_stuck(self, limit: int) -> list[Cancellation]:
+        """Takes over cancellations that nobody drives any more."""
+        return await self._store.take_stuck(limit)
+
+    async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
+        """Leaves a cancellation that could not be finished to a later attempt."""
+        await self._store.postpone(cancellation, seconds)
+
+    async def _finish(self, cancellation: Cancellation) -> None:
+        try:
+            await self.take_up(cancellation)
+        except ShopError as error:
+            try:
+                with own_time(1.0):
+                    await self._store.postpone(cancellation, 0.0)
+            except ShopError:
+                log.warning("cancellation of order %d is left to recovery", cancellation.order_id)
+            raise Unavailable(
+                f"order {cancellation.order_id} is cancelled, but stock and money are not given back yet; "
+                "that goes on by itself"
+            ) from error

@@ -1,0 +1,243 @@
+"""Drives checkouts: forwards for a caller, and to an end, whichever it is, for recovery."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import uuid
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from shop.clients.ports import PaymentClient, ProductClient, UserClient
+from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
+from shop.order.background import own_time
+from shop.order.domain import CheckoutLine, Order, OrderStatus, Purchase, purchase
+from shop.order.patience import FINISH_LIMIT_S, FORWARD_LIMIT_S, patiently
+from shop.order.ports import CheckoutStore, OrderStore, TakenOver
+from shop.order.saga import (
+    Checkout,
+    Compensation,
+    Direction,
+    Refusal,
+    SagaState,
+    Step,
+    compensations,
+    direction,
+    request_hash,
+    undo_from,
+)
+from shop.platform.deadline import deadline, remaining
+from shop.platform.error_table import error_for_code
+from shop.product.domain import Reservation, StockLine
+
+T = TypeVar("T")
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED = Refusal(ErrorCode.UNAVAILABLE, "the checkout was interrupted and nothing was bought; repeat it")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckoutRequest:
+    """What a customer wants to buy; all of it has been checked for its form."""
+
+    user_id: int
+    lines: Sequence[CheckoutLine]
+    payment_token: str
+    idempotency_key: str
+
+
+class CheckoutSaga:
+    """The checkout over its store and the three services that it needs; `shop.order.saga` has the picture.
+
+    Args:
+        store: Keeps the checkouts.
+        orders: Reads the orders of finished ones.
+        product: Holds the stock.
+        user: Knows the customers.
+        payment: Takes the money.
+    """
+
+    def __init__(
+        self,
+        store: CheckoutStore,
+        orders: OrderStore,
+        *,
+        product: ProductClient,
+        user: UserClient,
+        payment: PaymentClient,
+    ) -> None:
+        self._store = store
+        self._orders = orders
+        self._product = product
+        self._user = user
+        self._payment = payment
+
+    async def run(self, request: CheckoutRequest) -> Order:
+        """Buys, or answers as the first call with this user and key was answered.
+
+        Must not be cancelled by a caller who loses patience: see `Background`.
+
+        Raises:
+            IdempotencyKeyReused: The key came before with another body.
+            Conflict: The first call with this key is still under way.
+            ShopError: What the user, product or payment service says; then nothing is bought.
+        """
+        checkout = Checkout(
+            id=str(uuid.uuid4()),
+            user_id=request.user_id,
+            idempotency_key=request.idempotency_key,
+            request_hash=request_hash(request.lines, request.payment_token),
+        )
+        with deadline(FORWARD_LIMIT_S):
+            try:
+                claimed = await self._store.claim(checkout)
+            except ShopError:
+                # It may be stored all the same.
+                await self._leave(checkout)
+                raise
+            if claimed.id != checkout.id:
+                return await self._repeated(claimed, checkout.request_hash)
+            placed, order = await self._forward(claimed, request)
+        try:
+            await self._settle(placed)
+        except ShopError as error:
+            await self._leave(placed)
+            raise Unavailable(
+                "the order is stored but not paid yet; repeat the call with the same idempotency_key"
+            ) from error
+        return replace(order, status=OrderStatus.CONFIRMED)
+
+    async def take_up(self, checkout: Checkout) -> None:
+        """Brings a checkout that was taken over from a dead process to its end.
+
+        Raises:
+            ShopError: It could not be finished now.
+        """
+        match direction(checkout):
+            case Direction.SETTLE:
+                await self._settle(checkout)
+            case Direction.UNDO:
+                with own_time(FINISH_LIMIT_S):
+                    if checkout.state is SagaState.RUNNING:
+                        checkout = await self._store.start_undo(checkout, checkout.step, INTERRUPTED)
+                    await self._undo(checkout)
+            case Direction.NOTHING:
+                pass
+
+    async def take_stuck(self, limit: int) -> list[Checkout]:
+        """Takes over checkouts that nobody drives any more."""
+        return await self._store.take_stuck(limit)
+
+    async def postpone(self, checkout: Checkout, seconds: float) -> None:
+        """Leaves a checkout that could not be finished to a later attempt."""
+        await self._store.postpone(checkout, seconds)
+
+    async def _repeated(self, first: Checkout, wanted: bytes) -> Order:
+        if first.request_hash != wanted:
+            raise IdempotencyKeyReused(
+                "this idempotency_key came before with other lines or another payment_token; take a new key",
+                field="idempotency_key",
+            )
+        if first.state is SagaState.COMPLETED and first.order_id is not None:
+            order = await self._orders.get(first.order_id)
+            if order is None:
+                raise Internal(f"checkout {first.id} has lost its order")
+            return order
+        if first.state is SagaState.FAILED and first.refusal is not None:
+            raise error_for_code(first.refusal.code, first.refusal.message, first.refusal.field)
+        raise Conflict(
+            "the first checkout with this idempotency_key is still under way; repeat the call in a moment",
+            field="idempotency_key",
+        )
+
+    async def _forward(self, checkout: Checkout, request: CheckoutRequest) -> tuple[Checkout, Order]:
+        """Goes up to the pivot, or takes everything back and raises what went wrong."""
+        await self._attempt(checkout, None, self._check_user(request.user_id))
+        reservation = await self._attempt(checkout, Step.RESERVE, self._reserve(checkout, request.lines))
+        bought = await self._attempt(checkout, Step.AUTHORIZE, self._authorize(checkout, request, reservation))
+        try:
+            with own_time(FINISH_LIMIT_S):
+                order = await self._store.place(checkout, bought)
+        except TakenOver:
+            raise
+        except Exception:
+            # The order may be stored: only its row can tell which side of the pivot this is.
+            await self._leave(checkout)
+            raise
+        return replace(checkout, step=Step.SETTLE, order_id=order.id), order
+
+    async def _attempt(self, checkout: Checkout, step: Step | None, call: Awaitable[T]) -> T:
+        try:
+            return await call
+        except TakenOver:
+            raise
+        except Exception as error:
+            await self._give_up(checkout, None if step is None else undo_from(step, error), error)
+            raise
+
+    async def _check_user(self, user_id: int) -> None:
+        address = (await self._user.get_user(user_id)).address
+        if not all((address.recipient, address.street, address.city, address.postal_code, address.country_code)):
+            raise FailedPrecondition(f"user {user_id} has no complete address; complete it first", field="user_id")
+
+    async def _reserve(self, checkout: Checkout, lines: Sequence[CheckoutLine]) -> Reservation:
+        wanted = [StockLine(line.product_id, line.quantity) for line in lines]
+        return await self._product.reserve_stock(checkout.id, wanted)
+
+    async def _authorize(self, checkout: Checkout, request: CheckoutRequest, reservation: Reservation) -> Purchase:
+        bought = purchase(request.lines, {line.product_id: line.unit_price for line in reservation.lines})
+        await self._store.advance(checkout, Step.AUTHORIZE)
+        await self._payment.authorize_payment(
+            checkout_id=checkout.id, amount=bought.total, payment_token=request.payment_token
+        )
+        remaining()  # whoever has stopped waiting buys nothing
+        return bought
+
+    async def _give_up(self, checkout: Checkout, step: Step | None, error: Exception) -> None:
+        known = error if isinstance(error, ShopError) else Internal("internal error")
+        try:
+            with own_time(FINISH_LIMIT_S):
+                if step is None:
+                    await self._store.fail(checkout, Refusal.of(known))
+                else:
+                    await self._undo(await self._store.start_undo(checkout, step, Refusal.of(known)))
+        except TakenOver:
+            pass
+        except Exception:
+            log.warning("checkout %s could not be undone yet; recovery goes on with it", checkout.id, exc_info=True)
+            await self._leave(checkout)
+
+    async def _undo(self, checkout: Checkout) -> None:
+        for compensation in compensations(checkout.step):
+            match compensation:
+                case Compensation.VOID_PAYMENT:
+                    await patiently(lambda: self._payment.void_payment(checkout.id))
+                case Compensation.RELEASE_STOCK:
+                    await patiently(lambda: self._product.release_reservation(checkout.id))
+        await self._store.fail(checkout, checkout.refusal or INTERRUPTED)
+
+    async def _settle(self, checkout: Checkout) -> None:
+        """Confirms the stock and takes the money, side by side: neither may be refused any more, so none waits."""
+        order_id = checkout.order_id
+        if order_id is None:
+            raise Internal(f"checkout {checkout.id} has no order to settle")
+        with own_time(FINISH_LIMIT_S):
+            done = await asyncio.gather(
+                patiently(lambda: self._product.confirm_reservation(checkout.id)),
+                patiently(lambda: self._payment.capture_payment(checkout_id=checkout.id, order_id=order_id)),
+                return_exceptions=True,
+            )
+            for outcome in done:
+                if isinstance(outcome, BaseException):
+                    raise outcome
+            await self._store.complete(checkout)
+
+    async def _leave(self, checkout: Checkout) -> None:
+        """Lets recovery have a checkout at once; if that cannot be stored, it gets it when the lease ends."""
+        try:
+            with own_time(1.0):
+                await self._store.postpone(checkout, 0.0)
+        except ShopError:
+            log.warning("checkout %s is left to recovery when its lease ends", checkout.id)

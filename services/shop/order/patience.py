@@ -1,0 +1,52 @@
+"""How long the sagas try, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt, wait_random_exponential
+
+from shop.order.saga import uncertain
+
+T = TypeVar("T")
+
+# Forward steps of one checkout together; a caller's deadline may be earlier.
+FORWARD_LIMIT_S = 10.0
+# Settling, undoing or cancelling in one go, whatever the caller's deadline; recovery does the rest.
+FINISH_LIMIT_S = 8.0
+# More than both together: whoever lets a lease run out has died, or has lost the database.
+LEASE_S = 20.0
+ATTEMPTS = 4
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
+LONGEST_BACKOFF_S = 30.0
+
+
+async def patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """Makes a call that must be carried out and may be repeated, a few times if need be.
+
+    Args:
+        call: An idempotent call of another service.
+
+    Returns:
+        What the call returns.
+
+    Raises:
+        ShopError: The call was refused, or the last attempt got no answer either.
+    """
+    attempts = AsyncRetrying(
+        stop=stop_after_attempt(ATTEMPTS),
+        wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S),
+        retry=retry_if_exception(uncertain),
+        reraise=True,
+    )
+    return await attempts(call)
+
+
+def backoff(epoch: int) -> float:
+    """Returns how long to leave a saga alone that could not be finished, in seconds.
+
+    Args:
+        epoch: How many times it has been taken up, 1 or more; each time doubles the pause.
+    """
+    return float(min(LONGEST_BACKOFF_S, 0.5 * 2.0 ** min(epoch, 10)))

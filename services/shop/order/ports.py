@@ -1,0 +1,124 @@
+"""What the order service needs from its own database."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shop.errors import Conflict
+from shop.order.domain import JoinedOrderLine, Order, OrderStatus, Purchase
+from shop.order.saga import Checkout, Refusal, Step
+
+
+class TakenOver(Conflict):
+    """Another process drives the saga now, since this one seemed to have died; this one must not touch it again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cancellation:
+    """A cancellation that is under way.
+
+    Attributes:
+        order_id: The order, CANCELLED already.
+        checkout_id: Names the order's stock reservation and payment.
+        epoch: How many times it was taken up.
+    """
+
+    order_id: int
+    checkout_id: str
+    epoch: int = 1
+
+    @property
+    def id(self) -> str:
+        """What the log calls it."""
+        return f"cancellation of order {self.order_id}"
+
+
+class OrderStore(Protocol):
+    """Orders with their lines; each method is one statement, however many rows it gives."""
+
+    async def get(self, order_id: int) -> Order | None:
+        """Returns one order."""
+        ...
+
+    async def get_many(self, order_ids: Sequence[int]) -> list[Order]:
+        """Returns those orders that exist, by ascending id."""
+        ...
+
+    async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
+        """Returns a user's orders with ids below `before` (0 for all), newest first."""
+        ...
+
+    async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
+        """Gives an order another status; None if it does not have the current one or does not exist."""
+        ...
+
+    def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
+        """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id."""
+        ...
+
+
+class CheckoutStore(Protocol):
+    """The state of checkouts. Every change raises `TakenOver` if another process has taken the checkout over."""
+
+    async def claim(self, checkout: Checkout) -> Checkout:
+        """Begins a checkout, unless its user and key have one.
+
+        Returns:
+            The checkout with the id asked for, to be driven by the caller; or the one that was there, with another id.
+            One that failed for no lasting reason is begun anew, under the new id.
+        """
+        ...
+
+    async def advance(self, checkout: Checkout, step: Step) -> Checkout:
+        """Notes that a step is about to begin."""
+        ...
+
+    async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
+        """Stores the order, PENDING, and moves the checkout to SETTLE, all in one: the pivot."""
+        ...
+
+    async def complete(self, checkout: Checkout) -> None:
+        """Makes the order CONFIRMED and the checkout COMPLETED, all in one."""
+        ...
+
+    async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
+        """Notes that everything up to a step is about to be taken back, and what the caller is told."""
+        ...
+
+    async def fail(self, checkout: Checkout, refusal: Refusal) -> None:
+        """Ends a checkout: nothing of it is left."""
+        ...
+
+    async def postpone(self, checkout: Checkout, seconds: float) -> None:
+        """Leaves a checkout to recovery, from some seconds on."""
+        ...
+
+    async def take_stuck(self, limit: int) -> list[Checkout]:
+        """Takes over unfinished checkouts that nobody drives any more; two processes never get the same one."""
+        ...
+
+
+class CancellationStore(Protocol):
+    """The state of cancellations."""
+
+    async def begin(self, order_id: int) -> Cancellation | None:
+        """Makes a CONFIRMED order CANCELLED and notes that it is to be given back; None if it is not CONFIRMED."""
+        ...
+
+    async def unfinished(self, order_id: int) -> Cancellation | None:
+        """Returns the cancellation of an order if it is under way."""
+        ...
+
+    async def complete(self, cancellation: Cancellation) -> None:
+        """Ends a cancellation; ending it twice does no harm."""
+        ...
+
+    async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
+        """Leaves a cancellation to recovery, from some seconds on."""
+        ...
+
+    async def take_stuck(self, limit: int) -> list[Cancellation]:
+        """Takes over unfinished cancellations that nobody drives any more."""
+        ...

@@ -1,0 +1,126 @@
+"""Orders and their lines in PostgreSQL."""
+
+# ruff: noqa: S608 - nothing but constants is put into the statements
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from itertools import groupby
+
+import asyncpg
+from opentelemetry.trace import SpanKind
+
+from shop.money import Money
+from shop.order.domain import JoinedOrderLine, Order, OrderLine, OrderStatus
+from shop.platform.database import Database
+from shop.platform.statement_tracing import statement_attributes
+from shop.platform.telemetry import child_span
+
+ORDER_COLUMNS = "o.id, o.user_id, o.status, o.placed_at, o.total_minor, o.currency"
+LINE_COLUMNS = "l.id AS line_id, l.line_number, l.product_id, l.quantity, l.unit_price_minor"
+WITH_LINES = f"SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM orders o JOIN order_line l ON l.order_id = o.id"
+
+GET = f"{WITH_LINES} WHERE o.id = $1 ORDER BY l.line_number"
+GET_MANY = f"{WITH_LINES} WHERE o.id = ANY($1) ORDER BY o.id, l.line_number"
+OF_USER = f"""
+    SELECT {ORDER_COLUMNS}, {LINE_COLUMNS}
+    FROM (SELECT * FROM orders WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3) o
+    JOIN order_line l ON l.order_id = o.id
+    ORDER BY o.id DESC, l.line_number
+"""
+MOVE = f"""
+    WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)
+    SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM o JOIN order_line l ON l.order_id = o.id ORDER BY l.line_number
+"""
+LINES = """
+    SELECT l.id, l.order_id, o.user_id, o.status, o.placed_at, l.product_id, l.quantity, l.unit_price_minor, o.currency
+    FROM order_line l JOIN orders o ON o.id = l.order_id
+    WHERE l.id > $1 ORDER BY l.id LIMIT $2
+"""
+LAST_ID = 2**63 - 1
+
+
+class PostgresOrders:
+    """The order store in the schema `shop_order`.
+
+    Args:
+        database: Connections whose search_path is that schema.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def get(self, order_id: int) -> Order | None:
+        """Returns one order."""
+        return next(_orders(await self._database.fetch(GET, order_id)), None)
+
+    async def get_many(self, order_ids: Sequence[int]) -> list[Order]:
+        """Returns those orders that exist, by ascending id."""
+        return list(_orders(await self._database.fetch(GET_MANY, order_ids)))
+
+    async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
+        """Returns a user's orders with ids below `before` (0 for all), newest first."""
+        return list(_orders(await self._database.fetch(OF_USER, user_id, before or LAST_ID, limit)))
+
+    async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
+        """Gives an order another status; None if it does not have the current one or does not exist."""
+        rows = await self._database.fetch(MOVE, order_id, current.value, wanted.value)
+        return next(_orders(rows), None)
+
+    async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
+        """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id.
+
+        One statement behind a cursor, so that a long answer is neither held in memory nor asked for again and again.
+        """
+        attributes = statement_attributes(LINES)
+        summary = attributes["db.query.summary"]
+        async with self._database.transaction() as connection:
+            with child_span(summary, kind=SpanKind.CLIENT, attributes=attributes):
+                cursor = await connection.cursor(LINES, after, limit)
+            while True:
+                with child_span(summary, kind=SpanKind.CLIENT, attributes=attributes):
+                    rows = await cursor.fetch(chunk)
+                if not rows:
+                    return
+                yield [_joined(row) for row in rows]
+                limit -= len(rows)
+                if limit <= 0 or len(rows) < chunk:
+                    return
+
+
+def _orders(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:
+    """Builds orders from rows of `WITH_LINES`, in which the lines of one order stand together."""
+    for _, group in groupby(rows, key=lambda row: row["id"]):
+        lines = list(group)
+        first = lines[0]
+        currency = first["currency"]
+        yield Order(
+            id=first["id"],
+            user_id=first["user_id"],
+            status=OrderStatus(first["status"]),
+            placed_at=first["placed_at"],
+            total=Money(first["total_minor"], currency),
+            lines=tuple(
+                OrderLine(
+                    id=row["line_id"],
+                    line_number=row["line_number"],
+                    product_id=row["product_id"],
+                    quantity=row["quantity"],
+                    unit_price=Money(row["unit_price_minor"], currency),
+                )
+                for row in lines
+            ),
+        )
+
+
+def _joined(row: asyncpg.Record) -> JoinedOrderLine:
+    return JoinedOrderLine(
+        id=row["id"],
+        order_id=row["order_id"],
+        user_id=row["user_id"],
+        status=OrderStatus(row["status"]),
+        placed_at=row["placed_at"],
+        product_id=row["product_id"],
+        quantity=row["quantity"],
+        unit_price=Money(row["unit_price_minor"], row["currency"]),
+    )

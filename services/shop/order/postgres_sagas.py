@@ -1,0 +1,273 @@
+"""The state of checkouts and cancellations in PostgreSQL.
+
+A saga's row names the process that drives it (`instance`, the address it listens on, and `boot`, drawn at its start)
+and how long that claim lasts. A row is free when its lease has ended, or when its instance has another boot by now:
+a process that is back on its address needs not wait for the lease of the one that died there. Each taking over counts
+`epoch` up, and a change made with an older epoch finds no row.
+"""
+
+# ruff: noqa: S608 - nothing but constants is put into the statements
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import asyncpg
+
+from shop.errors import ErrorCode
+from shop.order.domain import Order, OrderLine, OrderStatus, Purchase
+from shop.order.patience import LEASE_S
+from shop.order.ports import Cancellation, TakenOver
+from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
+from shop.platform.database import Database
+
+CHECKOUT_COLUMNS = (
+    "id, user_id, idempotency_key, request_hash, state, step, order_id, error_code, error_message, error_field, epoch"
+)
+LEASE = f"lease_until = now() + interval '{LEASE_S} s', updated_at = now()"
+MINE = "id = $1 AND epoch = $2 AND state IN ('RUNNING', 'UNDOING')"
+FREE = "(lease_until <= now() OR instance = $1 AND boot <> $2)"
+
+CLAIM = f"""
+    INSERT INTO checkout (id, user_id, idempotency_key, request_hash, state, step, instance, boot, lease_until)
+    VALUES ($1, $2, $3, $4, 'RUNNING', 'RESERVE', $5, $6, now() + interval '{LEASE_S} s')
+    ON CONFLICT (user_id, idempotency_key) DO UPDATE
+    SET id = EXCLUDED.id, state = 'RUNNING', step = 'RESERVE', instance = EXCLUDED.instance, boot = EXCLUDED.boot,
+        epoch = checkout.epoch + 1, lease_until = EXCLUDED.lease_until, updated_at = now(),
+        error_code = NULL, error_message = NULL, error_field = NULL
+    WHERE checkout.state = 'FAILED' AND checkout.error_code = ANY($7) AND checkout.request_hash = EXCLUDED.request_hash
+    RETURNING epoch
+"""
+FIRST = f"SELECT {CHECKOUT_COLUMNS} FROM checkout WHERE user_id = $1 AND idempotency_key = $2"
+ADVANCE = f"UPDATE checkout SET step = $3, {LEASE} WHERE {MINE} AND state = 'RUNNING' RETURNING id"
+PLACE = f"""
+    WITH moved AS (
+        UPDATE checkout SET step = 'SETTLE', order_id = nextval('orders_id_seq'), {LEASE}
+        WHERE {MINE} AND state = 'RUNNING' AND step = 'AUTHORIZE'
+        RETURNING id, user_id, order_id
+    ), placed AS (
+        INSERT INTO orders (id, user_id, status, placed_at, total_minor, currency, checkout_id)
+        SELECT order_id, user_id, 'PENDING', date_trunc('second', now()), $3, $4, id FROM moved
+        RETURNING id, user_id, placed_at
+    ), lines AS (
+        INSERT INTO order_line (order_id, line_number, product_id, quantity, unit_price_minor)
+        SELECT placed.id, l.* FROM placed, unnest($5::int[], $6::bigint[], $7::int[], $8::bigint[]) AS l
+        RETURNING id, line_number
+    )
+    SELECT placed.*, lines.id AS line_id FROM placed, lines ORDER BY lines.line_number
+"""
+COMPLETE = f"""
+    WITH ended AS (
+        UPDATE checkout SET state = 'COMPLETED', updated_at = now()
+        WHERE {MINE} AND step = 'SETTLE' RETURNING order_id
+    )
+    UPDATE orders SET status = 'CONFIRMED' FROM ended WHERE id = ended.order_id RETURNING id
+"""
+START_UNDO = f"""
+    UPDATE checkout SET state = 'UNDOING', step = $3, error_code = $4, error_message = $5, error_field = $6, {LEASE}
+    WHERE {MINE} AND step <> 'SETTLE' RETURNING id
+"""
+FAIL = f"""
+    UPDATE checkout SET state = 'FAILED', error_code = $3, error_message = $4, error_field = $5, updated_at = now()
+    WHERE {MINE} AND step <> 'SETTLE' RETURNING id
+"""
+# Leaves updated_at, so that the audit sees since when nothing has moved.
+POSTPONE = f"UPDATE checkout SET lease_until = now() + make_interval(secs => $3) WHERE {MINE} RETURNING id"
+TAKE_STUCK = f"""
+    UPDATE checkout SET instance = $1, boot = $2, epoch = epoch + 1, lease_until = now() + interval '{LEASE_S} s'
+    WHERE id IN (
+        SELECT id FROM checkout WHERE state IN ('RUNNING', 'UNDOING') AND {FREE}
+        ORDER BY lease_until LIMIT $3 FOR UPDATE SKIP LOCKED
+    )
+    RETURNING {CHECKOUT_COLUMNS}
+"""
+BEGIN_CANCELLATION = f"""
+    WITH cancelled AS (
+        UPDATE orders SET status = 'CANCELLED' WHERE id = $1 AND status = 'CONFIRMED' RETURNING id, checkout_id
+    ), begun AS (
+        INSERT INTO cancellation (order_id, state, instance, boot, lease_until)
+        SELECT id, 'RUNNING', $2, $3, now() + interval '{LEASE_S} s' FROM cancelled
+    )
+    SELECT id AS order_id, checkout_id, 1 AS epoch FROM cancelled
+"""
+UNFINISHED_CANCELLATION = """
+    SELECT c.order_id, o.checkout_id, c.epoch FROM cancellation c JOIN orders o ON o.id = c.order_id
+    WHERE c.order_id = $1 AND c.state = 'RUNNING'
+"""
+COMPLETE_CANCELLATION = "UPDATE cancellation SET state = 'COMPLETED', updated_at = now() WHERE order_id = $1"
+POSTPONE_CANCELLATION = """
+    UPDATE cancellation SET lease_until = now() + make_interval(secs => $2) WHERE order_id = $1 AND state = 'RUNNING'
+"""
+TAKE_STUCK_CANCELLATIONS = f"""
+    WITH taken AS (
+        UPDATE cancellation SET instance = $1, boot = $2, epoch = epoch + 1,
+            lease_until = now() + interval '{LEASE_S} s'
+        WHERE order_id IN (
+            SELECT order_id FROM cancellation WHERE state = 'RUNNING' AND {FREE}
+            ORDER BY lease_until LIMIT $3 FOR UPDATE SKIP LOCKED
+        )
+        RETURNING order_id, epoch
+    )
+    SELECT taken.order_id, o.checkout_id, taken.epoch FROM taken JOIN orders o ON o.id = taken.order_id
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Driver:
+    """The process that drives sagas.
+
+    Attributes:
+        instance: The address that it listens on: no two live processes share it.
+        boot: A UUID drawn at its start.
+    """
+
+    instance: str
+    boot: str
+
+
+class PostgresCheckouts:
+    """The checkout store in the schema `shop_order`.
+
+    Args:
+        database: Connections whose search_path is that schema.
+        driver: This process.
+    """
+
+    def __init__(self, database: Database, driver: Driver) -> None:
+        self._database = database
+        self._driver = driver
+
+    async def claim(self, checkout: Checkout) -> Checkout:
+        """Begins a checkout, unless its user and key have one; then returns that one, with another id."""
+        row = await self._database.fetchrow(
+            CLAIM,
+            checkout.id,
+            checkout.user_id,
+            checkout.idempotency_key,
+            checkout.request_hash,
+            self._driver.instance,
+            self._driver.boot,
+            [code.value for code in UNCERTAIN],
+        )
+        if row is not None:
+            return replace(checkout, epoch=row["epoch"])
+        first = await self._database.fetchrow(FIRST, checkout.user_id, checkout.idempotency_key)
+        if first is None:
+            raise RuntimeError("a checkout that was there is gone")
+        return _checkout(first)
+
+    async def advance(self, checkout: Checkout, step: Step) -> Checkout:
+        """Notes that a step is about to begin."""
+        await self._change(ADVANCE, checkout, step.value)
+        return replace(checkout, step=step)
+
+    async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
+        """Stores the order, PENDING, and moves the checkout to SETTLE, all in one: the pivot."""
+        lines = purchase.lines
+        rows = await self._change(
+            PLACE,
+            checkout,
+            purchase.total.amount_minor,
+            purchase.total.currency,
+            [line.line_number for line in lines],
+            [line.product_id for line in lines],
+            [line.quantity for line in lines],
+            [line.unit_price.amount_minor for line in lines],
+        )
+        return Order(
+            id=rows[0]["id"],
+            user_id=rows[0]["user_id"],
+            status=OrderStatus.PENDING,
+            placed_at=rows[0]["placed_at"],
+            total=purchase.total,
+            lines=tuple(
+                OrderLine(row["line_id"], line.line_number, line.product_id, line.quantity, line.unit_price)
+                for row, line in zip(rows, lines, strict=True)
+            ),
+        )
+
+    async def complete(self, checkout: Checkout) -> None:
+        """Makes the order CONFIRMED and the checkout COMPLETED, all in one."""
+        await self._change(COMPLETE, checkout)
+
+    async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
+        """Notes that everything up to a step is about to be taken back, and what the caller is told."""
+        await self._change(START_UNDO, checkout, step.value, refusal.code.value, refusal.message, refusal.field)
+        return replace(checkout, state=SagaState.UNDOING, step=step, refusal=refusal)
+
+    async def fail(self, checkout: Checkout, refusal: Refusal) -> None:
+        """Ends a checkout: nothing of it is left."""
+        await self._change(FAIL, checkout, refusal.code.value, refusal.message, refusal.field)
+
+    async def postpone(self, checkout: Checkout, seconds: float) -> None:
+        """Leaves a checkout to recovery, from some seconds on."""
+        await self._change(POSTPONE, checkout, seconds)
+
+    async def take_stuck(self, limit: int) -> list[Checkout]:
+        """Takes over unfinished checkouts that nobody drives any more; two processes never get the same one."""
+        rows = await self._database.fetch(TAKE_STUCK, self._driver.instance, self._driver.boot, limit)
+        return [_checkout(row) for row in rows]
+
+    async def _change(self, statement: str, checkout: Checkout, *values: Any) -> list[asyncpg.Record]:
+        rows = await self._database.fetch(statement, checkout.id, checkout.epoch, *values)
+        if not rows:
+            raise TakenOver("another process has taken this checkout over; repeat the call in a moment")
+        return rows
+
+
+class PostgresCancellations:
+    """The cancellation store in the schema `shop_order`.
+
+    Args:
+        database: Connections whose search_path is that schema.
+        driver: This process.
+    """
+
+    def __init__(self, database: Database, driver: Driver) -> None:
+        self._database = database
+        self._driver = driver
+
+    async def begin(self, order_id: int) -> Cancellation | None:
+        """Makes a CONFIRMED order CANCELLED and notes that it is to be given back; None if it is not CONFIRMED."""
+        row = await self._database.fetchrow(BEGIN_CANCELLATION, order_id, self._driver.instance, self._driver.boot)
+        return None if row is None else _cancellation(row)
+
+    async def unfinished(self, order_id: int) -> Cancellation | None:
+        """Returns the cancellation of an order if it is under way."""
+        row = await self._database.fetchrow(UNFINISHED_CANCELLATION, order_id)
+        return None if row is None else _cancellation(row)
+
+    async def complete(self, cancellation: Cancellation) -> None:
+        """Ends a cancellation; ending it twice does no harm."""
+        await self._database.fetchrow(COMPLETE_CANCELLATION, cancellation.order_id)
+
+    async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
+        """Leaves a cancellation to recovery, from some seconds on."""
+        await self._database.fetchrow(POSTPONE_CANCELLATION, cancellation.order_id, seconds)
+
+    async def take_stuck(self, limit: int) -> list[Cancellation]:
+        """Takes over unfinished cancellations that nobody drives any more."""
+        rows = await self._database.fetch(TAKE_STUCK_CANCELLATIONS, self._driver.instance, self._driver.boot, limit)
+        return [_cancellation(row) for row in rows]
+
+
+def _checkout(row: asyncpg.Record) -> Checkout:
+    refusal = None
+    if row["error_code"] is not None:
+        refusal = Refusal(ErrorCode(row["error_code"]), row["error_message"], row["error_field"])
+    return Checkout(
+        id=str(row["id"]),
+        user_id=row["user_id"],
+        idempotency_key=row["idempotency_key"],
+        request_hash=row["request_hash"],
+        state=SagaState(row["state"]),
+        step=Step(row["step"]),
+        order_id=row["order_id"],
+        refusal=refusal,
+        epoch=row["epoch"],
+    )
+
+
+def _cancellation(row: asyncpg.Record) -> Cancellation:
+    return Cancellation(row["order_id"], str(row["checkout_id"]), row["epoch"])

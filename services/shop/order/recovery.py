@@ -1,0 +1,116 @@
+"""Takes up what a crashed process left half done: at the start, and again and again after it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeVar
+
+from shop.errors import ShopError
+from shop.order.patience import backoff
+from shop.order.ports import Cancellation, TakenOver
+from shop.order.saga import Checkout
+
+log = logging.getLogger(__name__)
+
+# All of a batch are driven side by side, so that none waits until its lease has ended.
+BATCH = 16
+PERIOD_S = 1.0
+
+
+class Taken(Protocol):
+    """A saga that was taken over."""
+
+    @property
+    def id(self) -> str:
+        """What the log calls it."""
+        ...
+
+    @property
+    def epoch(self) -> int:
+        """How many times it has been taken up."""
+        ...
+
+
+S = TypeVar("S", bound=Taken)
+
+
+class Saga(Protocol[S]):
+    """A kind of saga that can be taken up in the middle."""
+
+    async def take_stuck(self, limit: int) -> list[S]:
+        """Takes over sagas that nobody drives any more."""
+        ...
+
+    async def take_up(self, saga: S) -> None:
+        """Brings one to its end."""
+        ...
+
+    async def postpone(self, saga: S, seconds: float) -> None:
+        """Leaves one to a later attempt."""
+        ...
+
+
+class Recovery:
+    """Finishes sagas that nobody drives any more.
+
+    Args:
+        checkouts: The one kind.
+        cancellations: The other.
+        period_s: Pause between two looks, in seconds.
+    """
+
+    def __init__(
+        self, checkouts: Saga[Checkout], cancellations: Saga[Cancellation], *, period_s: float = PERIOD_S
+    ) -> None:
+        self._kinds: Sequence[Saga[Any]] = (checkouts, cancellations)
+        self._period_s = period_s
+
+    async def run(self) -> None:
+        """Looks for stuck sagas until it is cancelled; no failure ends it."""
+        while True:
+            try:
+                await self.sweep()
+            except ShopError as error:
+                log.warning("recovery could not look for stuck sagas: %s", error.message)
+            except Exception:
+                log.exception("recovery could not look for stuck sagas")
+            await asyncio.sleep(self._period_s)
+
+    async def sweep(self) -> int:
+        """Takes up every stuck saga once.
+
+        Returns:
+            How many it finished.
+
+        Raises:
+            ShopError: The database does not answer.
+        """
+        return sum([await self._sweep(kind) for kind in self._kinds])
+
+    async def _sweep(self, kind: Saga[Any]) -> int:
+        finished = 0
+        while stuck := await kind.take_stuck(BATCH):
+            finished += sum(await asyncio.gather(*(self._finish(kind, saga) for saga in stuck)))
+            if len(stuck) < BATCH:
+                break
+        if finished:
+            log.info("recovery finished %d interrupted sagas", finished)
+        return finished
+
+    @staticmethod
+    async def _finish(kind: Saga[S], saga: S) -> bool:
+        try:
+            await kind.take_up(saga)
+        except TakenOver:
+            return False
+        except Exception as error:
+            log.warning("recovery could not finish %s yet: %s", saga.id, error)
+        else:
+            return True
+        try:
+            await kind.postpone(saga, backoff(saga.epoch))
+        except ShopError as error:
+            log.warning("recovery could not postpone %s: %s", saga.id, error)
+        return False

@@ -1,0 +1,165 @@
+"""The checkout saga as a state machine, without any input or output.
+
+    RUNNING ──────────────────────────────────────────────► COMPLETED
+      RESERVE ──► AUTHORIZE ──► [order stored] ──► SETTLE       the order's id is the answer
+         │            │              pivot           │
+         └─────┬──────┘                              └─ confirm the stock and take the money: repeated until done
+               ▼
+            UNDOING ──────────────────────────────────────► FAILED
+      void the payment, release the stock: repeated until done  the error is the answer
+
+`step` is the furthest step that may have begun: it is stored before the step's call is sent. So whoever takes the
+saga up again after a crash knows everything that may have happened. A call that may or may not have got through is
+undone as well: releasing or voiding something unknown makes the other service refuse it when it comes late.
+
+The pivot is the statement that stores the order. Before it, an interrupted saga is undone; from it on, the saga only
+goes forward, since the stock is held and the amount is set aside, and no rule may refuse what is left to do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from shop.errors import ErrorCode, ShopError
+from shop.order.domain import CheckoutLine
+
+
+class Step(StrEnum):
+    """A step of the checkout that changes something outside the order service."""
+
+    RESERVE = "RESERVE"
+    AUTHORIZE = "AUTHORIZE"
+    SETTLE = "SETTLE"
+
+
+class SagaState(StrEnum):
+    """Which way a saga goes, or how it has ended."""
+
+    RUNNING = "RUNNING"
+    UNDOING = "UNDOING"
+    COMPLETED = "COMPLETED"
+    FAILED = "FAILED"
+
+
+class Compensation(StrEnum):
+    """What takes a step back."""
+
+    VOID_PAYMENT = "VOID_PAYMENT"
+    RELEASE_STOCK = "RELEASE_STOCK"
+
+
+class Direction(StrEnum):
+    """What is to be done with a saga that was interrupted."""
+
+    UNDO = "UNDO"
+    SETTLE = "SETTLE"
+    NOTHING = "NOTHING"
+
+
+# Errors that say nothing about whether the call was carried out. All others are answers: it was not.
+UNCERTAIN = frozenset(
+    {
+        ErrorCode.CONFLICT,
+        ErrorCode.RESOURCE_EXHAUSTED,
+        ErrorCode.DEADLINE_EXCEEDED,
+        ErrorCode.UNAVAILABLE,
+        ErrorCode.INTERNAL,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What the caller of a failed checkout was told, kept for whoever repeats it."""
+
+    code: ErrorCode
+    message: str
+    field: str = ""
+
+    @classmethod
+    def of(cls, error: ShopError) -> Refusal:
+        """Returns what an error says."""
+        return cls(error.code, error.message, error.field)
+
+    @property
+    def final(self) -> bool:
+        """Whether a repetition gets the same answer; if not, it starts anew."""
+        return self.code not in UNCERTAIN
+
+
+@dataclass(frozen=True, slots=True)
+class Checkout:
+    """One checkout as it is stored.
+
+    Attributes:
+        id: A UUID; also names the stock reservation and the payment.
+        user_id: Who buys.
+        idempotency_key: The client's name for this purchase.
+        request_hash: What was asked for, as `request_hash` gives it.
+        state: Which way the saga goes, or how it ended.
+        step: The furthest step that may have begun.
+        order_id: The order; None before the pivot.
+        refusal: What the caller is told; None unless the saga is undoing or has failed.
+        epoch: How many processes have driven it; only the last one may change it.
+    """
+
+    id: str
+    user_id: int
+    idempotency_key: str
+    request_hash: bytes
+    state: SagaState = SagaState.RUNNING
+    step: Step = Step.RESERVE
+    order_id: int | None = None
+    refusal: Refusal | None = None
+    epoch: int = 1
+
+
+def request_hash(lines: Sequence[CheckoutLine], payment_token: str) -> bytes:
+    """Returns what tells one checkout's body from another's; nothing about the card can be read back from it."""
+    body = [[[line.product_id, line.quantity] for line in lines], payment_token]
+    return hashlib.sha256(json.dumps(body, separators=(",", ":")).encode()).digest()
+
+
+def uncertain(error: BaseException) -> bool:
+    """Whether a call that ended with this error may have been carried out."""
+    return not isinstance(error, ShopError) or error.code in UNCERTAIN
+
+
+def undo_from(step: Step, error: BaseException) -> Step | None:
+    """Returns the furthest step that must be taken back after a step's call failed.
+
+    Args:
+        step: The step before the pivot whose call failed.
+        error: How it failed.
+
+    Returns:
+        The step itself if the call may have been carried out, else the one before; None if nothing was done.
+    """
+    if uncertain(error):
+        return step
+    return {Step.RESERVE: None, Step.AUTHORIZE: Step.RESERVE}[step]
+
+
+def compensations(step: Step) -> tuple[Compensation, ...]:
+    """Returns what takes back everything up to a step, the newest first.
+
+    Args:
+        step: The furthest step before the pivot that may have begun.
+    """
+    return {
+        Step.RESERVE: (Compensation.RELEASE_STOCK,),
+        Step.AUTHORIZE: (Compensation.VOID_PAYMENT, Compensation.RELEASE_STOCK),
+    }[step]
+
+
+def direction(checkout: Checkout) -> Direction:
+    """Returns what to do with a checkout that nobody drives any more."""
+    if checkout.state in (SagaState.COMPLETED, SagaState.FAILED):
+        return Direction.NOTHING
+    if checkout.step is Step.SETTLE:
+        return Direction.SETTLE
+    return Direction.UNDO

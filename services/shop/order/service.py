@@ -1,0 +1,152 @@
+"""What the order service does, over its stores and sagas."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Sequence
+
+from shop.clients.ports import Page
+from shop.errors import NotFound
+from shop.order.background import Background
+from shop.order.cancellation import CancellationSaga
+from shop.order.checkout import CheckoutRequest, CheckoutSaga
+from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus, refused_move, status_before
+from shop.order.ports import OrderStore
+from shop.platform import page_token as page_tokens
+from shop.platform import validation
+
+MOST_LINES = 100
+MOST_PIECES = 1_000
+DEFAULT_PAGE, LARGEST_PAGE = 10, 100
+DEFAULT_STREAM, LONGEST_STREAM = 1_000, 100_000
+STREAM_CHUNK = 250
+LONGEST_TOKEN = 200
+# Printable ASCII, the space included.
+_KEY = re.compile(r"[ -~]{1,64}")
+
+
+class OrderService:
+    """The use cases of orders; the methods and errors of `shop.clients.OrderClient`, lines in chunks.
+
+    Args:
+        orders: Keeps the orders.
+        checkouts: Buys.
+        cancellations: Gives back.
+        background: Carries both on when their caller has gone.
+        page_token_key: Key of this installation's page tokens.
+    """
+
+    def __init__(
+        self,
+        orders: OrderStore,
+        checkouts: CheckoutSaga,
+        cancellations: CancellationSaga,
+        background: Background,
+        *,
+        page_token_key: bytes = page_tokens.DEFAULT_KEY,
+    ) -> None:
+        self._orders = orders
+        self._checkouts = checkouts
+        self._cancellations = cancellations
+        self._background = background
+        self._page_token_key = page_token_key
+
+    async def checkout(
+        self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
+    ) -> Order:
+        """Buys; idempotent by user and key.
+
+        Raises:
+            InvalidArgument: An argument is out of range.
+            IdempotencyKeyReused: The key came before with another body.
+            Conflict: The first call with this key is still under way.
+            NotFound: There is no such user or product.
+            FailedPrecondition: Stock is short, the bank declines, or the prices have several currencies.
+        """
+        validation.identifier(user_id, "user_id")
+        validation.between(len(lines), "lines", 1, MOST_LINES)
+        for index, line in enumerate(lines):
+            validation.identifier(line.product_id, f"lines[{index}].product_id")
+            validation.between(line.quantity, f"lines[{index}].quantity", 1, MOST_PIECES)
+        validation.distinct([line.product_id for line in lines], lambda index: f"lines[{index}].product_id")
+        validation.text(payment_token, "payment_token", 1, LONGEST_TOKEN)
+        validation.matching(idempotency_key, "idempotency_key", _KEY, "1 to 64 printable ASCII characters")
+        request = CheckoutRequest(user_id, tuple(lines), payment_token, idempotency_key)
+        return await self._background.shield(self._checkouts.run(request))
+
+    async def get_order(self, order_id: int) -> Order:
+        """Returns one order.
+
+        Raises:
+            InvalidArgument: The id is out of range.
+            NotFound: There is none.
+        """
+        order = await self._orders.get(validation.identifier(order_id, "id"))
+        if order is None:
+            raise NotFound(f"there is no order {order_id}", field="id")
+        return order
+
+    async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
+        """Returns many orders in the order of their ids in the call; unknown ones are left out.
+
+        Raises:
+            InvalidArgument: Too few or too many ids, or one is out of range.
+        """
+        wanted = validation.identifiers(ids, "ids")
+        found = {order.id: order for order in await self._orders.get_many(wanted)}
+        return [found[order_id] for order_id in wanted if order_id in found]
+
+    async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
+        """Returns a page of a user's orders, newest first.
+
+        Raises:
+            InvalidArgument: An argument is out of range.
+            InvalidPageToken: The token was not handed out for this user.
+        """
+        validation.identifier(user_id, "user_id")
+        size = validation.size(page_size, "page_size", default=DEFAULT_PAGE, most=LARGEST_PAGE)
+        scope = f"ListOrdersByUser:{user_id}"
+        before = page_tokens.decode(page_token, scope, key=self._page_token_key)
+        # One more than asked for tells whether there is another page.
+        orders = await self._orders.of_user(user_id, before=before, limit=size + 1)
+        page = tuple(orders[:size])
+        more = len(orders) > size
+        return Page(page, page_tokens.encode(scope, page[-1].id, key=self._page_token_key) if more else "")
+
+    async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
+        """Moves an order along CONFIRMED, SHIPPED, DELIVERED.
+
+        Raises:
+            InvalidArgument: The id is out of range, or the status is not one of SHIPPED and DELIVERED.
+            NotFound: There is no such order.
+            FailedPrecondition: The order is not at the status before.
+        """
+        validation.identifier(order_id, "id")
+        order = await self._orders.move(order_id, current=status_before(status), wanted=status)
+        if order is None:
+            raise refused_move(order_id, (await self.get_order(order_id)).status, status)
+        return order
+
+    async def cancel_order(self, order_id: int) -> Order:
+        """Cancels a CONFIRMED order and gives stock and money back; idempotent.
+
+        Raises:
+            InvalidArgument: The id is out of range.
+            NotFound: There is no such order.
+            FailedPrecondition: It has been shipped.
+        """
+        validation.identifier(order_id, "id")
+        return await self._background.shield(self._cancellations.run(order_id))
+
+    async def stream_order_lines(
+        self, *, after_line_id: int = 0, limit: int = 0
+    ) -> AsyncGenerator[list[JoinedOrderLine]]:
+        """Reads order lines joined with their orders, by ascending line id, in chunks of up to 250.
+
+        Raises:
+            InvalidArgument: An argument is out of range.
+        """
+        validation.between(after_line_id, "after_line_id", 0, validation.LARGEST_ID)
+        wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, most=LONGEST_STREAM)
+        async for lines in self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK):
+            yield lines

@@ -1,0 +1,42 @@
+"""Wires the payment service: database, bank, use cases, protocols."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from shop.payment.bank import SimulatedBank
+from shop.payment.grpc import register
+from shop.payment.postgres import PostgresPayments
+from shop.payment.service import PaymentService
+from shop.platform.config import ServiceConfig, required
+from shop.platform.database import connect_database
+from shop.platform.grpc_server import serve_grpc
+
+EXAMPLE_URL = "postgresql://shop_payment:…@127.0.0.1:18060/shop_trial"
+
+
+@asynccontextmanager
+async def bootstrap(config: ServiceConfig) -> AsyncIterator[PaymentService]:
+    """Opens what payments need and gives their use cases.
+
+    Args:
+        config: Names the database, and how long the bank takes.
+
+    Raises:
+        ConfigError: A setting is missing.
+        StartError: The database does not answer.
+    """
+    database = await connect_database(
+        required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL), config.database_pool
+    )
+    try:
+        yield PaymentService(PostgresPayments(database), SimulatedBank(config.bank_delay_ms / 1000))
+    finally:
+        await database.close()
+
+
+async def serve(config: ServiceConfig) -> None:
+    """Serves payments until the process is told to stop."""
+    async with bootstrap(config) as service:
+        await serve_grpc(config, lambda server: register(server, service))
