@@ -1,0 +1,138 @@
+"""What the tests of every service share: a real PostgreSQL, the shop's schema in it, keys, and the spans that were made."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
+
+from mesh.database import postgres_components
+from mesh.interrupts import Interrupts
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.processes import Supervisor
+from shop.database.migrate import migrate
+from shop.database.trial import service_url
+from shop.platform.config import ServiceConfig
+from shop.platform.telemetry import telemetry
+
+DATABASE = "shop_test"
+
+
+@pytest.fixture(scope="session")
+def admin_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A superuser's URL of a PostgreSQL of the tests' own."""
+    ports = Ports(free_port(), {"postgres": 0})
+    folder = RunFolder.of(ports.base, tmp_path_factory.mktemp("postgres"))
+    supervisor = Supervisor(folder, Interrupts())
+    try:
+        supervisor.start(postgres_components(folder, ports))
+        yield f"postgresql://postgres@{ports.address('postgres')}/postgres"
+    finally:
+        supervisor.stop()
+
+
+@pytest.fixture(scope="session")
+def shop_url(admin_url: str) -> str:
+    """A superuser's URL of a database with the shop's schema and no rows."""
+    with contextlib.closing(psycopg.connect(admin_url, autocommit=True)) as admin:
+        admin.execute(f"CREATE DATABASE {DATABASE}")
+    url = admin_url.rpartition("/")[0] + f"/{DATABASE}"
+    migrate(url)
+    return url
+
+
+@pytest.fixture(scope="session")
+def role_url(shop_url: str) -> Callable[[str], str]:
+    """Gives the URL of a service's own role, by the service's name."""
+    return lambda service: service_url(shop_url, service=service, name=DATABASE)
+
+
+@pytest.fixture
+def admin(shop_url: str) -> Iterator[psycopg.Connection]:
+    """Reads and writes the shop's rows past the services."""
+    with contextlib.closing(psycopg.connect(shop_url, autocommit=True)) as connection:
+        yield connection
+
+
+@dataclass(frozen=True)
+class Keys:
+    """A key pair that signs and verifies tokens."""
+
+    private_pem: bytes
+    public_pem: bytes
+    private_file: Path
+    public_file: Path
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
+    """A fresh key pair."""
+    key = Ed25519PrivateKey.generate()
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    folder = tmp_path_factory.mktemp("keys")
+    (folder / "private.pem").write_bytes(private)
+    (folder / "public.pem").write_bytes(public)
+    return Keys(private, public, folder / "private.pem", folder / "public.pem")
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The spans that this process has made."""
+
+    exporter: InMemorySpanExporter
+
+    @contextlib.contextmanager
+    def journey(self, *, sampled: bool = True) -> Iterator[SpanContext]:
+        """Does as a generator does: everything inside belongs to a new trace, sampled or not."""
+        identity = uuid.uuid4().int
+        root = SpanContext(identity, identity & (2**64 - 1), False, TraceFlags(TraceFlags.SAMPLED if sampled else 0))
+        token = otel_context.attach(trace.set_span_in_context(NonRecordingSpan(root)))
+        try:
+            yield root
+        finally:
+            otel_context.detach(token)
+
+    def of(self, root: SpanContext) -> list[ReadableSpan]:
+        """The spans of one trace, by start."""
+        provider = trace.get_tracer_provider()
+        assert isinstance(provider, TracerProvider)
+        provider.force_flush()
+        found = [span for span in self.exporter.get_finished_spans() if span.context.trace_id == root.trace_id]
+        return sorted(found, key=lambda span: (span.start_time, -span.end_time))
+
+
+@pytest.fixture(scope="session")
+def session_traces() -> Iterator[Traces]:
+    """OpenTelemetry allows one provider a process, so it stays for all tests that follow."""
+    exporter = InMemorySpanExporter()
+    with telemetry(ServiceConfig(component="product", topology="hybrid", trial="test"), exporter):
+        yield Traces(exporter)
+
+
+@pytest.fixture
+def traces(session_traces: Traces) -> Traces:
+    """The spans of this test, and no others."""
+    session_traces.exporter.clear()
+    return session_traces
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nothing listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

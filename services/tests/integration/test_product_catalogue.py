@@ -1,0 +1,252 @@
+"""The catalogue's reads and changes, the same over every protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from shop.clients import Product, StockLine
+from shop.clients.ports import ProductClient
+from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound
+from shop.money import Money
+
+pytestmark = pytest.mark.integration
+Make = Callable[..., Awaitable[Product]]
+NOWHERE = 2**62
+
+
+async def test_created_product_is_read_back(product: ProductClient, make_product: Make) -> None:
+    made = await make_product(title="Kännchen ☕", stock=7, price=1)
+    assert made.id > 0
+    assert made.title == "Kännchen ☕"
+    assert made.price == Money(1, "EUR")
+    assert await product.get_product(made.id) == made
+
+
+async def test_batch_keeps_the_order_asked_for_and_leaves_unknown_ids_out(
+    product: ProductClient, make_product: Make
+) -> None:
+    first, second = await make_product(), await make_product()
+    found = await product.batch_get_products([second.id, NOWHERE, first.id, second.id])
+    assert found == [second, first]
+
+
+async def test_pages_of_a_category_hold_every_product_once(
+    product: ProductClient, make_product: Make, category: str
+) -> None:
+    made = [await make_product() for _ in range(5)]
+    seen: list[Product] = []
+    token = ""
+    for expected in (2, 2, 1):
+        page = await product.list_products(page_size=2, page_token=token, category=category)
+        assert len(page.items) == expected
+        seen += page.items
+        token = page.next_page_token
+    assert token == ""
+    assert seen == made
+
+
+async def test_full_last_page_has_no_next_one(product: ProductClient, make_product: Make, category: str) -> None:
+    made = [await make_product() for _ in range(2)]
+    page = await product.list_products(page_size=2, category=category)
+    assert list(page.items) == made
+    assert page.next_page_token == ""
+
+
+async def test_unknown_category_is_an_empty_page(product: ProductClient, category: str) -> None:
+    page = await product.list_products(category=category)
+    assert page.items == ()
+    assert page.next_page_token == ""
+
+
+async def test_page_size_is_20_by_default_and_spans_categories(product: ProductClient, make_product: Make) -> None:
+    await asyncio.gather(*(make_product() for _ in range(21)))
+    page = await product.list_products()
+    assert len(page.items) == 20
+    assert [item.id for item in page.items] == sorted(item.id for item in page.items)
+    assert page.next_page_token
+
+
+@pytest.mark.parametrize("made_up", ["x", "AAAAAAAAAAAAAAAAAAAAAAAAAAA", "ünsinn", "%%%", "A" * 5000])
+async def test_made_up_page_token_is_refused(product: ProductClient, made_up: str) -> None:
+    with pytest.raises(InvalidPageToken) as refusal:
+        await product.list_products(page_token=made_up)
+    assert refusal.value.field == "page_token"
+
+
+async def test_page_token_of_another_filter_is_refused(
+    product: ProductClient, make_product: Make, category: str
+) -> None:
+    await make_product()
+    await make_product()
+    page = await product.list_products(page_size=1, category=category)
+    with pytest.raises(InvalidPageToken):
+        await product.list_products(page_size=1, page_token=page.next_page_token)
+    with pytest.raises(InvalidPageToken):
+        await product.list_products(page_size=1, page_token=page.next_page_token, category="other")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "New"},
+        {"description": ""},
+        {"category": "c0001"},
+        {"price": Money(5, "CHF")},
+        {"stock": 0},
+        {"title": "All", "description": "of", "category": "it", "price": Money(2, "EUR"), "stock": 3},
+    ],
+)
+async def test_update_changes_the_named_fields_only(
+    product: ProductClient, make_product: Make, change: dict[str, Any]
+) -> None:
+    made = await make_product()
+    changed = await product.update_product(made.id, **change)
+    for name in ("id", "title", "description", "category", "price", "stock"):
+        assert getattr(changed, name) == change.get(name, getattr(made, name))
+    assert await product.get_product(made.id) == changed
+
+
+async def test_update_of_nothing_is_refused(product: ProductClient, make_product: Make) -> None:
+    made = await make_product()
+    with pytest.raises(InvalidArgument) as refusal:
+        await product.update_product(made.id)
+    assert refusal.value.field == "update_mask"
+
+
+async def test_deleted_product_is_gone_with_its_reviews(
+    product: ProductClient, make_product: Make, admin: psycopg.Connection
+) -> None:
+    made = await make_product()
+    _review(admin, made.id, 5)
+    await product.delete_product(made.id)
+    with pytest.raises(NotFound):
+        await product.get_product(made.id)
+    with pytest.raises(NotFound):
+        await product.delete_product(made.id)
+    assert await product.batch_list_reviews([made.id]) == {made.id: ()}
+
+
+async def test_reserved_product_is_deleted_only_after_its_release(product: ProductClient, make_product: Make) -> None:
+    made, reservation = await make_product(), str(uuid.uuid4())
+    await product.reserve_stock(reservation, [StockLine(made.id, 1)])
+    with pytest.raises(FailedPrecondition) as refusal:
+        await product.delete_product(made.id)
+    assert refusal.value.field == "id"
+    await product.release_reservation(reservation)
+    await product.delete_product(made.id)
+
+
+async def test_reviews_come_by_ascending_id_for_each_product_asked_for(
+    product: ProductClient, make_product: Make, admin: psycopg.Connection
+) -> None:
+    many, none, few = await make_product(), await make_product(), await make_product()
+    ids = [_review(admin, many.id, rating) for rating in (5, 4, 3, 2, 1)]
+    only = _review(admin, few.id, 1)
+    found = await product.batch_list_reviews([few.id, none.id, many.id, few.id])
+    assert list(found) == [few.id, none.id, many.id]
+    assert [review.id for review in found[many.id]] == ids[:3]
+    assert [review.rating for review in found[many.id]] == [5, 4, 3]
+    assert found[none.id] == ()
+    assert [review.id for review in found[few.id]] == [only]
+    more = await product.batch_list_reviews([many.id], limit=4)
+    assert [review.id for review in more[many.id]] == ids[:4]
+
+
+async def test_rows_are_streamed_by_ascending_id(product: ProductClient, make_product: Make) -> None:
+    made = [await make_product(stock=stock) for stock in range(3)]
+    rows = [row async for row in product.stream_product_rows(after_product_id=made[0].id - 1, limit=3)]
+    assert [(row.product_id, row.title, row.price, row.stock) for row in rows] == [
+        (item.id, item.title, item.price, item.stock) for item in made
+    ]
+    assert [row async for row in product.stream_product_rows(after_product_id=NOWHERE)] == []
+
+
+async def test_long_stream_crosses_chunks_and_queries(product: ProductClient, admin: psycopg.Connection) -> None:
+    admin.execute(
+        "INSERT INTO shop_product.product (title, description, category, price_minor, currency, stock)"
+        " SELECT 'row', '', 'stream', 1, 'EUR', 1 FROM generate_series(1, 5600)"
+    )
+    rows = [row.product_id async for row in product.stream_product_rows(limit=5501)]
+    assert len(rows) == 5501
+    assert rows == sorted(set(rows))
+    assert len([row async for row in product.stream_product_rows()]) == 1000
+
+
+async def test_unknown_product_is_not_found(product: ProductClient) -> None:
+    with pytest.raises(NotFound, match=str(NOWHERE)):
+        await product.get_product(NOWHERE)
+    with pytest.raises(NotFound):
+        await product.update_product(NOWHERE, title="New")
+
+
+BAD: list[tuple[str, Callable[[ProductClient], Awaitable[Any]]]] = [
+    ("id", lambda p: p.get_product(0)),
+    ("id", lambda p: p.get_product(-1)),
+    ("id", lambda p: p.get_product(2**63)),
+    ("id", lambda p: p.delete_product(0)),
+    ("ids", lambda p: p.batch_get_products([])),
+    ("ids", lambda p: p.batch_get_products(list(range(1, 1002)))),
+    ("ids[1]", lambda p: p.batch_get_products([1, 0])),
+    ("page_size", lambda p: p.list_products(page_size=-1)),
+    ("page_size", lambda p: p.list_products(page_size=1001)),
+    ("page_size", lambda p: p.list_products(page_size=2**31)),
+    ("category", lambda p: p.list_products(category="Not A Slug")),
+    ("category", lambda p: p.list_products(category="a" * 41)),
+    ("product_ids", lambda p: p.batch_list_reviews([])),
+    ("product_ids[0]", lambda p: p.batch_list_reviews([-5])),
+    ("limit", lambda p: p.batch_list_reviews([1], limit=21)),
+    ("limit", lambda p: p.batch_list_reviews([1], limit=-1)),
+    ("product.title", lambda p: create(p, title="")),
+    ("product.title", lambda p: create(p, title="x" * 201)),
+    ("product.title", lambda p: create(p, title="nul \x00")),
+    ("product.description", lambda p: create(p, description="x" * 4001)),
+    ("product.category", lambda p: create(p, category="")),
+    ("product.category", lambda p: create(p, category="Tea")),
+    ("product.price.amount_minor", lambda p: create(p, price=Money(0, "EUR"))),
+    ("product.price.amount_minor", lambda p: create(p, price=Money(2**63, "EUR"))),
+    ("product.price.currency", lambda p: create(p, price=Money(1, "euro"))),
+    ("product.stock", lambda p: create(p, stock=-1)),
+    ("product.id", lambda p: p.update_product(0, title="x")),
+    ("product.title", lambda p: p.update_product(1, title="")),
+    ("product.stock", lambda p: p.update_product(1, stock=-1)),
+    ("product.price.currency", lambda p: p.update_product(1, price=Money(1, ""))),
+    ("after_product_id", lambda p: drain(p, after_product_id=-1)),
+    ("limit", lambda p: drain(p, limit=100_001)),
+    ("limit", lambda p: drain(p, limit=-1)),
+]
+
+
+@pytest.mark.parametrize(("field", "call"), BAD, ids=[f"{index}-{field}" for index, (field, _) in enumerate(BAD)])
+async def test_argument_out_of_range_is_named(
+    product: ProductClient, field: str, call: Callable[[ProductClient], Awaitable[Any]]
+) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        await call(product)
+    assert refusal.value.field == field
+    assert field in refusal.value.message
+
+
+async def create(client: ProductClient, **fields: Any) -> Product:
+    good = {"title": "Tea", "description": "", "category": "tea", "price": Money(1, "EUR"), "stock": 1}
+    return await client.create_product(**(good | fields))
+
+
+async def drain(client: ProductClient, **arguments: int) -> None:
+    async for _ in client.stream_product_rows(**arguments):
+        pass
+
+
+def _review(admin: psycopg.Connection, product_id: int, rating: int) -> int:
+    row = admin.execute(
+        "INSERT INTO shop_product.review (product_id, user_id, rating, title, body)"
+        " VALUES (%s, 1, %s, 'Good', 'Very.') RETURNING id",
+        [product_id, rating],
+    ).fetchone()
+    assert row is not None
+    return int(row[0])

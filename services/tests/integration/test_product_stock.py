@@ -1,0 +1,210 @@
+"""Reservations of stock: all or nothing, once, and never more than there is."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import uuid
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from shop.clients import Product, ReservationState, ReservedLine, StockLine
+from shop.clients.ports import ProductClient
+from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock
+from shop.money import Money
+
+pytestmark = pytest.mark.integration
+Make = Callable[..., Awaitable[Product]]
+NOWHERE = 2**62
+
+
+def new_id() -> str:
+    return str(uuid.uuid4())
+
+
+def sold(admin: psycopg.Connection, product: Product) -> int:
+    row = admin.execute("SELECT sold FROM shop_product.product WHERE id = %s", [product.id]).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_reservation_takes_stock_at_todays_price(product: ProductClient, make_product: Make) -> None:
+    tea, pot = await make_product(stock=5, price=300), await make_product(stock=2, price=1999)
+    key = new_id()
+    held = await product.reserve_stock(key, [StockLine(pot.id, 2), StockLine(tea.id, 3)])
+    assert held.id == key
+    assert held.state is ReservationState.HELD
+    assert held.lines == (ReservedLine(tea.id, 3, Money(300, "EUR")), ReservedLine(pot.id, 2, Money(1999, "EUR")))
+    assert [item.stock for item in await product.batch_get_products([tea.id, pot.id])] == [2, 0]
+
+
+async def test_life_of_a_reservation(product: ProductClient, make_product: Make, admin: psycopg.Connection) -> None:
+    tea, key = await make_product(stock=5), new_id()
+    await product.reserve_stock(key, [StockLine(tea.id, 3)])
+    assert sold(admin, tea) == 0
+    confirmed = await product.confirm_reservation(key)
+    assert confirmed.state is ReservationState.CONFIRMED
+    assert sold(admin, tea) == 3
+    released = await product.release_reservation(key)
+    assert released.state is ReservationState.RELEASED
+    assert released.lines == confirmed.lines
+    assert sold(admin, tea) == 0
+    assert (await product.get_product(tea.id)).stock == 5
+
+
+async def test_every_step_is_idempotent(product: ProductClient, make_product: Make, admin: psycopg.Connection) -> None:
+    tea, key, lines = await make_product(stock=5), new_id(), []
+    lines = [StockLine(tea.id, 3)]
+    assert await product.reserve_stock(key, lines) == await product.reserve_stock(key, lines)
+    assert (await product.get_product(tea.id)).stock == 2
+    assert await product.confirm_reservation(key) == await product.confirm_reservation(key)
+    assert sold(admin, tea) == 3
+    again = await product.reserve_stock(key.upper(), lines)
+    assert again.state is ReservationState.CONFIRMED
+    assert await product.release_reservation(key) == await product.release_reservation(key)
+    assert (await product.get_product(tea.id)).stock == 5
+    assert sold(admin, tea) == 0
+
+
+async def test_all_lines_or_none(product: ProductClient, make_product: Make) -> None:
+    tea, pot, key = await make_product(stock=5), await make_product(stock=1), new_id()
+    with pytest.raises(OutOfStock) as refusal:
+        await product.reserve_stock(key, [StockLine(tea.id, 1), StockLine(pot.id, 2)])
+    assert refusal.value.field == "lines[1].quantity"
+    with pytest.raises(NotFound) as unknown:
+        await product.reserve_stock(key, [StockLine(tea.id, 1), StockLine(NOWHERE, 1)])
+    assert unknown.value.field == "lines[1].product_id"
+    assert [item.stock for item in await product.batch_get_products([tea.id, pot.id])] == [5, 1]
+    # The id was not used up by the calls that failed.
+    await product.reserve_stock(key, [StockLine(tea.id, 1)])
+
+
+async def test_same_id_with_other_lines_is_refused(product: ProductClient, make_product: Make) -> None:
+    tea, key = await make_product(stock=5), new_id()
+    await product.reserve_stock(key, [StockLine(tea.id, 1)])
+    with pytest.raises(FailedPrecondition) as refusal:
+        await product.reserve_stock(key, [StockLine(tea.id, 2)])
+    assert refusal.value.field == "reservation_id"
+    assert (await product.get_product(tea.id)).stock == 4
+
+
+async def test_release_before_reservation_wins(product: ProductClient, make_product: Make) -> None:
+    tea, key = await make_product(stock=5), new_id()
+    released = await product.release_reservation(key)
+    assert released.state is ReservationState.RELEASED
+    assert released.lines == ()
+    with pytest.raises(FailedPrecondition):
+        await product.reserve_stock(key, [StockLine(tea.id, 1)])
+    with pytest.raises(FailedPrecondition):
+        await product.confirm_reservation(key)
+    assert (await product.get_product(tea.id)).stock == 5
+
+
+async def test_unknown_reservation_is_not_confirmed(product: ProductClient) -> None:
+    with pytest.raises(NotFound):
+        await product.confirm_reservation(new_id())
+
+
+async def test_released_reservation_is_not_reserved_or_confirmed_again(
+    product: ProductClient, make_product: Make
+) -> None:
+    tea, key = await make_product(stock=5), new_id()
+    await product.reserve_stock(key, [StockLine(tea.id, 1)])
+    await product.release_reservation(key)
+    with pytest.raises(FailedPrecondition):
+        await product.reserve_stock(key, [StockLine(tea.id, 1)])
+    with pytest.raises(FailedPrecondition):
+        await product.confirm_reservation(key)
+
+
+async def test_sold_product_may_be_deleted_and_its_order_cancelled(product: ProductClient, make_product: Make) -> None:
+    tea, key = await make_product(stock=5), new_id()
+    await product.reserve_stock(key, [StockLine(tea.id, 1)])
+    await product.confirm_reservation(key)
+    await product.delete_product(tea.id)
+    assert (await product.release_reservation(key)).state is ReservationState.RELEASED
+
+
+async def test_last_pieces_go_to_exactly_as_many_of_100_rivals(product: ProductClient, make_product: Make) -> None:
+    tea = await make_product(stock=10)
+    results = await asyncio.gather(
+        *(product.reserve_stock(new_id(), [StockLine(tea.id, 1)]) for _ in range(100)), return_exceptions=True
+    )
+    assert sum(isinstance(result, OutOfStock) for result in results) == 90
+    assert sum(not isinstance(result, BaseException) for result in results) == 10
+    assert (await product.get_product(tea.id)).stock == 0
+
+
+async def test_rivals_with_the_same_id_reserve_once(product: ProductClient, make_product: Make) -> None:
+    tea, key = await make_product(stock=10), new_id()
+    results = await asyncio.gather(*(product.reserve_stock(key, [StockLine(tea.id, 2)]) for _ in range(30)))
+    assert len(set(results)) == 1
+    assert (await product.get_product(tea.id)).stock == 8
+
+
+async def test_rivals_over_the_same_products_in_any_order_never_wait_for_each_other(
+    product: ProductClient, make_product: Make, admin: psycopg.Connection
+) -> None:
+    """Reserves, confirms, releases and deletes at once; pieces are neither made nor lost, and nobody is refused."""
+    products = [await make_product(stock=1000) for _ in range(6)]
+    dice = random.Random(7)
+
+    async def buy() -> int:
+        key, chosen = new_id(), dice.sample(products, 4)
+        reserve = [product.reserve_stock(key, [StockLine(item.id, 1) for item in chosen]) for _ in range(2)]
+        await asyncio.gather(*reserve)
+        steps = [product.confirm_reservation(key), product.confirm_reservation(key)]
+        await asyncio.gather(*steps)
+        if dice.random() < 0.5:
+            await asyncio.gather(product.release_reservation(key), product.release_reservation(key))
+            return 0
+        return 4
+
+    bought = sum(await asyncio.gather(*(buy() for _ in range(60))))
+    now = await product.batch_get_products([item.id for item in products])
+    assert sum(item.stock for item in now) == 6000 - bought
+    assert sum(sold(admin, item) for item in products) == bought
+
+
+async def test_confirm_and_release_at_once_leave_one_outcome(
+    product: ProductClient, make_product: Make, admin: psycopg.Connection
+) -> None:
+    tea = await make_product(stock=100)
+
+    async def race() -> None:
+        key = new_id()
+        await product.reserve_stock(key, [StockLine(tea.id, 1)])
+        await asyncio.gather(product.confirm_reservation(key), product.release_reservation(key), return_exceptions=True)
+
+    await asyncio.gather(*(race() for _ in range(30)))
+    # A release always wins in the end: after a confirmation it takes it back, before one it forbids it.
+    assert (await product.get_product(tea.id)).stock == 100
+    assert sold(admin, tea) == 0
+
+
+BAD: list[tuple[str, Callable[[ProductClient], Awaitable[Any]]]] = [
+    ("reservation_id", lambda p: p.reserve_stock("not-a-uuid", [StockLine(1, 1)])),
+    ("reservation_id", lambda p: p.reserve_stock("", [StockLine(1, 1)])),
+    ("reservation_id", lambda p: p.confirm_reservation("x" * 36)),
+    ("reservation_id", lambda p: p.release_reservation("{" + new_id() + "}")),
+    ("lines", lambda p: p.reserve_stock(new_id(), [])),
+    ("lines", lambda p: p.reserve_stock(new_id(), [StockLine(index, 1) for index in range(1, 102)])),
+    ("lines[0].product_id", lambda p: p.reserve_stock(new_id(), [StockLine(0, 1)])),
+    ("lines[1].quantity", lambda p: p.reserve_stock(new_id(), [StockLine(1, 1), StockLine(2, 0)])),
+    ("lines[0].quantity", lambda p: p.reserve_stock(new_id(), [StockLine(1, 1001)])),
+    ("lines[0].quantity", lambda p: p.reserve_stock(new_id(), [StockLine(1, 2**31)])),
+    ("lines[1].product_id", lambda p: p.reserve_stock(new_id(), [StockLine(1, 1), StockLine(1, 2)])),
+]
+
+
+@pytest.mark.parametrize(("field", "call"), BAD, ids=[f"{index}-{field}" for index, (field, _) in enumerate(BAD)])
+async def test_argument_out_of_range_is_named(
+    product: ProductClient, field: str, call: Callable[[ProductClient], Awaitable[Any]]
+) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        await call(product)
+    assert refusal.value.field == field
+    assert field in refusal.value.message
