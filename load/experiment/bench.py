@@ -102,7 +102,6 @@ def show(summary: Summary, folder: Path, topology: str, console: Console) -> Non
     manifest = read_json(folder / "manifest.json")
     console.print(render.bench(summary, topology))
     console.print(Text(f"\nMemory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together"))
-    console.print(Text(f"Audit:   {'every invariant holds' if manifest['audit_holds'] else 'BROKEN: run make audit'}"))
     console.print(Text(f"Tape:    {summary['tape']['sha256']}"))
     console.print(Text(f"Answers: {summary['tape']['answers_sha256']}"))
     console.print(Text(f"Results: {_shown(folder)}"))
@@ -164,7 +163,6 @@ def _manifest(options: Options, tapes: Tapes, trial: Trial, began: datetime) -> 
         "generator": dict(trial.generator),
         "phases_s": dict(trial.phases_s),
         "memory_peak_mb": round(trial.memory_mb, 1),
-        "audit_holds": trial.audit_holds,
         "exemplars": trial.exemplars,
     }
 

@@ -82,7 +82,7 @@ class ResourceSampler:
             sums[sample.at_ns] = sums.get(sample.at_ns, 0.0) + sample.memory_mb
         return max(sums.values(), default=0.0)
 
-    def steal_ratio(self) -> float:
+    def steal_share(self) -> float:
         """Returns the share of the machine's CPU time that its host took away since the start, 0 to 1."""
         now = psutil.cpu_times()
         total = sum(now) - sum(self._steal_at_start)

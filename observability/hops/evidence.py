@@ -21,6 +21,7 @@ def evidence_of(
     *,
     journeys_planned: int,
     parity_mismatches: int | None,
+    invariants_broken: int | None,
     generator_cores: float | None,
     steal_share: float | None,
     spans_dropped: int = 0,
@@ -34,6 +35,7 @@ def evidence_of(
         quality: of its traces, as `budgets_of` gives it.
         journeys_planned: on the tape.
         parity_mismatches: answers unlike the reference; None if not checked.
+        invariants_broken: of the shop's data, after the replay; None if not checked.
         generator_cores: CPU seconds of the generator for each second of the replay.
         steal_share: 0 to 1; None where the machine does not tell.
         spans_dropped: by exporters.
@@ -46,6 +48,7 @@ def evidence_of(
     mean = banded_budgets(hops)["mean"]
     return Evidence(
         parity_mismatches=parity_mismatches,
+        invariants_broken=invariants_broken,
         journeys_planned=journeys_planned,
         journeys_sent=journeys.height,
         start_lag_p99_ms=float(np.quantile(lags_ms, 0.99)) if lags_ms.size else None,

@@ -25,6 +25,7 @@ class Evidence:
 
     Args:
         parity_mismatches: answers that differ from the reference.
+        invariants_broken: of the shop's data, after the replay.
         journeys_planned: on the tape.
         journeys_sent: rows of the replay.
         start_lag_p99_ms: 99th percentile of actual less intended start.
@@ -44,6 +45,7 @@ class Evidence:
     """
 
     parity_mismatches: int | None
+    invariants_broken: int | None
     journeys_planned: int
     journeys_sent: int
     start_lag_p99_ms: float | None
@@ -82,7 +84,7 @@ def evaluate(evidence: Evidence) -> list[Gate]:
         checks.append(failures)
     if evidence.traced:
         checks += [spans_lost, orphans, budgets_close, traced_agrees, unattributed]
-    checks.append(steal)
+    checks += [invariants, steal]
     return [check(evidence) for check in checks]
 
 
@@ -146,6 +148,11 @@ def traced_agrees(evidence: Evidence) -> Gate:
 def unattributed(evidence: Evidence) -> Gate:
     """Time of the mean budget that fits no part: at most 1 %."""
     return _at_most("unattributed_share", evidence.unattributed_share, UNATTRIBUTED_SHARE)
+
+
+def invariants(evidence: Evidence) -> Gate:
+    """Invariants of the shop that its data break after the replay: none."""
+    return _at_most("invariants_broken", evidence.invariants_broken, 0)
 
 
 def steal(evidence: Evidence) -> Gate:

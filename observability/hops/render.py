@@ -30,6 +30,7 @@ _GATE_TEXTS: dict[str, tuple[str, str]] = {
     "budget_gap_ns": ("budgets' distance from adding up, ns", "at most"),
     "traced_off_ms": ("traced from measured mean, worst journey, ms", "at most"),
     "unattributed_share": ("unattributed time", "at most"),
+    "invariants_broken": ("invariants that the data break", "at most"),
     "steal_share": ("CPU steal", "below"),
 }
 

@@ -25,7 +25,7 @@ def test_cpu_of_a_child_is_counted_to_its_component() -> None:
         assert sampler.cpu_seconds()["idle"] == 0.0
         assert sampler.peak_memory_mb()["busy"] > 1.0
         assert sampler.peak_memory_of_all_mb() >= sampler.peak_memory_mb()["busy"]
-        assert 0.0 <= sampler.steal_ratio() <= 1.0
+        assert 0.0 <= sampler.steal_share() <= 1.0
     finally:
         subprocess.run(["pkill", "-KILL", "-s", str(process.pid)], check=False)
         process.wait(timeout=10)

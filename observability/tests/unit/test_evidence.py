@@ -28,7 +28,13 @@ def replay(sampled=20, unsampled=80):
     return journeys, budgets, quality
 
 
-RUN = {"journeys_planned": 100, "parity_mismatches": 0, "generator_cores": 0.2, "steal_share": 0.0}
+RUN = {
+    "journeys_planned": 100,
+    "parity_mismatches": 0,
+    "invariants_broken": 0,
+    "generator_cores": 0.2,
+    "steal_share": 0.0,
+}
 
 
 def test_a_sound_replay_passes():

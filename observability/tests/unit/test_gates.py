@@ -12,6 +12,7 @@ from hops.tree import Quality
 
 SOUND = Evidence(
     parity_mismatches=0,
+    invariants_broken=0,
     journeys_planned=1000,
     journeys_sent=1000,
     start_lag_p99_ms=0.4,
@@ -45,6 +46,8 @@ TRIPS = {
     "traced unlike measured": ("traced_off_ms", {"agreements": [Agreement("browse", 200, 8.21, 8.0, 0.2)]}),
     "nothing to compare": ("traced_off_ms", {"agreements": []}),
     "unattributed time": ("unattributed_share", {"unattributed_share": 0.011}),
+    "a broken invariant": ("invariants_broken", {"invariants_broken": 1}),
+    "invariants never checked": ("invariants_broken", {"invariants_broken": None}),
     "a noisy neighbour": ("steal_share", {"steal_share": 0.02}),
     "steal not measured": ("steal_share", {"steal_share": None}),
 }
@@ -85,4 +88,5 @@ def test_the_journey_farthest_off_for_its_allowance_is_shown():
 def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
     assert is_valid(evaluate(dataclasses.replace(SOUND, stress=True, failures=500)))
     names = {gate["name"] for gate in evaluate(dataclasses.replace(SOUND, traced=False, agreements=[]))}
-    assert names == {"parity", "tape_unsent", "start_lag_p99_ms", "generator_cores", "failure_share", "steal_share"}
+    before_and_during = {"parity", "tape_unsent", "start_lag_p99_ms", "generator_cores", "failure_share"}
+    assert names == before_and_during | {"invariants_broken", "steal_share"}
