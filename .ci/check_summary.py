@@ -1,0 +1,66 @@
+"""Checks what a smoke bench left: the parts of `summary.json` that must hold on any machine, however busy.
+
+    python .ci/check_summary.py results/latest/summary.json
+
+A shared machine may be too noisy for its figures to be VALID: start lag, CPU steal and the generator's share are
+printed, not enforced. Everything that only depends on the code is enforced.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share"}
+JOURNEYS = {
+    "all",
+    "browse",
+    "bulk_lines",
+    "checkout",
+    "login",
+    "order_history",
+    "order_status",
+    "product",
+    "update_profile",
+}
+
+
+def problems(summary: dict[str, Any]) -> list[str]:
+    """Lists what is wrong with a summary; empty if nothing is."""
+    found = []
+    if summary["schema"] != 1:
+        found.append(f"schema is {summary['schema']}, not 1")
+    for gate in summary["gates"]:
+        if not gate["ok"] and gate["name"] not in NOISE:
+            found.append(f"gate {gate['name']}: {gate['value']}, limit {gate['limit']}")
+    for name, topology in summary["topologies"].items():
+        if set(topology["journeys"]) != JOURNEYS:
+            found.append(f"{name}: journeys are {', '.join(sorted(topology['journeys']))}")
+        for journey, cell in topology["journeys"].items():
+            if not cell["count"] or not cell["latency_ms"]["p50"]:
+                found.append(f"{name}, {journey}: nothing was measured")
+            total = sum(cell["budget_ms"]["mean"].values())
+            if cell["traces"] and not math.isclose(total, cell["traced_mean_ms"], rel_tol=1e-9):
+                found.append(f"{name}, {journey}: budget adds up to {total} ms, traced mean is {cell['traced_mean_ms']}")
+        if not topology["journeys"]["all"]["traces"]:
+            found.append(f"{name}: no traces")
+    return found
+
+
+def main() -> int:
+    """Runs the check; returns its exit code."""
+    path = Path(sys.argv[1])
+    summary = json.loads(path.read_text(encoding="utf-8"))
+    for gate in summary["gates"]:
+        print(f"{'ok   ' if gate['ok'] else 'noisy' if gate['name'] in NOISE else 'FAILS'} {gate['name']}: {gate['value']}")
+    found = problems(summary)
+    for problem in found:
+        print(f"{path}: {problem}", file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
