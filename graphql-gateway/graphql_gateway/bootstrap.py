@@ -26,8 +26,8 @@ async def serve(config: ServiceConfig) -> None:
     verifier = _verifier(required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt.pub.pem"))
     for peer in PEERS:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
-    clients = connect(config.peers)
-    await serve_http(build_app(clients, verifier), listen)
+    async with connect(config.peers, config.component) as clients:
+        await serve_http(build_app(clients, verifier), listen)
 
 
 def _verifier(path: str) -> TokenVerifier:

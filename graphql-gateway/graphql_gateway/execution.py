@@ -1,7 +1,7 @@
 """Runs prepared documents.
 
-Strawberry builds the schema; its `Schema.execute` would add per-request extensions to run, none of which is needed
-here: documents come parsed, validated and measured from `graphql_gateway.documents`.
+Strawberry builds the schema; its `Schema.execute` would run per-request extensions around each step, none of which
+is needed here: documents come parsed, validated and measured from `graphql_gateway.documents`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from typing import Any
 
 import strawberry
 from graphql import ExecutionResult, OperationDefinitionNode, execute
+from graphql.execution import Executor
 
 from graphql_gateway.context import Context
 from graphql_gateway.documents import Prepared
+from graphql_gateway.executor import with_shortcuts
+from graphql_gateway.shortcuts import shortcuts_of
 
 
 class Execution:
@@ -21,11 +24,12 @@ class Execution:
 
     Args:
         schema: Strawberry's.
+        executor_class: Another executor, to compare with.
     """
 
-    def __init__(self, schema: strawberry.Schema) -> None:
+    def __init__(self, schema: strawberry.Schema, executor_class: type[Executor[Any]] | None = None) -> None:
         self._schema = schema._schema
-        self._executor_class = schema.execution_context_class
+        self._executor_class = executor_class or with_shortcuts(shortcuts_of(schema))
 
     async def run(
         self, prepared: Prepared, operation: OperationDefinitionNode, variables: dict[str, Any], context: Context
@@ -46,6 +50,4 @@ class Execution:
             context_value=context,
             executor_class=self._executor_class,
         )
-        if isawaitable(result):
-            return await result
-        return result
+        return await result if isawaitable(result) else result
