@@ -30,6 +30,7 @@ def arguments() -> argparse.ArgumentParser:
     audit = commands.add_parser("audit", help="check the shop's invariants; exit code 1 if one is broken")
     audit.add_argument("--name", required=True, help="the database to check")
     audit.add_argument("--acknowledged", type=Path, help="journeys.jsonl of a replay, or the journal of a kill test")
+    audit.add_argument("--tape", type=Path, help="the replay's tape, to compare user and key of what was acknowledged")
     audit.add_argument(
         "--grace",
         type=float,
@@ -59,13 +60,24 @@ def run(argv: Sequence[str]) -> int:
 
             print(create_trial(options.admin_url, template=options.template, name=options.name))
         else:
-            from shop.database.audit import main as audit
-
-            return audit(options)
+            return _audit(options)
     except (ValueError, OSError, psycopg.Error) as error:
         print(f"{options.command}: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _audit(options: argparse.Namespace) -> int:
+    from shop.database.acknowledged import read_acknowledged
+    from shop.database.audit import as_json, audit, print_table
+
+    seen = None if options.acknowledged is None else read_acknowledged(options.acknowledged, options.tape)
+    findings = audit(options.admin_url, options.name, acknowledged=seen, grace_s=options.grace)
+    if options.json:
+        print(as_json(options.name, findings))
+    else:
+        print_table(options.name, findings)
+    return 0 if all(finding.ok for finding in findings) else 1
 
 
 if __name__ == "__main__":

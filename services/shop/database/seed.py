@@ -84,9 +84,10 @@ def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: st
             _copy(connection, table.name, table.columns, table.blocks)
             _say(f"  {table.count:>9,} rows in {table.name}, {time.monotonic() - started:.1f} s")
         _advance_sequences(connection)
-        # What the audit compares a trial's stock with.
+        # What the audit compares a trial with.
         connection.execute("CREATE TABLE shop_audit.baseline AS SELECT id, stock, sold FROM shop_product.product")
         connection.execute("ALTER TABLE shop_audit.baseline ADD PRIMARY KEY (id)")
+        connection.execute("CREATE TABLE shop_audit.seeded AS SELECT max(id) AS last_order_id FROM shop_order.orders")
         # Trials then start with what autovacuum would do in the middle of them.
         connection.execute("VACUUM (FREEZE, ANALYZE)")
     let_services_connect(admin, building)

@@ -1,0 +1,74 @@
+"""Reads which checkouts clients saw succeed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Acknowledgement:
+    """One checkout that a client saw succeed.
+
+    Attributes:
+        line: Where it stands in its file, from 1.
+        order_id: The order that the client was told.
+        user_id: Who bought; None if the file does not say.
+        idempotency_key: The client's name for the purchase; None if the file does not say.
+    """
+
+    line: int
+    order_id: int
+    user_id: int | None
+    idempotency_key: str | None
+
+    @property
+    def checkout(self) -> str:
+        """What tells this checkout from others: user and key, or its line if the file does not say them."""
+        if self.user_id is None or self.idempotency_key is None:
+            return f"line {self.line}"
+        return f"{self.user_id}/{self.idempotency_key}"
+
+
+def read_acknowledged(path: Path, tape: Path | None = None) -> Iterator[Acknowledgement]:
+    """Reads the successful checkouts of a replay's journeys.jsonl, or of the journal of a kill test.
+
+    Args:
+        path: JSON lines with `journey`, `outcome` and `order_id`; `user_id` and `idempotency_key` are taken if they
+            are there, in `params` or beside it.
+        tape: The replay's tape, for user and key by `seq`; None for none.
+
+    Raises:
+        ValueError: A line is not what it should be.
+        OSError: A file cannot be read.
+    """
+    by_seq: dict[Any, dict[str, Any]] = (
+        {} if tape is None else {row["seq"]: row["params"] for _, row in _rows(tape) if "seq" in row}
+    )
+    for number, row in _rows(path):
+        if row.get("journey") != "checkout" or row.get("outcome") != "ok":
+            continue
+        params: dict[str, Any] = {**by_seq.get(row.get("seq"), {}), **(row.get("params") or {}), **row}
+        order_id, user_id, key = (params.get(name) for name in ("order_id", "user_id", "idempotency_key"))
+        if not isinstance(order_id, int):
+            raise ValueError(f"{path}, line {number}: a checkout that is ok needs an order_id, a number")
+        if not isinstance(user_id, int | None):
+            raise ValueError(f"{path}, line {number}: user_id must be a number")
+        yield Acknowledgement(number, order_id, user_id, None if key is None else str(key))
+
+
+def _rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise ValueError(f"{path}, line {number}: not JSON: {error}") from None
+            if not isinstance(row, dict):
+                raise ValueError(f"{path}, line {number}: not a JSON object")
+            yield number, row

@@ -1,0 +1,123 @@
+"""Checks the shop's invariants over the schemas of all services at one moment."""
+
+# ruff: noqa: S608 - the statements come from `invariants`
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass
+
+import psycopg
+from psycopg import sql
+from psycopg.conninfo import make_conninfo
+
+from shop.database.acknowledged import Acknowledgement
+from shop.database.invariants import INVARIANTS, Invariant
+
+SCHEMA = 1
+SAMPLES = 5
+STATEMENT_LIMIT = "120s"
+DEFAULT_GRACE_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the audit found about one invariant.
+
+    Attributes:
+        name: The invariant.
+        promise: What it says.
+        checked: How many rows were looked at.
+        violations: How many break it.
+        samples: Descriptions of the first few of them.
+        ok: Whether it holds.
+    """
+
+    name: str
+    promise: str
+    checked: int
+    violations: int
+    samples: tuple[str, ...]
+    ok: bool
+
+
+def audit(
+    admin_url: str,
+    name: str,
+    *,
+    acknowledged: Iterable[Acknowledgement] | None = None,
+    grace_s: float = DEFAULT_GRACE_S,
+) -> list[Finding]:
+    """Checks every invariant on one snapshot of a trial's database.
+
+    Args:
+        admin_url: The server, as a role that may read all schemas.
+        name: The trial's database.
+        acknowledged: Checkouts that clients saw succeed; None leaves out the invariants about them.
+        grace_s: Age in seconds from which a saga that is still under way counts as stuck.
+
+    Returns:
+        A finding for each invariant, in a fixed order.
+
+    Raises:
+        psycopg.Error: The database does not answer, or is not one that was prepared here.
+    """
+    with closing(psycopg.connect(make_conninfo(admin_url, dbname=name))) as connection:
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.execute(sql.SQL("SET LOCAL statement_timeout = {}").format(sql.Literal(STATEMENT_LIMIT)))
+        connection.execute("CREATE TEMPORARY TABLE grace AS SELECT %s::float8 AS seconds", [grace_s])
+        have = {""}
+        if acknowledged is not None:
+            _load(connection, acknowledged)
+            have.add("acknowledged")
+        findings = [_check(connection, invariant) for invariant in INVARIANTS if invariant.needs in have]
+        connection.rollback()
+    return findings
+
+
+def as_json(name: str, findings: Sequence[Finding]) -> str:
+    """Returns the findings for programs."""
+    ok = all(finding.ok for finding in findings)
+    invariants = [asdict(finding) for finding in findings]
+    return json.dumps({"schema": SCHEMA, "database": name, "ok": ok, "invariants": invariants}, indent=2)
+
+
+def print_table(name: str, findings: Sequence[Finding]) -> None:
+    """Prints the findings for people, and examples of what breaks an invariant."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console()
+    table = Table(title=f"Invariants of {name}", title_justify="left")
+    for heading, justify in (("invariant", "left"), ("checked", "right"), ("violations", "right"), ("", "left")):
+        table.add_column(heading, justify="right" if justify == "right" else "left")
+    for finding in findings:
+        verdict = "[green]ok[/]" if finding.ok else "[bold red]BROKEN[/]"
+        table.add_row(finding.promise, f"{finding.checked:,}", f"{finding.violations:,}", verdict)
+    console.print(table)
+    for finding in findings:
+        for sample in finding.samples:
+            console.print(f"{finding.name}: {sample}", style="red", markup=False)
+
+
+def _load(connection: psycopg.Connection, acknowledged: Iterable[Acknowledgement]) -> None:
+    connection.execute(
+        "CREATE TEMPORARY TABLE acknowledged "
+        "(line bigint, order_id bigint, user_id bigint, idempotency_key text, checkout text)"
+    )
+    with connection.cursor() as cursor, cursor.copy("COPY acknowledged FROM STDIN") as copy:
+        for one in acknowledged:
+            copy.write_row((one.line, one.order_id, one.user_id, one.idempotency_key, one.checkout))
+
+
+def _check(connection: psycopg.Connection, invariant: Invariant) -> Finding:
+    checked = connection.execute(invariant.checked.encode()).fetchone()
+    broken = connection.execute(
+        f"SELECT count(*), (array_agg(what ORDER BY what))[1:{SAMPLES}] FROM ({invariant.broken}) AS b (what)".encode()
+    ).fetchone()
+    if checked is None or broken is None:
+        raise RuntimeError(f"{invariant.name}: a count gave no row")
+    violations, samples = broken
+    return Finding(invariant.name, invariant.promise, checked[0], violations, tuple(samples or ()), ok=violations == 0)
