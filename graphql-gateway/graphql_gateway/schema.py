@@ -12,6 +12,7 @@ from graphql_gateway.node import Node
 from graphql_gateway.order import Order, OrderMutation, OrderQuery, own_order
 from graphql_gateway.payment import Payment, PaymentQuery, own_payment
 from graphql_gateway.product import Product, ProductMutation, ProductQuery, existing_product
+from graphql_gateway.resolvers import call_directly
 from graphql_gateway.scalars import SCALARS
 from graphql_gateway.user import User, UserMutation, UserQuery, existing_user
 from shop.errors import InvalidArgument
@@ -49,9 +50,11 @@ class Mutation(ProductMutation, UserMutation, OrderMutation):
 
 def build_schema() -> strawberry.Schema:
     """Returns the schema; building it takes some milliseconds, so once per process is enough."""
-    return strawberry.Schema(
+    schema = strawberry.Schema(
         query=Query,
         mutation=Mutation,
         types=(Order, Payment, Product, User),
         config=StrawberryConfig(scalar_map=SCALARS),
     )
+    call_directly(schema)
+    return schema

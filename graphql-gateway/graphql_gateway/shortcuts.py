@@ -19,6 +19,9 @@ _ENUMS: Mapping[str, type] = {"OrderStatus": OrderStatus, "PaymentStatus": Payme
 _OBJECTS: Mapping[str, type] = {"Address": Address, "Money": Money}
 """Types whose objects are the services' own values; of all others, they are Strawberry's classes."""
 
+_ATTRIBUTES: Mapping[str, dict[str, str]] = {"OrderLine": {"lineNumber": "place"}}
+"""Fields with a resolver that is only needed where this attribute is None."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shortcut:
@@ -70,7 +73,7 @@ def shortcuts_of(schema: strawberry.Schema) -> Shortcuts:
                 schema.config.name_converter.from_field(field): field.python_name
                 for field in definition.fields
                 if field.is_basic_field
-            }
+            } | _ATTRIBUTES.get(name, {})
             shortcuts = {
                 graphql_name: _shortcut(attribute, get_nullable_type(graphql_type.fields[graphql_name].type), classes)
                 for graphql_name, attribute in found.items()
