@@ -40,7 +40,10 @@ async def patiently(call: Callable[[], Awaitable[T]]) -> T:
         retry=retry_if_exception(uncertain),
         reraise=True,
     )
-    return await attempts(call)
+    async for attempt in attempts:
+        with attempt:
+            return await call()
+    raise AssertionError("the last attempt raises")
 
 
 def backoff(epoch: int) -> float:

@@ -1,0 +1,127 @@
+"""Customers who check out without pause, and insist on an answer as a careful client does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import uuid
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from shop.clients import CheckoutLine, Order, OrderClient
+from shop.clients.connect import connect
+from shop.errors import Conflict, DeadlineExceeded, Internal, ResourceExhausted, ShopError, Unavailable
+from shop.platform.deadline import deadline
+
+T = TypeVar("T")
+
+# The seed's pool of users and products that checkouts may change.
+POOL = (8_001, 9_900)
+CALL_LIMIT_S = 2.0
+ANSWER_LIMIT_S = 60.0
+PAUSE_S = (0.01, 0.1)
+# Shares of purchases: paid with a card that is declined; given up in the middle and never asked for again; asked for
+# once more after their answer; cancelled after it.
+DECLINED, ABANDONED, REPEATED, CANCELLED = 0.1, 0.1, 0.2, 0.1
+LONGEST_BEFORE_ABANDONING_S = 0.03
+# After these the same call, with the same idempotency key, is repeated.
+ASK_AGAIN = (Unavailable, DeadlineExceeded, Conflict, Internal, ResourceExhausted)
+
+
+class Customers:
+    """A crowd of customers, each of whom makes one purchase after another.
+
+    Args:
+        address: The order service, "grpc://host:port".
+        journal: Where every acknowledged checkout is noted, in the form of a replay's journeys.jsonl.
+        count: How many customers.
+        seed: Decides what they buy.
+    """
+
+    def __init__(self, address: str, journal: Path, *, count: int, seed: int) -> None:
+        self._address = address
+        self._journal = journal
+        self._count = count
+        self._seed = seed
+        self._stop = asyncio.Event()
+        self.seen: Counter[str] = Counter()
+        self.wrong: list[str] = []
+
+    async def run(self) -> None:
+        """Buys until `stop`; then every customer still gets the answer to the purchase in hand."""
+        async with connect({"order": self._address}, "chaos") as clients:
+            with self._journal.open("w", encoding="utf-8", buffering=1) as journal:
+
+                def note(row: dict[str, object]) -> None:
+                    journal.write(json.dumps(row) + "\n")
+
+                crowd = (
+                    self._shop(clients.order, random.Random(f"{self._seed}/{n}"), note) for n in range(self._count)
+                )
+                await asyncio.gather(*crowd)
+
+    def stop(self) -> None:
+        """Lets the customers come to an end; call it in their event loop."""
+        self._stop.set()
+
+    async def _shop(self, order: OrderClient, chance: random.Random, note: Callable[[dict[str, object]], None]) -> None:
+        while not self._stop.is_set():
+            user, key = chance.randint(*POOL), str(uuid.UUID(int=chance.getrandbits(128)))
+            products = sorted(chance.sample(range(POOL[0], POOL[1] + 1), chance.randint(1, 5)))
+            lines = [CheckoutLine(product, chance.randint(1, 2)) for product in products]
+            token = "tok_declined" if chance.random() < DECLINED else "tok_ok"
+
+            buy = partial(order.checkout, user_id=user, lines=lines, payment_token=token, idempotency_key=key)
+            if chance.random() < ABANDONED:
+                await self._abandon(buy, chance)
+                continue
+            bought = await self._insist("checkout", buy, chance)
+            if bought is None:
+                continue
+            note(
+                {"journey": "checkout", "outcome": "ok", "order_id": bought.id, "user_id": user, "idempotency_key": key}
+            )
+            if [(line.product_id, line.quantity) for line in bought.lines] != [
+                (line.product_id, line.quantity) for line in lines
+            ]:
+                self.wrong.append(f"order {bought.id} has other lines than were bought")
+            if chance.random() < REPEATED:
+                again = await self._insist("repetition", buy, chance)
+                if again is None or again.id != bought.id:
+                    self.wrong.append(f"repeating the checkout of order {bought.id} gave {again}")
+            if chance.random() < CANCELLED:
+                await self._insist("cancellation", partial(order.cancel_order, bought.id), chance)
+
+    async def _insist(self, what: str, call: Callable[[], Awaitable[T]], chance: random.Random) -> T | None:
+        """Repeats a call until it is answered; None if the answer is no."""
+        try:
+            async with asyncio.timeout(ANSWER_LIMIT_S):
+                while True:
+                    try:
+                        with deadline(CALL_LIMIT_S):
+                            answer = await call()
+                    except ASK_AGAIN as error:
+                        self.seen[f"asked again after {error.code.value}"] += 1
+                        await asyncio.sleep(chance.uniform(*PAUSE_S))
+                    except ShopError as error:
+                        self.seen[f"{what} refused: {error.code.value}"] += 1
+                        return None
+                    else:
+                        self.seen[f"{what} acknowledged"] += 1
+                        return answer
+        except TimeoutError:
+            self.wrong.append(f"a {what} got no answer within {ANSWER_LIMIT_S:g} s")
+            return None
+
+    async def _abandon(self, call: Callable[[], Awaitable[Order]], chance: random.Random) -> None:
+        self.seen["checkout abandoned"] += 1
+        try:
+            async with asyncio.timeout(chance.uniform(0.0, LONGEST_BEFORE_ABANDONING_S)):
+                with deadline(CALL_LIMIT_S):
+                    await call()
+        except (TimeoutError, ShopError):
+            pass

@@ -1,0 +1,148 @@
+"""The experiment: kill, restart, and in the end wait for recovery and audit."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from chaos.customers import ANSWER_LIMIT_S, Customers
+from chaos.shop import Shop
+from shop.database.acknowledged import read_acknowledged
+from shop.database.audit import Finding, audit
+
+VICTIM = "order"
+# How long the victim lives after it is ready, in seconds.
+LIFE_S = (0.05, 0.6)
+RECOVERY_LIMIT_S = 60.0
+POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What the kills did.
+
+    Attributes:
+        kills: How often the order service was killed with SIGKILL.
+        wall_s: How long it took, in seconds.
+        restart_s: Mean time from a kill until the service answered again, in seconds.
+        interrupted: What the sagas had begun and not ended at the moment of a kill, summed over all kills.
+        kills_in_saga: How many kills left at least one saga unfinished.
+        customers: What the customers saw, by kind.
+        recovery_s: From the last restart until nothing was under way any more, in seconds.
+        left: What was still under way then; empty if recovery did its work.
+        wrong: Answers that no customer should have got.
+        findings: What the audit found.
+    """
+
+    kills: int
+    wall_s: float
+    restart_s: float
+    interrupted: dict[str, int]
+    kills_in_saga: int
+    customers: dict[str, int]
+    recovery_s: float
+    left: dict[str, int]
+    wrong: list[str]
+    findings: list[Finding]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was lost, doubled or left half done."""
+        return not self.left and not self.wrong and all(finding.ok for finding in self.findings)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The outcome for programs."""
+        return {"ok": self.ok, **asdict(self)}
+
+
+def run_kills(
+    shop: Shop, journal: Path, *, kills: int, customers: int, seed: int, progress: Callable[[int], None]
+) -> Outcome:
+    """Kills the order service of a running shop at random moments while customers check out.
+
+    Must be called from the thread that started the shop.
+
+    Args:
+        shop: The running shop.
+        journal: Where acknowledged checkouts are noted.
+        kills: How often to kill.
+        customers: How many customers buy at the same time.
+        seed: Decides when, and what is bought.
+        progress: Told after each kill how many there were.
+    """
+    crowd = _Crowd(Customers(shop.order_address, journal, count=customers, seed=seed))
+    chance = random.Random(f"{seed}/kills")
+    interrupted: Counter[str] = Counter()
+    kills_in_saga, down_s, began = 0, 0.0, time.monotonic()
+    crowd.start()
+    try:
+        for number in range(1, kills + 1):
+            time.sleep(chance.uniform(*LIFE_S))
+            shop.kill(VICTIM)
+            killed = time.monotonic()
+            unfinished = shop.unfinished()
+            interrupted += unfinished
+            kills_in_saga += bool(unfinished)
+            shop.restart(VICTIM)
+            down_s += time.monotonic() - killed
+            progress(number)
+        last_restart = time.monotonic()
+    finally:
+        crowd.stop()
+    left = shop.unfinished()
+    while left and time.monotonic() - last_restart < RECOVERY_LIMIT_S:
+        time.sleep(POLL_S)
+        left = shop.unfinished()
+    recovery_s = time.monotonic() - last_restart
+    findings = audit(
+        shop.admin_url, shop.database_name, acknowledged=read_acknowledged(journal), grace_s=RECOVERY_LIMIT_S
+    )
+    return Outcome(
+        kills=kills,
+        wall_s=time.monotonic() - began,
+        restart_s=down_s / max(kills, 1),
+        interrupted=dict(sorted(interrupted.items())),
+        kills_in_saga=kills_in_saga,
+        customers=dict(sorted(crowd.customers.seen.items())),
+        recovery_s=recovery_s,
+        left=dict(left),
+        wrong=crowd.customers.wrong,
+        findings=findings,
+    )
+
+
+class _Crowd:
+    """The customers in an event loop and a thread of their own: the shop's processes belong to the main thread."""
+
+    def __init__(self, customers: Customers) -> None:
+        self.customers = customers
+        self._loop = asyncio.new_event_loop()
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="customers", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Waits until every customer has the answer to the purchase in hand."""
+        self._loop.call_soon_threadsafe(self.customers.stop)
+        self._thread.join(3 * ANSWER_LIMIT_S)
+        if self._thread.is_alive():
+            raise RuntimeError("the customers did not come to an end")
+        self._loop.close()
+        if self._error is not None:
+            raise self._error
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self.customers.run())
+        except BaseException as error:  # handed to the main thread
+            self._error = error

@@ -1,0 +1,80 @@
+"""The four services with their database, as real processes and without gateways, to be killed."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+
+from mesh.database import POSTGRES, database, postgres_components
+from mesh.keys import key_pair
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.processes import Component
+from mesh.run import Run
+from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, port_name, shop_component
+from mesh.topology import SERVICES, Protocol, load_topology
+
+# What the sagas have begun and not ended, by kind, state and step.
+UNFINISHED = """
+    SELECT 'checkout ' || state || ' ' || step, count(*) FROM shop_order.checkout
+    WHERE state IN ('RUNNING', 'UNDOING') GROUP BY 1
+    UNION ALL
+    SELECT 'cancellation', count(*) FROM shop_order.cancellation WHERE state = 'RUNNING' HAVING count(*) > 0
+"""
+
+
+class Shop(Run):
+    """Product, order, user and payment on a fresh database. Use it in a `with` block.
+
+    Args:
+        ports: of the run.
+        folder: of the run.
+        environ: `DATABASE_URL` is read from it.
+    """
+
+    def __init__(self, ports: Ports, folder: RunFolder, environ: Mapping[str, str] | None = None) -> None:
+        super().__init__(ports, folder)
+        self._database = database(ports, os.environ if environ is None else environ)
+
+    @property
+    def admin_url(self) -> str:
+        """A superuser's URL of the server."""
+        return self._database.admin_url
+
+    @property
+    def database_name(self) -> str:
+        """The database that the services use."""
+        return TRIAL_DATABASE
+
+    @property
+    def order_address(self) -> str:
+        """Where the order service answers, as a peer address."""
+        return f"grpc://{self.ports.address(port_name('order', Protocol.GRPC))}"
+
+    def port_names(self) -> list[str]:
+        """The ports that must be free before the start."""
+        services = [port_name(service, Protocol.GRPC) for service in SERVICES]
+        return [*services, POSTGRES] if self._database.embedded else services
+
+    def components(self) -> Sequence[Component]:
+        """What to run."""
+        untraced = {service: {"OTEL_EXPORTER_OTLP_ENDPOINT": ""} for service in SERVICES}
+        around = Surroundings(
+            load_topology("hybrid"), self.ports, self._database, key_pair(self.folder), "chaos", untraced
+        )
+        store = postgres_components(self.folder, self.ports) if self._database.embedded else []
+        return [
+            *store,
+            *database_tasks(self._database, Data(), after=frozenset(item.name for item in store)),
+            *(shop_component(service, around, after=frozenset({CLONE})) for service in SERVICES),
+        ]
+
+    def unfinished(self) -> Counter[str]:
+        """What the sagas have begun and not ended at this moment."""
+        with closing(psycopg.connect(make_conninfo(self.admin_url, dbname=self.database_name))) as connection:
+            return Counter(dict(connection.execute(UNFINISHED).fetchall()))
