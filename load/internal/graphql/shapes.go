@@ -12,7 +12,9 @@ type money struct {
 	Currency    string `json:"currency"`
 }
 
-func (m money) canonical() answer.Money { return answer.Money{AmountMinor: m.AmountMinor, Currency: m.Currency} }
+func (m money) canonical() answer.Money {
+	return answer.Money{AmountMinor: m.AmountMinor, Currency: m.Currency}
+}
 
 type connection[T any] struct {
 	Edges []struct {

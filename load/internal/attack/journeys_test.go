@@ -1,0 +1,260 @@
+package attack
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/answer"
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/record"
+	"hopwise/load/internal/session"
+	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
+	"hopwise/load/internal/workload"
+)
+
+var protocols = []target.Protocol{target.GraphQL, target.REST}
+
+// newRunner returns a runner that is ready for the entries.
+func newRunner(t testing.TB, at target.Target, entries []tape.Entry) *Runner {
+	t.Helper()
+	runner, err := NewRunner(at, entries)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := session.ReadKey(at.JWTPrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if runner.Sessions, err = session.Open(key, entries, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	runner.Client = exchange.NewClient(at, 4)
+	runner.Scale, runner.Timeout = 1, 5*time.Second
+	t.Cleanup(runner.Client.Close)
+	return runner
+}
+
+func prepared(t testing.TB, at target.Target, entries []tape.Entry) *Runner {
+	t.Helper()
+	runner := newRunner(t, at, entries)
+	if err := runner.Prepare(context.Background(), entries); err != nil {
+		t.Fatal(err)
+	}
+	return runner
+}
+
+// one returns one journey of each kind that the workload files know.
+func one(t testing.TB) []tape.Entry {
+	t.Helper()
+	w, err := workload.Load("../../workloads/even.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := tape.Build(tape.Spec{Workload: w, Seed: 5, Rate: 20, Duration: 10 * time.Second, Scale: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	var entries []tape.Entry
+	for _, e := range made.Entries {
+		if kind := fmt.Sprint(e.Journey, e.Channel); !seen[kind] {
+			seen[kind] = true
+			entries = append(entries, e)
+		}
+	}
+	if len(entries) != len(w.Mix) {
+		t.Fatalf("found %d of %d kinds", len(entries), len(w.Mix))
+	}
+	return entries
+}
+
+func find(t testing.TB, name journey.Name) tape.Entry {
+	t.Helper()
+	for _, e := range one(t) {
+		if e.Journey == name {
+			return e
+		}
+	}
+	t.Fatalf("no %s", name)
+	return tape.Entry{}
+}
+
+// Every journey succeeds in every protocol and HTTP version, compressed or not, and all of these give one canonical answer.
+func TestJourneysAgree(t *testing.T) {
+	answers := map[int64]string{}
+	for _, protocol := range protocols {
+		for _, version := range []int{1, 2} {
+			for _, packed := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s over HTTP/%d, gzip %v", protocol, version, packed), func(t *testing.T) {
+					shop := shopfake.Start(t)
+					shop.Gzip = packed
+					entries := one(t)
+					runner := prepared(t, shop.Target(t, protocol, version), entries)
+					for _, e := range entries {
+						row, canonical := runner.Run(context.Background(), e, time.Now(), false)
+						if row.Outcome != outcome.OK {
+							t.Errorf("%s through %s: %s: %s", e.Journey, e.Channel, row.Outcome, row.Error)
+							continue
+						}
+						if first := answers[e.Seq]; first == "" {
+							answers[e.Seq] = string(canonical)
+						} else if first != string(canonical) {
+							t.Errorf("%s: the answers differ:\n%s\n%s", e.Journey, first, canonical)
+						}
+						if row.AnswerSHA256 != answer.Digest(canonical) || row.BytesIn == 0 || (e.Journey == journey.Checkout) != (row.OrderID > 0) {
+							t.Errorf("row %+v", row)
+						}
+					}
+					for _, seen := range shop.Seen() {
+						if want := fmt.Sprintf("HTTP/%d", version); !strings.HasPrefix(seen.Proto, want) {
+							t.Errorf("%s %s came over %s", seen.Method, seen.Path, seen.Proto)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// GraphQL needs one request per journey (login: two, since it fetches the profile with the token it got), and sends hashes
+// instead of texts. REST composes the order history of three requests.
+func TestRequestsPerJourney(t *testing.T) {
+	want := map[target.Protocol]map[journey.Name]int64{
+		target.GraphQL: {journey.Login: 2},
+		target.REST:    {journey.Login: 2, journey.OrderHistory: 3},
+	}
+	for _, protocol := range protocols {
+		shop := shopfake.Start(t)
+		entries := one(t)
+		runner := prepared(t, shop.Target(t, protocol, 2), entries)
+		registering := len(shop.Seen())
+		for _, e := range entries {
+			row, _ := runner.Run(context.Background(), e, time.Now(), false)
+			if expected := max(want[protocol][e.Journey], 1); row.Requests != expected {
+				t.Errorf("%s: %s took %d requests instead of %d", protocol, e.Journey, row.Requests, expected)
+			}
+		}
+		for _, seen := range shop.Seen()[registering:] {
+			if strings.Contains(string(seen.Body), `"query"`) {
+				t.Errorf("%s sent the text of a query during the load: %s", protocol, seen.Body)
+			}
+		}
+	}
+}
+
+// Registering queries must not run anything that changes data.
+func TestPrepareChangesNothing(t *testing.T) {
+	shop := shopfake.Start(t)
+	shop.Bend = func(answer map[string]any) {
+		if data, ok := answer["data"].(map[string]any); ok && (data["checkout"] != nil || data["login"] != nil || data["updateProfile"] != nil) {
+			t.Errorf("a mutation ran: %v", data)
+		}
+	}
+	prepared(t, shop.Target(t, target.GraphQL, 2), one(t))
+	if len(shop.Seen()) == 0 {
+		t.Error("nothing was registered")
+	}
+}
+
+// A gateway that was restarted has lost the queries; the client sends the text once more, and the request counts.
+func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
+	shop := shopfake.Start(t)
+	e := find(t, journey.Product)
+	runner := prepared(t, shop.Target(t, target.GraphQL, 2), []tape.Entry{e})
+	shop.Forget()
+	for _, want := range []int64{2, 1} {
+		row, _ := runner.Run(context.Background(), e, time.Now(), false)
+		if row.Outcome != outcome.OK || row.Requests != want {
+			t.Errorf("%s after %d requests instead of %d: %s", row.Outcome, row.Requests, want, row.Error)
+		}
+	}
+}
+
+// Compressed bodies are counted as they are on the wire, and what is counted is what was sent.
+func TestBytesAreThoseOnTheWire(t *testing.T) {
+	sizes := map[bool]record.Row{}
+	for _, packed := range []bool{false, true} {
+		shop := shopfake.Start(t)
+		shop.Gzip = packed
+		e := find(t, journey.BulkLines)
+		runner := prepared(t, shop.Target(t, target.GraphQL, 2), []tape.Entry{e})
+		sizes[packed], _ = runner.Run(context.Background(), e, time.Now(), false)
+		seen := shop.Seen()
+		if sent := int64(len(seen[len(seen)-1].Body)); sizes[packed].BytesOut != sent {
+			t.Errorf("bytes_out is %d, the shop got %d", sizes[packed].BytesOut, sent)
+		}
+	}
+	if plain, packed := sizes[false].BytesIn, sizes[true].BytesIn; packed*3 > plain {
+		t.Errorf("%d bytes compressed, %d plain", packed, plain)
+	}
+}
+
+// Each request carries the session that its sender holds: visitors none, customers their own, partners the partner's.
+func TestSessions(t *testing.T) {
+	cases := []struct {
+		journey journey.Name
+		channel journey.Channel
+		role    string
+	}{
+		{journey.Browse, journey.Web, ""},
+		{journey.Product, journey.Mobile, ""},
+		{journey.OrderHistory, journey.Web, "customer"},
+		{journey.Checkout, journey.Web, "customer"},
+		{journey.Checkout, journey.Partner, "partner"},
+		{journey.UpdateProfile, journey.Web, "customer"},
+		{journey.OrderStatus, journey.Partner, "partner"},
+		{journey.BulkLines, journey.Partner, "partner"},
+	}
+	for _, c := range cases {
+		shop := shopfake.Start(t)
+		e := find(t, c.journey)
+		e.Channel = c.channel
+		runner := newRunner(t, shop.Target(t, target.REST, 2), []tape.Entry{e})
+		runner.Run(context.Background(), e, time.Now(), false)
+		got := shop.Seen()[0].Header.Get("Authorization")
+		if (got == "") != (c.role == "") {
+			t.Errorf("%s through %s: authorization %q", c.journey, c.channel, got)
+		}
+	}
+}
+
+// Every request carries a W3C trace context; without tracing its flag says not sampled.
+func TestUnsampledTraceContext(t *testing.T) {
+	shop := shopfake.Start(t)
+	e := find(t, journey.Product)
+	runner := newRunner(t, shop.Target(t, target.REST, 2), []tape.Entry{e})
+	row, _ := runner.Run(context.Background(), e, time.Now(), true)
+	got := shop.Seen()[0].Header.Get("Traceparent")
+	if !strings.HasPrefix(got, "00-"+row.TraceID+"-") || !strings.HasSuffix(got, "-00") || len(got) != 55 || row.Sampled {
+		t.Errorf("traceparent %q, row %+v", got, row)
+	}
+}
+
+// A partner's checkout names the user, in both protocols; a customer's does not in GraphQL, where the token says it.
+func TestPartnerChecksOutForAnyone(t *testing.T) {
+	for _, protocol := range protocols {
+		for _, channel := range []journey.Channel{journey.Web, journey.Partner} {
+			shop := shopfake.Start(t)
+			e := find(t, journey.Checkout)
+			e.Channel = channel
+			runner := prepared(t, shop.Target(t, protocol, 2), []tape.Entry{e})
+			runner.Run(context.Background(), e, time.Now(), false)
+			seen := shop.Seen()
+			last := seen[len(seen)-1]
+			named := strings.Contains(string(last.Body), `"userId"`) || strings.Contains(string(last.Body), `"user_id"`)
+			if want := channel == journey.Partner || protocol == target.REST; named != want {
+				t.Errorf("%s, %s: %s", protocol, channel, last.Body)
+			}
+			if protocol == target.REST && last.Header.Get("Idempotency-Key") != e.Params.IdempotencyKey {
+				t.Errorf("idempotency key %q", last.Header.Get("Idempotency-Key"))
+			}
+		}
+	}
+}

@@ -1,0 +1,345 @@
+package tape
+
+import (
+	"bytes"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/workload"
+)
+
+func defaultSpec(t testing.TB) Spec {
+	t.Helper()
+	w, err := workload.Load("../../workloads/default.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Spec{Workload: w, Seed: 1, Rate: 50, Duration: 20 * time.Second, Scale: 1}
+}
+
+func build(t testing.TB, s Spec) *Tape {
+	t.Helper()
+	made, err := Build(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return made
+}
+
+func encode(t testing.TB, made *Tape) []byte {
+	t.Helper()
+	text, err := made.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// The golden digest pins the bytes of a tape: it may change only together with Format or Generator, because two trials had
+// the same load if and only if their tapes have the same digest.
+func TestGoldenDigest(t *testing.T) {
+	const golden = "9a77df3223327f82333b1647bef275910fba080260c5332d1ee11dca8d56b527"
+	made := build(t, defaultSpec(t))
+	encode(t, made)
+	if made.SHA256 != golden {
+		t.Errorf("SHA-256 is %s, expected %s", made.SHA256, golden)
+	}
+}
+
+// The law of tapes: equal inputs give equal bytes, and any other input gives other bytes.
+func TestSameInputSameBytes(t *testing.T) {
+	base := defaultSpec(t)
+	want := encode(t, build(t, base))
+	for range 5 {
+		if !bytes.Equal(want, encode(t, build(t, base))) {
+			t.Fatal("the same specification gave another tape")
+		}
+	}
+	changes := map[string]func(*Spec){
+		"seed":     func(s *Spec) { s.Seed = 2 },
+		"rate":     func(s *Spec) { s.Rate = 51 },
+		"duration": func(s *Spec) { s.Duration = 21 * time.Second },
+		"scale":    func(s *Spec) { s.Scale = 2 },
+		"pool":     func(s *Spec) { s.Pool = shopdata.PoolParity },
+		"mix":      func(s *Spec) { s.Workload.Mix = slices.Clone(s.Workload.Mix); s.Workload.Mix[0].Weight *= 2 },
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			other := base
+			change(&other)
+			if bytes.Equal(want, encode(t, build(t, other))) {
+				t.Errorf("another %s gave the same tape", name)
+			}
+		})
+	}
+}
+
+// Whatever the process, arrivals are sorted, lie within the duration, and come about as often as the rate says.
+func TestArrivals(t *testing.T) {
+	cases := []struct {
+		name    string
+		arrival workload.Arrival
+		factor  float64
+	}{
+		{"independent customers at one rate", workload.Arrival{Process: workload.Poisson}, 1},
+		{"evenly spaced", workload.Arrival{Process: workload.Constant}, 1},
+		{"steps of half, one and two", workload.Arrival{Process: workload.Staircase, Steps: []int64{500, 1000, 2000}}, 3.5 / 3},
+		{"from nothing to double", workload.Arrival{Process: workload.Ramp, From: 0, To: 2000}, 1},
+		{"from double to nothing", workload.Arrival{Process: workload.Ramp, From: 2000, To: 0}, 1},
+	}
+	const rate, seconds = 100.0, 60
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range uint64(20) {
+				times := arrivals(c.arrival, rate, seconds*time.Second, newSource("arrivals", seed))
+				if !slices.IsSorted(times) {
+					t.Fatalf("seed %d: arrivals are not sorted", seed)
+				}
+				if times[0] < 0 || times[len(times)-1] >= seconds*1e9 {
+					t.Fatalf("seed %d: arrivals from %d to %d", seed, times[0], times[len(times)-1])
+				}
+				// Six standard deviations of a Poisson count.
+				want := rate * seconds * c.factor
+				if got := float64(len(times)); (got-want)*(got-want) > 36*want {
+					t.Errorf("seed %d: %v arrivals, about %v expected", seed, got, want)
+				}
+			}
+		})
+	}
+}
+
+// A staircase really has steps, and a ramp really rises: the halves of a run show it.
+func TestArrivalsFollowTheRate(t *testing.T) {
+	for _, a := range []workload.Arrival{
+		{Process: workload.Staircase, Steps: []int64{500, 1500}},
+		{Process: workload.Ramp, From: 0, To: 2000},
+	} {
+		times := arrivals(a, 100, time.Minute, newSource("arrivals", 7))
+		half, _ := slices.BinarySearch(times, 30e9)
+		if share := float64(half) / float64(len(times)); share < 0.2 || share > 0.3 {
+			t.Errorf("%s: the first half has %.2f of the arrivals, a quarter expected", a.Process, share)
+		}
+	}
+}
+
+// Exponential gaps have the mean that was asked for, and e^-1 of them are longer than it.
+func TestExponential(t *testing.T) {
+	const draws, mean = 200_000, 1_000_000
+	random := newSource("test", 3)
+	sum, longer := 0.0, 0
+	for range draws {
+		gap := random.exponential(mean)
+		sum += float64(gap)
+		if gap > mean {
+			longer++
+		}
+	}
+	if got := sum / draws / mean; got < 0.99 || got > 1.01 {
+		t.Errorf("the mean is %.4f of the one asked for", got)
+	}
+	if got := float64(longer) / draws; got < 0.363 || got > 0.373 {
+		t.Errorf("%.4f of the gaps are longer than the mean, 0.3679 expected", got)
+	}
+}
+
+// Parameters stay in the ranges that keep reads apart from writes, in both pools and at every scale.
+func TestParamsStayInTheirPools(t *testing.T) {
+	for _, pool := range shopdata.Pools() {
+		for _, scale := range []shopdata.Scale{1, 3} {
+			spec := defaultSpec(t)
+			spec.Pool, spec.Scale, spec.Rate = pool, scale, 500
+			keys := map[string]bool{}
+			for _, e := range build(t, spec).Entries {
+				checkParams(t, e, pool, scale, keys)
+			}
+		}
+	}
+}
+
+func checkParams(t *testing.T, e Entry, pool shopdata.Pool, scale shopdata.Scale, keys map[string]bool) {
+	t.Helper()
+	p := e.Params
+	inside := map[journey.Name]bool{
+		journey.Browse:        p.Category >= "c0000" && p.Category <= shopdata.CategoryName(80*int64(scale)-1),
+		journey.Product:       scale.ReadProducts().Contains(p.ProductID),
+		journey.Login:         scale.LoginUsers().Contains(p.UserID),
+		journey.OrderHistory:  scale.Regulars().Contains(p.UserID),
+		journey.Checkout:      scale.CheckoutUsers(pool).Contains(p.UserID),
+		journey.UpdateProfile: scale.ProfileUsers(pool).Contains(p.UserID),
+		journey.OrderStatus:   scale.Orders().Contains(p.OrderID),
+		journey.BulkLines:     p.AfterLineID != nil && scale.BulkStarts().Contains(*p.AfterLineID),
+	}
+	if !inside[e.Journey] {
+		t.Errorf("pool %s, scale %d: %s has parameters %+v", pool, scale, e.Journey, p)
+	}
+	if e.Journey != journey.Checkout {
+		return
+	}
+	if keys[p.IdempotencyKey] {
+		t.Errorf("the idempotency key %s comes twice", p.IdempotencyKey)
+	}
+	keys[p.IdempotencyKey] = true
+	if len(p.Lines) < 1 || len(p.Lines) > 5 {
+		t.Errorf("a checkout of %d lines", len(p.Lines))
+	}
+	for i, line := range p.Lines {
+		if !scale.CheckoutProducts(pool).Contains(line.ProductID) || line.Quantity < 1 || line.Quantity > 2 {
+			t.Errorf("line %+v", line)
+		}
+		if i > 0 && line.ProductID <= p.Lines[i-1].ProductID {
+			t.Errorf("products do not ascend: %+v", p.Lines)
+		}
+	}
+}
+
+// A warm-up made from another seed, or of another length, must not use a key of the trial: the shop would take the trial's
+// checkout for a repetition.
+func TestIdempotencyKeysOfTwoTapesNeverMeet(t *testing.T) {
+	keys := map[string]bool{}
+	for _, change := range []func(*Spec){
+		func(*Spec) {},
+		func(s *Spec) { s.Seed = 2 },
+		func(s *Spec) { s.Duration = 5 * time.Second },
+		func(s *Spec) { s.Pool = shopdata.PoolParity },
+	} {
+		spec := defaultSpec(t)
+		change(&spec)
+		for _, e := range build(t, spec).Entries {
+			if e.Journey != journey.Checkout {
+				continue
+			}
+			if keys[e.Params.IdempotencyKey] {
+				t.Fatalf("key %s is on two tapes", e.Params.IdempotencyKey)
+			}
+			keys[e.Params.IdempotencyKey] = true
+		}
+	}
+}
+
+// Popular products come more often, as 1/rank says, and every id is the popular one of exactly one rank.
+func TestPopularity(t *testing.T) {
+	p := newPopularity(shopdata.Range{First: 1, Last: 100})
+	random := newSource("test", 1)
+	counts := map[int64]int{}
+	const draws = 100_000
+	for range draws {
+		counts[p.draw(random)]++
+	}
+	if len(counts) != 100 {
+		t.Errorf("%d of 100 ids were drawn", len(counts))
+	}
+	most := 0
+	for id, count := range counts {
+		if id < 1 || id > 100 {
+			t.Errorf("id %d is out of range", id)
+		}
+		most = max(most, count)
+	}
+	// The first rank's share is 1 over the 100th harmonic number, 0.1928.
+	if share := float64(most) / draws; share < 0.185 || share > 0.2 {
+		t.Errorf("the most popular id has a share of %.4f", share)
+	}
+}
+
+// What was written is read back the same, digest included.
+func TestWriteAndRead(t *testing.T) {
+	made := build(t, defaultSpec(t))
+	path := filepath.Join(t.TempDir(), "tape.jsonl")
+	if err := made.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	read, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read.SHA256 != made.SHA256 || len(read.Entries) != len(made.Entries) {
+		t.Errorf("read %d journeys of %s, wrote %d of %s", len(read.Entries), read.SHA256, len(made.Entries), made.SHA256)
+	}
+	if !bytes.Equal(encode(t, made), encode(t, read)) {
+		t.Error("what was read differs from what was written")
+	}
+}
+
+// A damaged tape is refused with its cause; half a tape would be another load under the same name.
+func TestDamagedTapes(t *testing.T) {
+	whole := string(encode(t, build(t, defaultSpec(t))))
+	header, _, _ := strings.Cut(whole, "\n")
+	cases := []struct{ name, text, want string }{
+		{"empty file", "", "not the header"},
+		{"no header", strings.TrimPrefix(whole, header+"\n"), "not the header"},
+		{"some other text", "hello\nworld\n", "not the header"},
+		{"cut within a line", whole[:len(whole)-10], "cut short"},
+		{"cut after a line", whole[:strings.LastIndex(strings.TrimSuffix(whole, "\n"), "\n")+1], "cut short"},
+		{"header only", header + "\n", "cut short"},
+		{"a changed journey", strings.Replace(whole, `"user_id":2185`, `"user_id":2186`, 1), "changed after it was made"},
+		{"a journey too many", whole + `{"seq":959}` + "\n", "changed after it was made"},
+		{"an unknown format", strings.Replace(whole, Format, "hopwise-tape/9", 1), "this program reads"},
+		{"another generator", strings.Replace(whole, Generator, "dice/1", 1), "make the tape again"},
+		{"a scale of none", strings.Replace(whole, `"scale":1`, `"scale":0`, 1), "scale 0"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Decode([]byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, expected one about %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Journeys that a valid seal covers are still checked one by one, since a tape may be made by another program.
+func TestInvalidJourneys(t *testing.T) {
+	cases := []struct {
+		name   string
+		change func(*Tape)
+		want   string
+	}{
+		{"unknown journey", func(t *Tape) { t.Entries[1].Journey = "dance" }, `unknown journey "dance"; journeys: browse`},
+		{"unknown channel", func(t *Tape) { t.Entries[1].Channel = "fax" }, `unknown channel "fax"; channels: web`},
+		{"a channel that may not", func(t *Tape) { t.Entries[0].Channel = "partner" }, "channels that can: web, mobile"},
+		{"a parameter missing", func(t *Tape) { t.Entries[0].Params = journey.Params{} }, `needs the parameter "user_id"`},
+		{"a number missing", func(t *Tape) { t.Entries[1].Seq = 7 }, "seq is 7, expected 1"},
+		{"back in time", func(t *Tape) { t.Entries[1].AtNs = 0 }, "at_ns 0 is not between"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			made := build(t, defaultSpec(t))
+			c.change(made)
+			_, err := Decode(encode(t, made))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, expected one about %q", err, c.want)
+			}
+		})
+	}
+}
+
+// Numbers that make no tape are refused with the valid range.
+func TestInvalidSpecs(t *testing.T) {
+	cases := []struct {
+		name   string
+		change func(*Spec)
+		want   string
+	}{
+		{"negative rate", func(s *Spec) { s.Rate = -1 }, "rate -1 is not above 0"},
+		{"no rate", func(s *Spec) { s.Rate = 0 }, "rate 0 is not above 0"},
+		{"no duration", func(s *Spec) { s.Duration = 0 }, "duration 0s is not above 0"},
+		{"too many journeys", func(s *Spec) { s.Rate, s.Duration = 1e6, time.Hour }, "more than 5000000 journeys"},
+		{"scale of none", func(s *Spec) { s.Scale = 0 }, "scale 0 is not between 1"},
+		{"unknown pool", func(s *Spec) { s.Pool = "sea" }, `unknown pool "sea"; pools: trial, parity`},
+		{"too short for one journey", func(s *Spec) { s.Rate, s.Duration = 0.001, time.Millisecond }, "gives no journey"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			spec := defaultSpec(t)
+			c.change(&spec)
+			if _, err := Build(spec); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, expected one about %q", err, c.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,93 @@
+package workload
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hopwise/load/internal/journey"
+)
+
+// Every workload file that comes with the project is valid, and the default one has all journeys.
+func TestShippedWorkloads(t *testing.T) {
+	paths, err := filepath.Glob("../../workloads/*.yaml")
+	if err != nil || len(paths) == 0 {
+		t.Fatal("no workload files found", err)
+	}
+	for _, path := range paths {
+		w, err := Load(path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		found := map[journey.Name]bool{}
+		for _, share := range w.Mix {
+			found[share.Journey] = true
+		}
+		if len(found) != len(journey.Names()) {
+			t.Errorf("%s has %d of %d journeys", path, len(found), len(journey.Names()))
+		}
+	}
+}
+
+const head = "name: x\nabout: y\n"
+
+// A wrong file is refused with its name, the line of the value at fault and, where there is a choice, the valid ones.
+func TestRefusals(t *testing.T) {
+	const mix = "mix:\n  - {journey: browse, channel: web, weight: 1}\n"
+	cases := []struct{ name, text, want string }{
+		{"no YAML", "name: [x\n", "w.yaml:1: "},
+		{"an unknown field", head + "speed: 3\n" + mix, `w.yaml:3: unknown field "speed"`},
+		{"an unknown field of the mix", head + "mix:\n  - {journey: browse, chanel: web, weight: 1}\n", `w.yaml:4: unknown field "chanel"`},
+		{"a text for a number", head + "mix:\n  - {journey: browse, channel: web, weight: often}\n", "w.yaml:4: "},
+		{"no name", mix, "w.yaml: the workload needs a name"},
+		{"no mix", head, "w.yaml: mix needs at least one"},
+		{"unknown journey", head + "mix:\n  - {journey: dance, channel: web, weight: 1}\n", `w.yaml:4: unknown journey "dance"; journeys: browse, product`},
+		{"unknown channel", head + "mix:\n  - journey: browse\n    channel: fax\n    weight: 1\n", `w.yaml:5: unknown channel "fax"; channels: web, mobile, partner`},
+		{"a channel that may not", head + "mix:\n  - {journey: bulk_lines, channel: web, weight: 1}\n", "w.yaml:4: channel \"web\" cannot send journey \"bulk_lines\"; channels that can: partner"},
+		{"negative weight", head + "mix:\n  - {journey: browse, channel: web, weight: -1}\n", "w.yaml:4: weight -1 is not between 0"},
+		{"only zero weights", head + "mix:\n  - {journey: browse, channel: web, weight: 0}\n", "all weights are 0"},
+		{"twice the same", head + mix + "  - {journey: browse, channel: web, weight: 2}\n", "w.yaml:5: browse through web is in the mix twice"},
+		{"unknown process", head + "arrival: {process: bus}\n" + mix, `w.yaml:3: unknown arrival process "bus"; processes: poisson, constant, staircase, ramp`},
+		{"unknown pool", head + "pool: sea\n" + mix, `w.yaml:3: unknown pool "sea"; pools: trial, parity`},
+		{"staircase without steps", head + "arrival: {process: staircase}\n" + mix, "w.yaml:3: steps go with the process staircase"},
+		{"steps without staircase", head + "arrival: {steps: [1]}\n" + mix, "w.yaml:3: steps go with"},
+		{"negative step", head + "arrival: {process: staircase, steps: [1, -1]}\n" + mix, "w.yaml:3: factor -1 is not between 0 and 100"},
+		{"ramp without an end", head + "arrival: {process: ramp, from: 1}\n" + mix, "w.yaml:3: the process ramp needs from and to"},
+		{"ramp of nothing", head + "arrival: {process: ramp, from: 0, to: 0}\n" + mix, "w.yaml:3: from and to are both 0"},
+		{"from without ramp", head + "arrival: {process: poisson, from: 1}\n" + mix, "from and to go with the process ramp only"},
+		{"a weight that is no number", head + "mix:\n  - {journey: browse, channel: web, weight: .nan}\n", "weight NaN is not between 0"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Parse("w.yaml", []byte(c.text))
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, expected %q", err, c.want)
+			}
+			if err != nil && strings.Contains(err.Error(), "\n") {
+				t.Errorf("the error has more than one line: %q", err)
+			}
+		})
+	}
+}
+
+// What is left out has a documented default.
+func TestDefaults(t *testing.T) {
+	w, err := Parse("w.yaml", []byte(head+"mix:\n  - {journey: browse, channel: web, weight: 0.5}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if w.Arrival.Process != Poisson || w.Pool != "trial" || w.Mix[0].Weight != 500 {
+		t.Errorf("got %+v", w)
+	}
+}
+
+// A file that is not there is named.
+func TestMissingFile(t *testing.T) {
+	_, err := Load("no/such.yaml")
+	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "no/such.yaml") {
+		t.Errorf("error is %v", err)
+	}
+}
