@@ -96,17 +96,17 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
         ports: of the run.
     """
     data = folder.postgres
+    new = data.with_name("postgres.new")
     components = []
     if not (data / "PG_VERSION").is_file():
-        new = data.with_name("postgres.new")
         components.append(Component("initdb", argv=lambda: _initdb(new), start_limit_s=60, stop_rank=9))
     programs = postgres_programs()
 
     def argv() -> Sequence[str]:
-        if components:
+        if not (data / "PG_VERSION").is_file():
             # Renamed only when whole, so that an initdb that was cut off is not taken for a database.
             shutil.rmtree(data, ignore_errors=True)
-            data.with_name("postgres.new").rename(data)
+            new.rename(data)
         settings = {**SETTINGS, "port": str(ports[POSTGRES])}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
         return [*_as_owner(data), str(programs / "postgres"), "-D", str(data), *options]

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import signal
+import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -86,17 +87,17 @@ def sweep(folder: RunFolder) -> list[str]:
     Returns:
         The components of the processes that were ended.
     """
-    left = [(item, process) for item in read_record(folder) if (process := item.find()) is not None]
-    for item, process in left:
-        with contextlib.suppress(psutil.Error):
-            process.send_signal(item.stop_signal)
-    _, stubborn = psutil.wait_procs([process for _, process in left], timeout=LEFTOVER_LIMIT_S)
-    for process in stubborn:
-        with contextlib.suppress(psutil.Error):
-            process.kill()
-    psutil.wait_procs(stubborn, timeout=LEFTOVER_LIMIT_S)
+    left = [item for item in read_record(folder) if item.find() is not None]
+    for which in (None, signal.SIGKILL):
+        for item in left:
+            if (process := item.find()) is not None:
+                with contextlib.suppress(psutil.Error):
+                    process.send_signal(item.stop_signal if which is None else which)
+        limit = time.monotonic() + LEFTOVER_LIMIT_S
+        while any(item.find() for item in left) and time.monotonic() < limit:
+            time.sleep(0.02)
     folder.processes.unlink(missing_ok=True)
-    return [item.component for item, _ in left]
+    return [item.component for item in left]
 
 
 class RunLock:

@@ -251,8 +251,8 @@ class _Running:
         self.show_progress()
         if self.component.ready is None:
             return self.process.poll() == 0
-        # A process that has ended is not ready, even if its port answers: another one's may.
-        return self.process.poll() is None and self.component.ready()
+        # A process that has ended is not ready, even if its port answers: that is somebody else's.
+        return self.component.ready() and self.process.poll() is None
 
     def show_progress(self) -> None:
         if not self.component.echo:

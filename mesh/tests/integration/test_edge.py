@@ -1,0 +1,229 @@
+"""The real Envoy before stand-in gateways, with the real Jaeger behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import pytest
+
+from mesh.envoy import command, envoy_component, write_config
+from mesh.jaeger import JAEGER, SpanCounts, jaeger_component, span_counts
+from mesh.jaeger import PORTS as JAEGER_PORTS
+from mesh.paths import RunFolder
+from mesh.ports import Ports, load_ports
+from mesh.processes import Component
+from mesh.run import Run
+from mesh.topology import load_topology
+
+pytestmark = pytest.mark.integration
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e47"
+PARENT = "00f067aa0ba902b7"
+
+
+class EdgeRun(Run):
+    """Envoy and Jaeger alone."""
+
+    def port_names(self) -> list[str]:
+        """Theirs."""
+        return ["edge", "edge-admin", *JAEGER_PORTS]
+
+    def components(self) -> Sequence[Component]:
+        """Envoy and Jaeger."""
+        topology = load_topology("hybrid")
+        return [jaeger_component(self.ports, os.environ), envoy_component(topology, self.ports, self.folder)]
+
+
+class Gateway(BaseHTTPRequestHandler):
+    """Tells who it is and what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        """Answer with the request; slowly, if asked to."""
+        time.sleep(float(self.headers.get("x-sleep", "0")))
+        body = json.dumps({"port": self.server.server_port, "path": self.path, "headers": dict(self.headers)}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def ports() -> Ports:
+    return load_ports({"SHOP_PORT_BASE": str(33000 + os.getpid() % 100 * 200)})
+
+
+@pytest.fixture(scope="module")
+def edge(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeRun]:
+    gateways = [
+        ThreadingHTTPServer(("127.0.0.1", ports[name]), Gateway) for name in ("graphql-gateway", "rest-gateway")
+    ]
+    for gateway in gateways:
+        threading.Thread(target=gateway.serve_forever, daemon=True).start()
+    with EdgeRun(ports, RunFolder.of(ports.base, root=tmp_path_factory.mktemp("edge"))) as run:
+        yield run
+    for gateway in gateways:
+        gateway.shutdown()
+        gateway.server_close()
+
+
+@pytest.fixture
+def client(edge: EdgeRun) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=edge.ports.url("edge"), trust_env=False, timeout=10) as made:
+        yield made
+
+
+def spans(edge: EdgeRun, trace_id: str, wanted: int = 2) -> list[dict[str, Any]]:
+    """The spans of a trace, once as many as wanted are there."""
+    url = f"{edge.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
+    found: list[dict[str, Any]] = []
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and len(found) < wanted:
+        answer = httpx.get(url, trust_env=False)
+        if answer.status_code == 200:
+            resources = answer.json()["result"]["resourceSpans"]
+            found = [
+                {**span, "resource": {a["key"]: a["value"].get("stringValue") for a in r["resource"]["attributes"]}}
+                for r in resources
+                for scope in r["scopeSpans"]
+                for span in scope["spans"]
+            ]
+        time.sleep(0.05)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "component"),
+    [
+        ("/graphql", "graphql-gateway"),
+        ("/graphql?query=x", "graphql-gateway"),
+        ("/v1/products?ids=1,2", "rest-gateway"),
+        ("/v1/orders/7:cancel", "rest-gateway"),
+        ("/docs", "rest-gateway"),
+        ("/openapi.json", "rest-gateway"),
+    ],
+)
+def test_routes(client: httpx.Client, ports: Ports, path: str, component: str) -> None:
+    answer = client.get(path).json()
+    assert answer["port"] == ports[component]
+    assert answer["path"] == path
+
+
+@pytest.mark.parametrize("path", ["/", "/graphqlx", "/v10", "/openapi.jsonx", "/admin"])
+def test_other_paths_lead_nowhere(client: httpx.Client, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json() == {"type": "about:blank", "title": "edge: 404", "status": 404, "instance": path}
+
+
+def test_healthz_needs_no_gateway(client: httpx.Client) -> None:
+    assert client.get("/healthz").text == "ok\n"
+
+
+def test_http_2_without_tls(edge: EdgeRun) -> None:
+    url = edge.ports.url("edge")
+    answer = subprocess.run(
+        ["curl", "-s", "--http2-prior-knowledge", "-w", "%{http_version}", "-o", os.devnull, f"{url}/graphql"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout == "2"
+
+
+def test_deadline_is_told_to_the_gateway(client: httpx.Client) -> None:
+    headers = {name.lower(): value for name, value in client.get("/graphql").json()["headers"].items()}
+    assert headers["x-envoy-expected-rq-timeout-ms"] == "5000"
+
+
+def test_slow_gateway_is_cut_off_at_5_s(client: httpx.Client) -> None:
+    began = time.monotonic()
+    answer = client.get("/v1/products", headers={"x-sleep": "6"})
+    assert answer.status_code == 504
+    assert answer.json()["status"] == 504
+    assert 4.9 < time.monotonic() - began < 5.6
+
+
+def test_sampled_request_leaves_a_server_and_a_client_span(edge: EdgeRun, client: httpx.Client) -> None:
+    trace_id = f"{TRACE}01"
+    before = time.time_ns()
+    seen = client.get("/graphql", headers={"traceparent": f"00-{trace_id}-{PARENT}-01"}).json()["headers"]
+    after = time.time_ns()
+    found = {span["kind"]: span for span in spans(edge, trace_id)}
+    server, upstream = found[2], found[3]  # OTLP's numbers for SERVER and CLIENT
+    assert server["parentSpanId"] == PARENT
+    assert upstream["parentSpanId"] == server["spanId"]
+    assert upstream["resource"]["service.name"] == server["resource"]["service.name"] == "edge"
+    passed_on = {name.lower(): value for name, value in seen.items()}["traceparent"]
+    assert passed_on == f"00-{trace_id}-{upstream['spanId']}-01"
+    times = [int(server["startTimeUnixNano"]), int(upstream["startTimeUnixNano"])]
+    times += [int(upstream["endTimeUnixNano"]), int(server["endTimeUnixNano"])]
+    assert times == sorted(times)
+    # In nanoseconds of the epoch; Envoy's clock ticks in whole microseconds and rounds down.
+    assert before - 1000 <= times[0]
+    assert times[-1] <= after
+
+
+def test_unsampled_request_leaves_none(edge: EdgeRun, client: httpx.Client) -> None:
+    trace_id = f"{TRACE}02"
+    counted = span_counts(edge.ports).accepted
+    seen = client.get("/graphql", headers={"traceparent": f"00-{trace_id}-{PARENT}-00"}).json()["headers"]
+    passed_on = {name.lower(): value for name, value in seen.items()}["traceparent"]
+    assert passed_on.endswith("-00")
+    assert passed_on.split("-")[1] == trace_id
+    client.get("/healthz")
+    time.sleep(1)
+    assert spans(edge, trace_id, wanted=0) == []
+    assert span_counts(edge.ports).accepted == counted
+
+
+def test_what_came_in_was_stored(edge: EdgeRun, client: httpx.Client) -> None:
+    before = span_counts(edge.ports)
+    for _ in range(200):
+        client.get("/graphql")
+    deadline = time.monotonic() + 5
+    while span_counts(edge.ports).stored < before.stored + 400 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    after = span_counts(edge.ports)
+    assert after == SpanCounts(accepted=before.accepted + 400, refused=0, stored=before.stored + 400, failed=0)
+
+
+def test_access_log_is_json(edge: EdgeRun, client: httpx.Client) -> None:
+    client.get("/v1/products?ids=42")
+    log = edge.logs / "edge.access.jsonl"
+    deadline = time.monotonic() + 12
+    lines: list[dict[str, Any]] = []
+    while time.monotonic() < deadline and not any(line["path"] == "/v1/products" for line in lines):
+        time.sleep(0.1)
+        lines = [json.loads(line) for line in log.read_text().splitlines()]
+    line = next(line for line in lines if line["path"] == "/v1/products" and line["status"] == 200)
+    assert line["upstream"] == "rest-gateway"
+    assert line["method"] == "GET"
+
+
+def test_envoy_accepts_every_topology_s_configuration(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("validate"))
+    file = write_config(load_topology("hybrid"), ports, folder)
+    answer = subprocess.run(command(file, "--mode", "validate"), capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+    assert "deprecated" not in answer.stderr.lower()
+
+
+def test_jaeger_stops_at_once(ports: Ports, edge: EdgeRun) -> None:
+    began = time.monotonic()
+    edge.restart(JAEGER)
+    assert time.monotonic() - began < 3

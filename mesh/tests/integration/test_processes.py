@@ -1,0 +1,162 @@
+"""The supervisor, over real processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from mesh.errors import ComponentDiedError, StartError
+from mesh.interrupts import Interrupts
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.process_record import read_record
+from mesh.processes import Component, Supervisor
+from mesh.readiness import Check, tcp
+
+pytestmark = pytest.mark.integration
+
+SLEEP = "import time; time.sleep(60)"
+SERVE = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(60)"
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
+
+
+def component(name: str, code: str, *args: str, ready: Check | None = lambda: True, **more: object) -> Component:
+    return Component(name, argv=lambda: [sys.executable, "-c", code, *args], ready=ready, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def supervisor(folder: RunFolder) -> Iterator[Supervisor]:
+    made = Supervisor(folder, Interrupts())
+    yield made
+    made.stop()
+
+
+def test_waits_until_a_component_answers(supervisor: Supervisor, ports: Ports) -> None:
+    supervisor.start([component("server", SERVE, str(ports["edge"]), ready=tcp(ports["edge"]))])
+    assert tcp(ports["edge"])()
+    assert supervisor.stop() == []
+    assert not tcp(ports["edge"])()
+
+
+def test_independent_components_start_side_by_side(supervisor: Supervisor) -> None:
+    slow = "import time; time.sleep(0.5)"
+    began = time.monotonic()
+    supervisor.start([component(f"task-{n}", slow, ready=None) for n in range(4)])
+    assert time.monotonic() - began < 1.5
+
+
+def test_dependencies_are_ready_before_their_dependents_start(supervisor: Supervisor) -> None:
+    supervisor.start(
+        [
+            component("third", SLEEP, after=frozenset({"second"})),
+            component("second", "import time; time.sleep(0.2)", ready=None, after=frozenset({"first"})),
+            component("first", SLEEP),
+        ]
+    )
+    at = {timing.component: timing for timing in supervisor.timings}
+    assert at["first"].ready_s <= at["second"].started_s
+    assert at["second"].ready_s <= at["third"].started_s
+
+
+def test_a_task_hands_over_its_output(supervisor: Supervisor) -> None:
+    seen: list[str] = []
+    supervisor.start([component("task", "print('made it')", ready=None, on_output=seen.append)])
+    assert seen == ["made it\n"]
+    assert supervisor.pids() == {}
+
+
+def test_failed_start_tells_the_end_of_the_log(supervisor: Supervisor) -> None:
+    code = "import sys\nfor n in range(100): print('line', n, flush=True)\nsys.exit('no such table')"
+    message = r"(?s)broken ended while it was starting, with exit code 1.*line 99\n.*no such table"
+    with pytest.raises(StartError, match=message) as error:
+        supervisor.start([component("broken", code, ready=lambda: False)])
+    assert "line 1\n" not in str(error.value)
+
+
+def test_start_that_takes_too_long(supervisor: Supervisor) -> None:
+    with pytest.raises(StartError, match=r"slow was not ready within 0\.3 s"):
+        supervisor.start([component("slow", SLEEP, ready=lambda: False, start_limit_s=0.3)])
+
+
+def test_missing_program(supervisor: Supervisor) -> None:
+    with pytest.raises(StartError, match="absent"):
+        supervisor.start([Component("absent", argv=lambda: ["/no/such/program"], ready=lambda: False)])
+
+
+def test_an_answer_of_somebody_else_does_not_make_a_dead_process_ready(supervisor: Supervisor) -> None:
+    with pytest.raises(StartError, match="gone ended while it was starting"):
+        supervisor.start([component("gone", "raise SystemExit(1)", ready=lambda: time.sleep(0.3) is None)])
+
+
+def test_death_in_mid_run_is_noticed(supervisor: Supervisor) -> None:
+    supervisor.start([component("healthy", SLEEP), component("frail", "print('bye', flush=True); " + SLEEP)])
+    time.sleep(0.2)
+    supervisor.check()
+    os.kill(supervisor.pids()["frail"], signal.SIGSEGV)
+    time.sleep(0.3)
+    with pytest.raises(ComponentDiedError, match=r"(?s)frail ended in mid-run, by SIGSEGV.*bye") as error:
+        supervisor.check()
+    assert error.value.component == "frail"
+
+
+def test_components_stop_in_the_order_of_their_ranks(supervisor: Supervisor, folder: RunFolder) -> None:
+    note = (
+        "import signal, sys, time, pathlib\n"
+        "def end(*_):\n"
+        "    with open(sys.argv[1], 'a') as f: f.write(sys.argv[2])\n"
+        "    sys.exit()\n"
+        "signal.signal(signal.SIGTERM, end); pathlib.Path(sys.argv[3]).touch(); time.sleep(60)"
+    )
+    order = folder.path / "order"
+    marks = {name: folder.path / f"ready-{name}" for name in "abc"}
+    supervisor.start(
+        component(name, note, str(order), name, str(marks[name]), ready=marks[name].exists, stop_rank=rank)
+        for name, rank in (("c", 3), ("a", 1), ("b", 2))
+    )
+    supervisor.stop()
+    assert order.read_text() == "abc"
+
+
+def test_a_deaf_component_is_killed_in_time(supervisor: Supervisor) -> None:
+    ready = supervisor.log("deaf")
+    supervisor.start([component("deaf", DEAF, ready=lambda: "deaf" in ready.read_text(), stop_limit_s=0.3)])
+    began = time.monotonic()
+    assert supervisor.stop() == ["deaf"]
+    assert time.monotonic() - began < 3
+
+
+def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
+    supervisor.start([component("server", SERVE, str(ports["edge"]), ready=tcp(ports["edge"]))])
+    first = supervisor.pids()["server"]
+    supervisor.kill("server")
+    assert not psutil.pid_exists(first)
+    supervisor.check()
+    supervisor.restart("server")
+    assert supervisor.pids()["server"] != first
+    assert tcp(ports["edge"])()
+    supervisor.restart("server")
+    assert tcp(ports["edge"])()
+
+
+def test_what_runs_is_on_record(supervisor: Supervisor, folder: RunFolder) -> None:
+    supervisor.start([component("one", SLEEP), component("two", SLEEP)])
+    assert {item.component: item.pid for item in read_record(folder)} == supervisor.pids()
+    supervisor.stop()
+    assert read_record(folder) == []
+
+
+def test_the_user_s_environment_stays_outside(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "somebody")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    seen: list[str] = []
+    code = "import os; print(sorted(os.environ))"
+    supervisor.start([component("task", code, ready=None, env={"SHOP_COMPONENT": "x"}, on_output=seen.append)])
+    assert "SHOP_COMPONENT" in seen[0]
+    assert "OTEL_SERVICE_NAME" not in seen[0]
+    assert "http_proxy" not in seen[0]
