@@ -14,8 +14,7 @@ import typer
 from rich.console import Console
 
 from experiment import exemplars
-from experiment.audit import audit as check_invariants
-from experiment.audit import require_marked
+from experiment.audit import print_audit, require_marked
 from experiment.bench import Options, bench, show
 from experiment.exemplar_view import print_exemplars
 from experiment.profiles import PROFILES, UsageError, profile_named
@@ -113,10 +112,8 @@ def audit_command(run: RunName = "latest", as_json: Json = False) -> None:
         folder = find_run(RESULTS, run)
         with open_database(load_ports(os.environ)) as database:
             require_marked(database.admin_url, TRIAL_DATABASE, folder.name)
-            holds, report = check_invariants(
-                database.admin_url, TRIAL_DATABASE, folder / "journeys.jsonl", as_json=as_json
-            )
-        typer.echo(report, nl=False)
+            journeys = folder / "journeys.jsonl"
+            holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
         if not holds:
             raise SystemExit(1)
 

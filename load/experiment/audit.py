@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import psycopg
 
@@ -42,30 +45,45 @@ def require_marked(database_url: str, name: str, trial: str) -> None:
         )
 
 
-def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool = False) -> tuple[bool, str]:
-    """Checks every invariant.
+def audit(admin_url: str, name: str, journeys: Path) -> dict[str, Any]:
+    """Checks every invariant of the shop on a database.
 
     Args:
         admin_url: The server's, as its administrator.
         name: The database to check.
-        journeys: The replay's rows, whose acknowledged checkouts must all be there; None to leave that out.
-        as_json: Give JSON instead of a table.
+        journeys: The replay's rows, whose acknowledged checkouts must all be there, once.
 
     Returns:
-        Whether every invariant holds, and the report.
+        `ok`, and for each invariant its name, promise, how much was checked, violations and examples.
 
     Raises:
         MeshError: The audit could not be done.
     """
+    done = _run(admin_url, name, journeys, ["--json"], capture=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def print_audit(admin_url: str, name: str, journeys: Path, *, as_json: bool) -> bool:
+    """Checks every invariant and prints the findings; returns whether all hold.
+
+    Raises:
+        MeshError: The audit could not be done.
+    """
+    done = _run(admin_url, name, journeys, ["--json"] if as_json else [], capture=False)
+    return done.returncode == 0
+
+
+def _run(
+    admin_url: str, name: str, journeys: Path, more: Sequence[str], *, capture: bool
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "shop.database", "audit", "--admin-url", admin_url, "--name", name]
-    if journeys is not None:
-        command += ["--acknowledged", str(journeys)]
-    if as_json:
-        command.append("--json")
+    command += ["--acknowledged", str(journeys), *more]
+    pipe = subprocess.PIPE if capture else None
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)  # noqa: S603
+        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=LIMIT_S, check=False)  # noqa: S603
     except subprocess.TimeoutExpired as error:
         raise MeshError(f"the audit was not over after {LIMIT_S:g} s") from error
     if done.returncode not in (0, 1):
         raise MeshError(f"the audit could not be done: {done.stderr.strip()}")
-    return done.returncode == 0, done.stdout
+    return done

@@ -20,6 +20,7 @@ from experiment.parity import ParityError, compare
 from experiment.profiles import Profile
 from experiment.reference import Reference
 from experiment.resources import ResourceSampler
+from experiment.results import write_json
 from experiment.shopload import Shopload, Tape
 from hops.bands import exemplars
 from hops.budget import budgets_of
@@ -165,9 +166,10 @@ def run_trial(
             chosen = exemplars(hops)
             save(system.ports.url("jaeger-query-http"), chosen, folder / FILE)
             counts = system.span_counts()
-            broken, report = audit(system.database.admin_url, system.database_name, folder / "journeys.jsonl")
-            (folder / "audit.txt").write_text(report, encoding="utf-8")
-            say("audit: every invariant holds" if broken == 0 else f"audit: {broken} invariants are broken")
+            findings = audit(system.database.admin_url, system.database_name, folder / "journeys.jsonl")
+            write_json(folder / "audit.json", findings)
+            broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
+            say("audit: " + (f"BROKEN: {'; '.join(broken)}" if broken else "every invariant of the shop holds"))
             clock.lap("collect")
     finally:
         _keep_logs(system, folder)
@@ -181,7 +183,7 @@ def run_trial(
         quality,
         journeys_planned=tapes.load.journeys,
         parity_mismatches=0,  # a difference would have ended the trial before the load
-        invariants_broken=broken,
+        invariants_broken=len(broken),
         generator_cores=float(generator["cpu_s"]) / float(generator["wall_s"]),
         steal_share=sampler.steal_share(),
         spans_dropped=int(generator["spans_dropped"]) + counts.refused + counts.failed,
