@@ -48,7 +48,7 @@ def checked_first(first: int, most: int) -> int:
 
 
 async def connect(
-    fetch: Callable[[int, str], Awaitable[Page[V]]], to_node: Callable[[V], T], first: int, after: str | None
+    fetch: Callable[[int, str], Awaitable[Page[V]]], to_node: Callable[[V], T], first: int, after: str | None, most: int
 ) -> Connection[T]:
     """Returns one page of a service's listing as a connection.
 
@@ -57,12 +57,19 @@ async def connect(
         to_node: Makes the GraphQL object of one item.
         first: Items on the page, checked already.
         after: The cursor to go on behind; nothing for the first page.
+        most: The largest page that the service gives.
 
     Raises:
         InvalidPageToken: The cursor was not handed out by this list.
     """
-    skip, token = _split(after) if after else (0, "")
+    skip, token = _split(after, most) if after else (0, "")
     try:
+        if skip + first > most:
+            # Rare: a cursor from the middle of a page that itself began in the middle of another.
+            token = (await fetch(skip, token)).next_page_token
+            if not token:
+                return connection_of([], has_next=False, has_previous=True)
+            skip = 0
         page = await fetch(skip + first, token)
     except InvalidPageToken as error:
         raise _bad_cursor() from error
@@ -86,9 +93,9 @@ def connection_of(edges: Sequence[Edge[T]], *, has_next: bool, has_previous: boo
     return Connection(edges=list(edges), page_info=info)
 
 
-def _split(cursor: str) -> tuple[int, str]:
+def _split(cursor: str, most: int) -> tuple[int, str]:
     skip, dot, token = cursor.partition(".")
-    if not dot or not skip.isascii() or not skip.isdecimal() or len(skip) > 4:
+    if not dot or not skip.isascii() or not skip.isdecimal() or len(skip) > 4 or int(skip) > most:
         raise _bad_cursor()
     return int(skip), token
 

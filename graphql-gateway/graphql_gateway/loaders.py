@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Iterable
 from typing import TypeVar
 
@@ -60,6 +61,11 @@ class Loaders:
             self._payments = DataLoader(self._load_payments, max_batch_size=MOST_PER_CALL)
         return self._payments.load(order_number)
 
+    def expect_payment(self, order_number: int) -> None:
+        """Begins to read the payment of an order that is about to be asked for it."""
+        # If the order is not shown in the end, nobody else looks at what became of this.
+        asyncio.ensure_future(self.payment_of_order(order_number)).add_done_callback(_look_at)
+
     def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
         """Returns the first reviews of one product."""
         if self._reviews is None:
@@ -91,6 +97,11 @@ class Loaders:
         products = list(dict.fromkeys(product for product, _ in keys))
         found = await self._clients.product.batch_list_reviews(products, limit=max(first for _, first in keys))
         return [[Review.of(review) for review in found.get(product, ())[:first]] for product, first in keys]
+
+
+def _look_at(future: asyncio.Future[Payment | None]) -> None:
+    if not future.cancelled():
+        future.exception()
 
 
 def _in_order(numbers: list[int], found: Iterable[tuple[int, T]]) -> list[T | None]:

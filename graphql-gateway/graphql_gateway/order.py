@@ -14,7 +14,7 @@ from graphql_gateway.node import Node
 from graphql_gateway.pending import pending
 from graphql_gateway.product import Product, product_of
 from graphql_gateway.scalars import Moment
-from graphql_gateway.selection import asks_only
+from graphql_gateway.selection import asks, asks_only
 from graphql_gateway.user import User, user_of
 from graphql_gateway.values import Money
 from shop.clients import CheckoutLine, JoinedOrderLine, OrderStatus
@@ -224,7 +224,10 @@ class OrderQuery:
     @field(description="One order; NOT_FOUND if there is none. The customer and partners only.")
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
         """Returns one order."""
-        return await own_order(info, number_of(id, "Order"))
+        number = number_of(id, "Order")
+        if asks(info, "payment") and info.context.principal:
+            info.context.loaders.expect_payment(number)
+        return await own_order(info, number)
 
     @field(
         description=f"Lines of all orders by ascending id; `first` is 1 to {MOST_LINES}. `after` is the `id` or "

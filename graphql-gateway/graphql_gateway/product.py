@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 MOST_PRODUCTS = 100
 MOST_REVIEWS = 20
+MOST_PER_PAGE = 1000
 _KNOWN = frozenset({"__typename", "id", "reviews"})
 
 
@@ -176,6 +177,7 @@ class ProductQuery:
             Product.of,
             first,
             after,
+            MOST_PER_PAGE,
         )
 
 

@@ -23,6 +23,21 @@ def asks_only(info: GatewayInfo, known: frozenset[str]) -> bool:
     return True
 
 
+def asks(info: GatewayInfo, name: str) -> bool:
+    """Tells whether the query asks for a field of the object, as far as that shows without a look at fragments.
+
+    Args:
+        info: Of the field that returns the object.
+        name: GraphQL name of the object's field.
+    """
+    return any(
+        isinstance(selection, FieldNode) and selection.name.value == name
+        for node in info._raw_info.field_nodes
+        if node.selection_set is not None
+        for selection in node.selection_set.selections
+    )
+
+
 def _within(
     selection_set: SelectionSetNode, known: frozenset[str], fragments: Mapping[str, FragmentDefinitionNode]
 ) -> bool:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 MOST_USERS = 100
 MOST_ORDERS = 50
+MOST_USERS_PER_PAGE = 1000
+MOST_ORDERS_PER_PAGE = 100
 _KNOWN = frozenset({"__typename", "id", "orders"})
 
 
@@ -84,6 +86,7 @@ class User(Node):
             info.context.loaders.order_of,
             first,
             after,
+            MOST_ORDERS_PER_PAGE,
         )
 
 
@@ -187,7 +190,11 @@ class UserQuery:
         checked_first(first, MOST_USERS)
         client = info.context.clients.user
         return await connect(
-            lambda size, token: client.list_users(page_size=size, page_token=token), User.of, first, after
+            lambda size, token: client.list_users(page_size=size, page_token=token),
+            User.of,
+            first,
+            after,
+            MOST_USERS_PER_PAGE,
         )
 
 

@@ -1,0 +1,94 @@
+"""A gateway over a shop in memory, and clients that talk to it as customers and partners do."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+
+from graphql_gateway.app import build_app
+from shop.clients.memory import MemoryShop
+from shop.platform.auth import Principal, TokenSigner, TokenVerifier
+
+DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
+
+
+@dataclass
+class GatewayClient:
+    """Sends requests to the application, without a network."""
+
+    http: httpx.AsyncClient
+    signer: TokenSigner
+    shop: MemoryShop
+
+    def token(self, kind: str, number: int = 1) -> str:
+        return self.signer.sign(Principal(kind, number))  # type: ignore[arg-type]
+
+    async def post(
+        self, body: Any, *, user: int | None = None, partner: bool = False, **headers: str
+    ) -> httpx.Response:
+        sent = {name.replace("_", "-"): value for name, value in headers.items()}
+        if user is not None:
+            sent["authorization"] = f"Bearer {self.token('customer', user)}"
+        if partner:
+            sent["authorization"] = f"Bearer {self.token('partner')}"
+        self.shop.store.calls.clear()
+        return await self.http.post("/graphql", json=body, headers=sent)
+
+    async def run(
+        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
+    ) -> dict[str, Any]:
+        """Returns the whole answer."""
+        response = await self.post({"query": query, "variables": variables}, user=user, partner=partner)
+        assert response.status_code == 200
+        answer: dict[str, Any] = response.json()
+        return answer
+
+    async def data(
+        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
+    ) -> Any:
+        """Returns the data of an answer without errors."""
+        answer = await self.run(query, variables, user=user, partner=partner)
+        assert "errors" not in answer, answer
+        return answer["data"]
+
+    async def error(
+        self, query: str, variables: dict[str, Any] | None = None, *, user: int | None = None, partner: bool = False
+    ) -> tuple[str, str, str]:
+        """Returns code, field and message of the first error."""
+        answer = await self.run(query, variables, user=user, partner=partner)
+        first = answer["errors"][0]
+        return first["extensions"]["code"], first["extensions"].get("field", ""), first["message"]
+
+
+@pytest.fixture(scope="session")
+def key() -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.generate()
+
+
+@pytest.fixture
+def signer(key: Ed25519PrivateKey) -> TokenSigner:
+    return TokenSigner(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+
+@pytest.fixture
+def verifier(key: Ed25519PrivateKey) -> TokenVerifier:
+    return TokenVerifier(key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+
+
+@pytest.fixture
+def shop(signer: TokenSigner) -> MemoryShop:
+    return MemoryShop.demo(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
+
+
+@pytest.fixture
+async def gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
+    transport = httpx.ASGITransport(build_app(shop.clients, verifier))
+    async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+        yield GatewayClient(http, signer, shop)

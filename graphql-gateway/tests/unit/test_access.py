@@ -1,0 +1,126 @@
+"""Who may read and change what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphql_gateway.global_id import global_id
+from shop.platform.auth import Principal
+
+USER_1, USER_2, ORDER_1, PAYMENT_1 = (
+    global_id("User", 1),
+    global_id("User", 2),
+    global_id("Order", 1),
+    global_id("Payment", 1),
+)
+LINES = f'[{{productId: "{global_id("Product", 1)}", quantity: 1}}]'
+NEW_PRODUCT = '{title: "T", category: "c0001", price: {amountMinor: 1}, stock: 1}'
+
+OWNER = [
+    f'{{ user(id: "{USER_1}") {{ email }} }}',
+    f'{{ node(id: "{USER_1}") {{ id }} }}',
+    f'{{ node(id: "{ORDER_1}") {{ id }} }}',
+    f'{{ node(id: "{PAYMENT_1}") {{ id }} }}',
+    f'{{ order(id: "{ORDER_1}") {{ status }} }}',
+    f'{{ order(id: "{ORDER_1}") {{ payment {{ status }} }} }}',
+    f'{{ payment(id: "{PAYMENT_1}") {{ status }} }}',
+    f'mutation {{ deleteUser(input: {{id: "{USER_1}"}}) {{ deletedId }} }}',
+]
+CUSTOMERS = [
+    "{ me { id } }",
+    "{ me { email } }",
+    "{ me { orders { edges { cursor } } } }",
+    'mutation { updateProfile(input: {name: "N"}) { user { id } } }',
+]
+PARTNERS = [
+    "{ users { edges { cursor } } }",
+    "{ orderLines { edges { cursor } } }",
+    f"mutation {{ createProduct(input: {NEW_PRODUCT}) {{ product {{ id }} }} }}",
+    f'mutation {{ updateProduct(input: {{id: "{global_id("Product", 1)}", stock: 1}}) {{ product {{ id }} }} }}',
+    f'mutation {{ deleteProduct(input: {{id: "{global_id("Product", 1)}"}}) {{ deletedId }} }}',
+    f'mutation {{ updateOrderStatus(input: {{id: "{global_id("Order", 4)}", status: SHIPPED}}) {{ order {{ id }} }} }}',
+]
+CANCEL = f'mutation {{ cancelOrder(input: {{id: "{global_id("Order", 16)}"}}) {{ order {{ status }} }} }}'
+CHECKOUT = f'mutation {{ checkout(input: {{idempotencyKey: "k", lines: {LINES}, paymentToken: "tok_ok"}}) {{ order {{ id }} }} }}'
+
+
+@pytest.mark.parametrize("query", [*OWNER, *CUSTOMERS, *PARTNERS, CANCEL, CHECKOUT])
+async def test_without_a_token_nothing_is_called(gateway: Any, query: str) -> None:
+    code, _, message = await gateway.error(query)
+
+    assert code == "UNAUTHENTICATED"
+    assert "Authorization: Bearer" in message
+    assert gateway.shop.store.methods == []
+
+
+@pytest.mark.parametrize("query", OWNER)
+async def test_the_owner_and_partners_may(gateway: Any, query: str) -> None:
+    await gateway.data(query, user=1)
+    if "mutation" not in query:
+        await gateway.data(query, partner=True)
+
+
+@pytest.mark.parametrize("query", [*OWNER, CANCEL])
+async def test_another_customer_may_not(gateway: Any, query: str) -> None:
+    before = dict(gateway.shop.store.orders), dict(gateway.shop.store.users)
+
+    assert (await gateway.error(query, user=2))[0] == "PERMISSION_DENIED"
+    assert before == (gateway.shop.store.orders, gateway.shop.store.users)
+
+
+@pytest.mark.parametrize("query", CUSTOMERS)
+async def test_customers_only(gateway: Any, query: str) -> None:
+    await gateway.data(query, user=1)
+
+    assert (await gateway.error(query, partner=True))[0] == "PERMISSION_DENIED"
+
+
+@pytest.mark.parametrize("query", PARTNERS)
+async def test_partners_only(gateway: Any, query: str) -> None:
+    assert (await gateway.error(query, user=1))[0] == "PERMISSION_DENIED"
+    assert gateway.shop.store.methods == []
+    await gateway.data(query, partner=True)
+
+
+@pytest.mark.parametrize("field", ["email", "address { city }", "orders { edges { cursor } }"])
+async def test_an_author_shows_the_name_only(gateway: Any, field: str) -> None:
+    query = f"{{ products(first: 1) {{ edges {{ node {{ reviews(first: 1) {{ author {{ name {field} }} }} }} }} }} }}"
+    answer = await gateway.run(query, user=7)
+
+    assert answer["errors"][0]["extensions"]["code"] == "PERMISSION_DENIED"
+    assert answer["data"]["products"]["edges"][0]["node"]["reviews"][0]["author"] is None
+    await gateway.data(query, user=2)
+    await gateway.data(query, partner=True)
+
+
+async def test_a_login_opens_its_own_user_only(gateway: Any) -> None:
+    query = """mutation { login(input: {email: "user1@example.com", password: "hopwise-demo"}) {
+      user { email orders(first: 1) { edges { node { id user { email } } } } } } }"""
+    answer = await gateway.run(query)
+
+    order = answer["data"]["login"]["user"]["orders"]["edges"][0]["node"]
+    assert order["user"] is None
+    assert answer["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED"
+
+
+async def test_wrong_credentials(gateway: Any) -> None:
+    query = 'mutation { login(input: {email: "user1@example.com", password: "wrong"}) { token } }'
+
+    assert (await gateway.error(query))[0] == "UNAUTHENTICATED"
+
+
+async def test_bad_tokens(gateway: Any) -> None:
+    expired = gateway.signer.sign(Principal("customer", 1), -1)
+    good = gateway.token("customer", 1)
+    for header in (f"Bearer {expired}", f"Bearer {good[:-2]}", "Bearer x", "Basic dXNlcjpw", "Bearer", good):
+        response = await gateway.post({"query": "{ me { id } }"}, authorization=header)
+        assert response.status_code == 200
+        assert response.json()["errors"][0]["extensions"]["code"] == "UNAUTHENTICATED", header
+
+
+async def test_open_reads_do_not_look_at_the_token(gateway: Any) -> None:
+    response = await gateway.post({"query": "{ products(first: 1) { edges { cursor } } }"}, authorization="Bearer x")
+
+    assert "errors" not in response.json()

@@ -1,0 +1,253 @@
+"""Every other read: nodes, connections, and what is reached from one entity to another."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from graphql_gateway.global_id import global_id
+
+
+@pytest.mark.parametrize("kind", ["Order", "Payment", "Product", "User"])
+async def test_node_returns_anything_by_its_global_id(gateway: Any, kind: str) -> None:
+    query = "query ($id: ID!) { node(id: $id) { __typename id } }"
+    data = await gateway.data(query, {"id": global_id(kind, 5)}, partner=True)
+
+    assert data["node"] == {"__typename": kind, "id": global_id(kind, 5)}
+
+
+async def test_node_gives_the_fields_of_the_type(gateway: Any) -> None:
+    query = "query ($id: ID!) { node(id: $id) { ... on Payment { status amount { amountMinor } order { id total { currency } } } } }"
+    data = await gateway.data(query, {"id": global_id("Payment", 5)}, partner=True)
+
+    assert data["node"]["order"] == {"id": global_id("Order", 5), "total": {"currency": "EUR"}}
+    assert gateway.shop.store.methods == ["get_payment", "batch_get_orders"]
+
+
+async def test_what_is_asked_for_twice_is_read_once(gateway: Any) -> None:
+    query = "query ($a: ID!, $b: ID!) { one: product(id: $a) { title } same: product(id: $a) { stock } other: product(id: $b) { title } }"
+    data = await gateway.data(query, {"a": global_id("Product", 1), "b": global_id("Product", 2)})
+
+    assert data == {"one": {"title": "Product 1"}, "same": {"stock": 1001}, "other": {"title": "Product 2"}}
+    assert gateway.shop.store.methods == ["batch_get_products"]
+
+
+async def test_reviews_of_different_lengths_are_one_call(gateway: Any) -> None:
+    query = "{ products(first: 2) { edges { node { reviews(first: 1) { id } more: reviews(first: 2) { id } } } } }"
+    data = await gateway.data(query)
+
+    node = data["products"]["edges"][1]["node"]
+    assert [len(node["reviews"]), len(node["more"])] == [1, 2]
+    assert gateway.shop.store.methods == ["list_products", "batch_list_reviews"]
+
+
+async def test_authors_are_one_call_and_show_their_names_only(gateway: Any) -> None:
+    data = await gateway.data("{ products(first: 5) { edges { node { reviews { author { id name } } } } } }")
+
+    assert data["products"]["edges"][0]["node"]["reviews"][0]["author"] == {
+        "id": global_id("User", 2),
+        "name": "User 2",
+    }
+    assert gateway.shop.store.methods == ["list_products", "batch_list_reviews", "batch_get_users"]
+
+
+async def test_the_author_of_a_review_may_be_gone(gateway: Any) -> None:
+    del gateway.shop.store.users[2]
+    data = await gateway.data("{ products(first: 1) { edges { node { reviews { author { name } } } } } }")
+
+    assert [review["author"] for review in data["products"]["edges"][0]["node"]["reviews"]][0] is None
+
+
+async def test_a_line_outlives_its_product(gateway: Any) -> None:
+    query = "query ($id: ID!) { order(id: $id) { lines { product { title } } } }"
+    del gateway.shop.store.products[8]
+    data = await gateway.data(query, {"id": global_id("Order", 1)}, user=1)
+
+    assert data["order"]["lines"] == [{"product": None}, {"product": {"title": "Product 9"}}]
+
+
+async def test_a_payment_without_an_order(gateway: Any) -> None:
+    from dataclasses import replace
+
+    gateway.shop.store.payments[5] = replace(gateway.shop.store.payments[5], order_id=0)
+    data = await gateway.data(
+        "query ($id: ID!) { payment(id: $id) { status order { id } } }", {"id": global_id("Payment", 5)}, partner=True
+    )
+
+    assert data["payment"]["order"] is None
+
+
+async def test_what_is_known_already_is_not_asked_for(gateway: Any) -> None:
+    query = """
+      query ($id: ID!) { payment(id: $id) { order { ...known } } }
+      fragment known on Order { __typename ... on Order { id payment { id } } }
+    """
+    data = await gateway.data(query, {"id": global_id("Payment", 5)}, partner=True)
+
+    assert data["payment"]["order"]["payment"] == {"id": global_id("Payment", 5)}
+    assert gateway.shop.store.methods == ["get_payment", "batch_get_payments_by_order"]
+
+
+async def test_a_line_of_the_bulk_read_can_tell_everything(gateway: Any) -> None:
+    query = """{ orderLines(first: 3) {
+      edges { cursor node { id lineNumber product { title } order { total { amountMinor } user { name email } } } }
+      pageInfo { hasNextPage hasPreviousPage endCursor }
+    } }"""
+    data = await gateway.data(query, partner=True)
+
+    third = data["orderLines"]["edges"][2]
+    assert third["cursor"] == third["node"]["id"] == global_id("OrderLine", 3)
+    assert third["node"]["lineNumber"] == 1
+    assert third["node"]["order"]["user"] == {"name": "User 2", "email": "user2@example.com"}
+    assert data["orderLines"]["pageInfo"] == {
+        "hasNextPage": True,
+        "hasPreviousPage": False,
+        "endCursor": global_id("OrderLine", 3),
+    }
+    assert sorted(gateway.shop.store.methods) == [
+        "batch_get_orders",
+        "batch_get_products",
+        "batch_get_users",
+        "stream_order_lines",
+    ]
+
+
+async def pages(gateway: Any, query: str, name: str, **who: Any) -> list[list[str]]:
+    """Reads a whole connection page by page, and returns the ids of each page."""
+    found, after = [], None
+    while True:
+        connection = (await gateway.data(query, {"after": after}, **who))[name]
+        found.append([edge["node"]["id"] for edge in connection["edges"]])
+        assert connection["pageInfo"]["hasPreviousPage"] is (after is not None)
+        if not connection["pageInfo"]["hasNextPage"]:
+            return found
+        after = connection["pageInfo"]["endCursor"]
+
+
+async def test_paging_visits_everything_once(gateway: Any) -> None:
+    query = """query ($after: String) { products(first: 30, after: $after, category: "c0001") {
+      edges { node { id } } pageInfo { hasNextPage hasPreviousPage endCursor } } }"""
+    found = await pages(gateway, query, "products")
+
+    assert [len(page) for page in found] == [30, 30, 30, 10]
+    assert sum(found, []) == [global_id("Product", number) for number in range(101, 201)]
+
+
+async def test_partners_page_through_users(gateway: Any) -> None:
+    query = """query ($after: String) { users(first: 8, after: $after) {
+      edges { node { id email } } pageInfo { hasNextPage hasPreviousPage endCursor } } }"""
+
+    assert [len(page) for page in await pages(gateway, query, "users", partner=True)] == [8, 8, 4]
+
+
+async def test_every_edge_can_be_resumed_from(gateway: Any) -> None:
+    query = """query ($first: Int!, $after: String) { me { orders(first: $first, after: $after) {
+      edges { cursor node { id } } pageInfo { startCursor endCursor hasNextPage } } } }"""
+
+    async def orders(first: int, after: str | None) -> dict[str, Any]:
+        connection: dict[str, Any] = (await gateway.data(query, {"first": first, "after": after}, user=1))["me"][
+            "orders"
+        ]
+        return connection
+
+    whole = await orders(10, None)
+    ids = [edge["node"]["id"] for edge in whole["edges"]]
+    assert whole["pageInfo"] == {
+        "startCursor": whole["edges"][0]["cursor"],
+        "endCursor": whole["edges"][9]["cursor"],
+        "hasNextPage": False,
+    }
+    for page in (whole, await orders(4, None)):
+        for place, edge in enumerate(page["edges"]):
+            rest = await orders(3, edge["cursor"])
+            assert [one["node"]["id"] for one in rest["edges"]] == ids[place + 1 : place + 4]
+            # A page that began in the middle of another has cursors that hold, too.
+            if rest["edges"]:
+                after_first = await orders(2, rest["edges"][0]["cursor"])
+                assert [one["node"]["id"] for one in after_first["edges"]] == ids[place + 2 : place + 4]
+
+
+async def test_cursors_stay_within_the_page_that_the_service_gives(gateway: Any) -> None:
+    from dataclasses import replace
+
+    store = gateway.shop.store
+    for number in range(51, 301):
+        store.orders[number] = replace(store.orders[1], id=number)
+    query = """query ($first: Int!, $after: String) { me { orders(first: $first, after: $after) {
+      edges { cursor node { id } } } } }"""
+    found, after = [], None
+    for _ in range(8):
+        data = await gateway.data(query, {"first": 50, "after": after}, user=1)
+        # The last but one, so that every page begins in the middle of another.
+        found += [edge["node"]["id"] for edge in data["me"]["orders"]["edges"][:-1]]
+        after = data["me"]["orders"]["edges"][-2]["cursor"] if len(data["me"]["orders"]["edges"]) == 50 else after
+    wanted = sorted((order.id for order in store.orders.values() if order.user_id == 1), reverse=True)
+
+    assert list(dict.fromkeys(found)) == [global_id("Order", number) for number in wanted[: len(dict.fromkeys(found))]]
+    assert len(dict.fromkeys(found)) >= 250
+
+
+async def test_an_empty_connection(gateway: Any) -> None:
+    data = await gateway.data('{ products(category: "c9999") { edges { cursor } pageInfo { endCursor hasNextPage } } }')
+
+    assert data["products"] == {"edges": [], "pageInfo": {"endCursor": None, "hasNextPage": False}}
+
+
+BAD_INPUT = [
+    ('{ product(id: "12") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
+    ('{ product(id: "") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
+    ('{ product(id: "UHJvZHVjdDox!") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
+    ('{ product(id: "ü") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
+    (f'{{ product(id: "{global_id("User", 1)}") {{ id }} }}', "INVALID_ARGUMENT", "id", "that of a Product is needed"),
+    (f'{{ product(id: "{global_id("Product", 0)}") {{ id }} }}', "INVALID_ARGUMENT", "id", "Product:0"),
+    (f'{{ product(id: "{global_id("Product", 10**20)}") {{ id }} }}', "INVALID_ARGUMENT", "id", "not a global"),
+    (f'{{ product(id: "{global_id("Product", 999)}") {{ id }} }}', "NOT_FOUND", "id", "no product 999"),
+    (f'{{ node(id: "{global_id("Product", 999)}") {{ id }} }}', "NOT_FOUND", "id", "no product 999"),
+    (f'{{ node(id: "{global_id("Review", 1)}") {{ id }} }}', "INVALID_ARGUMENT", "id", "Order, Payment, Product, User"),
+    (f'{{ order(id: "{global_id("Order", 999)}") {{ id }} }}', "NOT_FOUND", "id", "no order 999"),
+    (f'{{ user(id: "{global_id("User", 999)}") {{ id }} }}', "NOT_FOUND", "id", "no user 999"),
+    (f'{{ payment(id: "{global_id("Payment", 999)}") {{ id }} }}', "NOT_FOUND", "id", "no payment 999"),
+    ("{ products(first: 0) { edges { cursor } } }", "INVALID_ARGUMENT", "first", "first is 0; 1 to 100 are valid"),
+    ("{ products(first: 101) { edges { cursor } } }", "INVALID_ARGUMENT", "first", "1 to 100"),
+    ("{ users(first: -1) { edges { cursor } } }", "INVALID_ARGUMENT", "first", "1 to 100"),
+    ("{ orderLines(first: 1001) { edges { cursor } } }", "INVALID_ARGUMENT", "first", "1 to 1000"),
+    ('{ products(after: "x") { edges { cursor } } }', "INVALID_PAGE_TOKEN", "after", "not a cursor of this list"),
+    ('{ products(after: "5.made-up") { edges { cursor } } }', "INVALID_PAGE_TOKEN", "after", "not a cursor"),
+    ('{ products(after: "99999.") { edges { cursor } } }', "INVALID_PAGE_TOKEN", "after", "not a cursor"),
+    ('{ products(after: "2000.") { edges { cursor } } }', "INVALID_PAGE_TOKEN", "after", "not a cursor"),
+    ('{ products(after: "1000.x") { edges { cursor } } }', "INVALID_PAGE_TOKEN", "after", "not a cursor"),
+    ('{ orderLines(after: "x") { edges { cursor } } }', "INVALID_ARGUMENT", "after", "not a global identifier"),
+    (
+        f'{{ orderLines(after: "{global_id("Order", 1)}") {{ edges {{ cursor }} }} }}',
+        "INVALID_ARGUMENT",
+        "after",
+        "OrderLine",
+    ),
+    ("{ products(first: 1) { edges { node { reviews(first: 21) { id } } } } }", "INVALID_ARGUMENT", "first", "1 to 20"),
+    (
+        f'{{ user(id: "{global_id("User", 1)}") {{ orders(first: 51) {{ edges {{ cursor }} }} }} }}',
+        "INVALID_ARGUMENT",
+        "first",
+        "1 to 50",
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "code", "field", "message"), BAD_INPUT, ids=[case[0] for case in BAD_INPUT])
+async def test_bad_input_is_named(gateway: Any, query: str, code: str, field: str, message: str) -> None:
+    found = await gateway.error(query, partner=True)
+
+    assert found[:2] == (code, field)
+    assert message in found[2]
+
+
+async def test_a_cursor_of_another_list_is_refused(gateway: Any) -> None:
+    data = await gateway.data('{ products(first: 2, category: "c0000") { pageInfo { endCursor } } }')
+    cursor = data["products"]["pageInfo"]["endCursor"]
+    code, field, _ = await gateway.error(
+        'query ($after: String) { products(first: 2, category: "c0001", after: $after) { edges { cursor } } }',
+        {"after": cursor},
+    )
+
+    assert (code, field) == ("INVALID_PAGE_TOKEN", "after")
