@@ -15,8 +15,8 @@ RUN := $(VENV)/python
 INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit 0; };
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-SETTINGS := topology profile rate seed trace scale edge mesh mtls http rtt
-BENCH := topology profile rate seed trace scale edge mesh mtls http rtt
+SETTINGS := topology profile rate seed workload trace scale edge mesh mtls http rtt
+BENCH := $(SETTINGS)
 UP := topology seed scale edge mesh mtls http rtt
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
@@ -108,5 +108,5 @@ help: ## Show this
 	@echo
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
-	@echo "  edge=envoy|none     mesh=none  mtls=off  http=1|2  rtt=0"
+	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."

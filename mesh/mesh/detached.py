@@ -13,6 +13,7 @@ from pathlib import Path
 from mesh.errors import MeshError
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder, python
+from mesh.process_record import require_unlocked
 from mesh.running_state import State, read_state
 
 POLL_S = 0.05
@@ -29,14 +30,16 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
         The state of the run.
 
     Raises:
+        AlreadyRunningError: another run has the port base.
         MeshError: it ended instead; its messages have been shown.
         Interrupted: the user asked to stop; it has been stopped.
     """
     interrupts = Interrupts()
     interrupts.install()
-    folder.state.unlink(missing_ok=True)
     log = folder.path / "up.log"
     try:
+        require_unlocked(folder)
+        folder.state.unlink(missing_ok=True)
         with log.open("wb") as out:
             process = subprocess.Popen(  # noqa: S603 - our own command line
                 [python(), "-m", "mesh", "up", *options],
@@ -52,7 +55,7 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
                 shown = _show(log, shown)
                 if process.poll() is not None:
                     _show(log, shown)
-                    raise MeshError("It did not start; see above.")
+                    raise MeshError("it did not start; the cause is above.")
                 interrupts.check()
                 time.sleep(POLL_S)
         except BaseException:

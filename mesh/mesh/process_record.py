@@ -122,12 +122,9 @@ class RunLock:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             file.seek(0)
-            holder = file.read().strip() or "unknown"
+            holder = file.read().strip()
             file.close()
-            raise AlreadyRunningError(
-                f"Port base {self._folder.path.name} already has a run (process {holder}). "
-                "Stop it with `make down`, or choose another base: SHOP_PORT_BASE=… make …"
-            ) from error
+            raise _already_running(self._folder, holder) from error
         file.truncate(0)
         file.write(f"{os.getpid()}\n")
         file.flush()
@@ -138,6 +135,17 @@ class RunLock:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+def require_unlocked(folder: RunFolder) -> None:
+    """Check that no run has a base now.
+
+    Raises:
+        AlreadyRunningError: one has.
+    """
+    holder = lock_holder(folder)
+    if holder is not None:
+        raise _already_running(folder, str(holder))
 
 
 def lock_holder(folder: RunFolder) -> int | None:
@@ -152,3 +160,10 @@ def lock_holder(folder: RunFolder) -> int | None:
     except OSError:
         pass
     return None
+
+
+def _already_running(folder: RunFolder, holder: str) -> AlreadyRunningError:
+    return AlreadyRunningError(
+        f"Port base {folder.path.name} already has a run (process {holder or 'unknown'}). "
+        "Stop it with `make down`, or choose another base: SHOP_PORT_BASE=… make …"
+    )

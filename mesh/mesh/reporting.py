@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from mesh.early_interrupt import raise_again
 from mesh.errors import InputError, MeshError
 from mesh.interrupts import Interrupted
 
@@ -22,6 +23,7 @@ def reported() -> Iterator[None]:
     Raises:
         SystemExit: 1 for a failure, 2 for wrong input, 128 + signal when stopped.
     """
+    raise_again()
     try:
         yield
     except InputError as error:

@@ -10,6 +10,7 @@ from typing import Any
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
 from mesh.envoy import EDGE, envoy_component
+from mesh.errors import SwitchError
 from mesh.jaeger import PORTS as JAEGER_PORTS
 from mesh.jaeger import SpanCounts, jaeger_component, span_counts
 from mesh.keys import key_pair
@@ -35,6 +36,10 @@ class System(Run):
         environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
         extra: more settings, by component.
         folder: of the run, if not `.run/<base>`.
+
+    Raises:
+        SwitchError: the topology cannot run with these switches.
+        InputError: DATABASE_URL is not the URL of a PostgreSQL server.
     """
 
     def __init__(
@@ -50,6 +55,11 @@ class System(Run):
         folder: RunFolder | None = None,
     ) -> None:
         super().__init__(ports, folder or RunFolder.of(ports.base))
+        if switches.edge == "none" and len(topology.gateways) > 1:
+            raise SwitchError(
+                f"edge=none: {topology.name} is entered at {' and '.join(topology.gateways)}, and clients know one "
+                "address; valid with it: envoy."
+            )
         self.topology = topology
         self.switches = switches
         self.trial = trial
@@ -116,8 +126,7 @@ class System(Run):
 
     def _target(self, around: Surroundings) -> dict[str, Any]:
         entry = {
-            channel.value: {"protocol": ENTRIES[gateway].value, "url": self._base_of(gateway)}
-            for channel, gateway in self.topology.entry.items()
+            channel.value: {"protocol": ENTRIES[gateway].value} for channel, gateway in self.topology.entry.items()
         }
         return {
             "topology": self.topology.name,

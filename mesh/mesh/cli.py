@@ -1,0 +1,134 @@
+"""The command line: `python -m mesh up|down|status|topologies`."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from mesh.detached import start_detached
+from mesh.paths import RunFolder
+from mesh.ports import load_ports
+from mesh.reporting import reported
+from mesh.running_state import State, component_table, read_state, stop_run, write_state
+from mesh.shop_processes import Data
+from mesh.switches import parse_switches
+from mesh.system import System
+from mesh.topology import load_topology, names
+
+app = typer.Typer(
+    help="Starts a topology of the shop on this machine, and stops it.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+WATCH_S = 0.5
+
+
+@app.command()
+def up(
+    topology: Annotated[str, typer.Option(help="A name, or the path of a YAML file.")] = "hybrid",
+    edge: Annotated[str | None, typer.Option(help="envoy or none")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Sidecars: none")] = None,
+    mtls: Annotated[str | None, typer.Option(help="off")] = None,
+    scale: Annotated[str | None, typer.Option(help="Size of the data; 1 is 10,000 of each.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the generated data.", min=0)] = 1,
+    http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2")] = None,
+    rtt: Annotated[str | None, typer.Option(help="Added client round trip in ms: 0")] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Return when it is ready, and leave it running.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Start a topology and keep it running."""
+    with reported():
+        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "scale": scale, "http": http, "rtt": rtt}
+        loaded = load_topology(topology)
+        switches = parse_switches(edge=edge, mesh=mesh, mtls=mtls, scale=scale, http=http, rtt=rtt)
+        ports = load_ports(os.environ)
+        folder = RunFolder.of(ports.base)
+        if detach:
+            options = ["--topology", topology, "--seed", str(seed)]
+            options += [part for name, value in given.items() if value is not None for part in (f"--{name}", value)]
+            _show(start_detached(options, folder), as_json, how_to_stop="make down")
+            return
+        trial = f"up-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
+        system = System(loaded, switches, ports, trial, data=Data(switches.scale, seed))
+        with system:
+            state = State(
+                topology=loaded.name,
+                switches=switches.as_dict(),
+                urls=system.urls,
+                edge=system.url,
+                logs=str(system.logs),
+                since=time.time(),
+            )
+            write_state(folder, state)
+            try:
+                _show(state, as_json, how_to_stop="Ctrl-C")
+                while True:
+                    system.check()
+                    time.sleep(WATCH_S)
+            finally:
+                folder.state.unlink(missing_ok=True)
+
+
+@app.command()
+def down() -> None:
+    """Stop what runs on this port base."""
+    with reported():
+        ports = load_ports(os.environ)
+        stopped = stop_run(RunFolder.of(ports.base))
+        if stopped:
+            typer.echo(f"Stopped {', '.join(stopped)}.")
+        else:
+            typer.echo(f"Nothing runs on port base {ports.base}.")
+
+
+@app.command()
+def status(as_json: Json = False) -> None:
+    """Show what runs on this port base."""
+    with reported():
+        ports = load_ports(os.environ)
+        folder = RunFolder.of(ports.base)
+        state, components = read_state(folder), component_table(folder)
+        if as_json:
+            typer.echo(json.dumps({"state": None if state is None else asdict(state), "components": components}))
+            return
+        if not components:
+            typer.echo(f"Nothing runs on port base {ports.base}.")
+            return
+        table = Table("component", "pid", "runs", "RSS MB", title=state.topology if state else "not ready")
+        for row in components:
+            runs = "yes" if row["running"] else "no"
+            table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}")
+        Console().print(table)
+
+
+@app.command()
+def topologies(as_json: Json = False) -> None:
+    """List the topologies that come with the project."""
+    with reported():
+        about = {name: load_topology(name).about for name in names()}
+        if as_json:
+            typer.echo(json.dumps(about))
+            return
+        for name, sentence in about.items():
+            typer.echo(f"{name:12} {sentence}")
+
+
+def _show(state: State, as_json: bool, how_to_stop: str) -> None:
+    if as_json:
+        typer.echo(json.dumps(asdict(state)))
+        return
+    typer.echo(f"{state.topology} is ready at {state.edge}")
+    for title, url in state.urls.items():
+        note = "  (API; its web pages come with a release binary in JAEGER_BIN)" if title == "Jaeger" else ""
+        typer.echo(f"  {title:12} {url}{note}")
+    typer.echo(f"  {'Logs':12} {state.logs}")
+    typer.echo(f"Stop it with {how_to_stop}.")
