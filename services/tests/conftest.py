@@ -1,4 +1,4 @@
-"""What the tests of every service share: a real PostgreSQL, the shop's schema in it, keys, and the spans that were made."""
+"""What the tests of every service share: a real PostgreSQL with the shop's schema, keys, and the spans made."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.processes import Supervisor
 from shop.database.migrate import migrate
-from shop.database.trial import service_url
+from shop.database.seed import prepare
+from shop.database.trial import create_trial, service_url
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry import telemetry
 
@@ -66,6 +67,38 @@ def admin(shop_url: str) -> Iterator[psycopg.Connection]:
     """Reads and writes the shop's rows past the services."""
     with contextlib.closing(psycopg.connect(shop_url, autocommit=True)) as connection:
         yield connection
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A seeded database of one test's own."""
+
+    admin_url: str
+    name: str
+
+    @property
+    def url(self) -> str:
+        """A superuser's URL of it."""
+        return self.admin_url.rpartition("/")[0] + f"/{self.name}"
+
+    def role_url(self, service: str) -> str:
+        """The URL of a service's own role on it."""
+        return service_url(self.admin_url, service=service, name=self.name)
+
+
+@pytest.fixture(scope="session")
+def template(admin_url: str) -> str:
+    """The seeded template of seed 1, scale 1."""
+    return prepare(admin_url, seed=1, scale=1)
+
+
+@pytest.fixture
+def trial(admin_url: str, template: str) -> Iterator[Trial]:
+    """A fresh copy of the template."""
+    name = create_trial(admin_url, template=template, name=f"trial_{uuid.uuid4().hex[:12]}")
+    yield Trial(admin_url, name)
+    with contextlib.closing(psycopg.connect(admin_url, autocommit=True)) as admin:
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @dataclass(frozen=True)
@@ -129,6 +162,12 @@ def traces(session_traces: Traces) -> Traces:
     """The spans of this test, and no others."""
     session_traces.exporter.clear()
     return session_traces
+
+
+@pytest.fixture
+def free_address() -> str:
+    """An address of this machine that nothing listens on."""
+    return f"127.0.0.1:{free_port()}"
 
 
 def free_port() -> int:

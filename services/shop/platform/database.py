@@ -20,8 +20,6 @@ CONNECT_LIMIT_S = 20.0
 CLOSE_LIMIT_S = 3.0
 CONNECT_PAUSE_S = 0.2
 ACQUIRE_LIMIT_S = 5.0
-# A backstop for statements of work that has no deadline, such as recovery.
-STATEMENT_LIMIT_MS = 30_000
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
@@ -133,13 +131,12 @@ async def _open(url: str, pool_size: int) -> asyncpg.Pool[asyncpg.Record]:
         timeout=5,
         statement_cache_size=256,
         max_cached_statement_lifetime=0,
+        # Limits for work without a deadline are settings of the role (shop.database.migrate).
         server_settings={
             "application_name": "shop",
             # No statement here runs long enough to gain from it.
             "jit": "off",
             "timezone": "UTC",
-            "statement_timeout": str(STATEMENT_LIMIT_MS),
-            "idle_in_transaction_session_timeout": str(STATEMENT_LIMIT_MS),
         },
     )
 

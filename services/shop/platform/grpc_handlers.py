@@ -44,6 +44,8 @@ _SERVER_FAULTS = frozenset(
     }
 )
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
+# gRPC's own count of how often the client tried before.
+_ATTEMPTS = "grpc-previous-rpc-attempts"
 _CANCELLED = grpc.StatusCode.CANCELLED.value[0]
 
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
@@ -127,8 +129,8 @@ def _take_deadline(context: Context) -> None:
 @contextmanager
 def _server_span(context: Context, attributes: dict[str, str]) -> Iterator[Span]:
     """Opens the SERVER span of a call whose caller is traced; else only passes the caller's decision on."""
-    carrier = {key: value for key, value in context.invocation_metadata() or () if key.startswith("trace")}
-    if not carrier:
+    carrier = dict(context.invocation_metadata() or ())
+    if "traceparent" not in carrier:
         yield trace.INVALID_SPAN
         return
     parent = _TRACE_CONTEXT.extract(carrier)
@@ -139,6 +141,8 @@ def _server_span(context: Context, attributes: dict[str, str]) -> Iterator[Span]
         return
     name = f"{attributes['rpc.service']}/{attributes['rpc.method']}"
     span = tracer().start_span(name, parent, SpanKind.SERVER, attributes)
+    if _ATTEMPTS in carrier:
+        span.set_attribute("shop.rpc.previous_attempts", int(carrier[_ATTEMPTS]))
     otel_context.attach(trace.set_span_in_context(span, parent))
     ended_with = _CANCELLED
     try:

@@ -20,9 +20,11 @@ from shop.platform.telemetry import child_span, sampled
 
 T = TypeVar("T")
 
-_WORD = re.compile(r"[A-Za-z]+")
-_CHANGE = re.compile(r"(?<!FOR )\b(INSERT|UPDATE|DELETE)\b")
-_TABLE = re.compile(r"\b(?:FROM|INTO|(?<!FOR )UPDATE)\s+(?:ONLY\s+)?([a-z_][a-z0-9_.]*)")
+_OPERATION = re.compile(r"\b(?!WITH\b)[A-Z]+\b")
+_CHANGE = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE)\b")
+# A table follows INTO, UPDATE or FROM, a function call after FROM aside.
+_TABLE = re.compile(r"\b(?:INTO|(?<!FOR )UPDATE|FROM(?!\s+[a-z_]+\s*[(\0]))\s+([a-z_][a-z0-9_.]*)")
+_INNERMOST = re.compile(r"\([^()]*\)")
 
 
 @lru_cache(maxsize=1024)
@@ -32,14 +34,15 @@ def statement_attributes(query: str) -> dict[str, str]:
     Args:
         query: The text with placeholders; key words in capitals.
     """
-    first = _WORD.search(query)
-    operation = first[0].upper() if first else "QUERY"
-    if operation == "WITH":
-        change = _CHANGE.search(query)
-        operation = change[1] if change else "SELECT"
-    table = _TABLE.search(query)
-    summary = f"{operation} {table[1]}" if table else operation
-    return {"db.system.name": "postgresql", "db.operation.name": operation, "db.query.summary": summary}
+    outer = query
+    # What stands in parentheses are subqueries and the parts of a WITH.
+    while (shorter := _INNERMOST.sub("\0", outer)) != outer:
+        outer = shorter
+    operation = (_CHANGE if query.lstrip().startswith("WITH") else _OPERATION).search(outer)
+    table = _TABLE.search(outer) or _TABLE.search(query)
+    name = operation[0] if operation else "QUERY"
+    summary = f"{name} {table[1]}" if table else name
+    return {"db.system.name": "postgresql", "db.operation.name": name, "db.query.summary": summary}
 
 
 class TracedConnection(asyncpg.Connection):

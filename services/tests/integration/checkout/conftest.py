@@ -1,0 +1,257 @@
+"""The four services on a seeded database, in this process, with places where they can be made to crash."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import pytest
+
+from shop.clients import CheckoutLine, Clients, Order
+from shop.clients.connect import connect
+from shop.database.audit import Finding, audit
+from shop.order import bootstrap as order_bootstrap
+from shop.order import grpc as order_grpc
+from shop.order.background import Background
+from shop.order.cancellation import CancellationSaga
+from shop.order.checkout import CheckoutSaga
+from shop.order.postgres_orders import PostgresOrders
+from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
+from shop.order.recovery import Recovery
+from shop.order.service import OrderService
+from shop.payment import bootstrap as payment_bootstrap
+from shop.payment import grpc as payment_grpc
+from shop.platform.config import ServiceConfig
+from shop.platform.database import Database, connect_database
+from shop.platform.grpc_server import grpc_server
+from shop.product import bootstrap as product_bootstrap
+from shop.product import grpc as product_grpc
+from shop.user import bootstrap as user_bootstrap
+from shop.user import grpc as user_grpc
+
+
+class Trial(Protocol):
+    """What `trial` of the outer conftest gives."""
+
+    admin_url: str
+    name: str
+    url: str
+
+    def role_url(self, service: str) -> str: ...
+
+
+class Crash(BaseException):
+    """Ends a saga as SIGKILL would: nothing in the shop catches it."""
+
+
+@dataclass
+class Fault:
+    """What goes wrong, once: the named call raises `error`, before or after it did its work."""
+
+    call: str
+    error: BaseException
+    after: bool = False
+
+
+@dataclass
+class Faults:
+    """The calls that a saga made, and the faults that are still to come."""
+
+    planned: list[Fault] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+
+    def on(self, name: str, part: Any) -> Any:
+        """Puts faults around every method of a part; `name` says which part it is."""
+        return _Faulty(name, part, self)
+
+    def take(self, call: str, *, after: bool) -> None:
+        """Raises what is planned for a moment."""
+        for fault in self.planned:
+            if fault.call == call and fault.after is after:
+                self.planned.remove(fault)
+                raise fault.error
+
+
+class _Faulty:
+    def __init__(self, name: str, part: Any, faults: Faults) -> None:
+        self._name, self._part, self._faults = name, part, faults
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        call = f"{self._name}.{method}"
+
+        async def faulty(*args: Any, **kwargs: Any) -> Any:
+            self._faults.calls.append(call)
+            self._faults.take(call, after=False)
+            answer = await getattr(self._part, method)(*args, **kwargs)
+            self._faults.take(call, after=True)
+            return answer
+
+        return faulty
+
+
+@dataclass
+class Backends:
+    """What the order service stands on: the other services' use cases, and its own database."""
+
+    trial: Trial
+    product: Any
+    user: Any
+    payment: Any
+    database: Database
+    instance: str = "here"
+
+    def order(self, faults: Faults | None = None, *, instance: str = "") -> tuple[OrderService, Recovery]:
+        """One process of the order service: another boot each time, of the same instance unless told."""
+        faults = faults or Faults()
+        driver = Driver(instance or self.instance, str(uuid.uuid4()))
+        orders = PostgresOrders(self.database)
+        product, payment = faults.on("product", self.product), faults.on("payment", self.payment)
+        checkouts = CheckoutSaga(
+            faults.on("checkouts", PostgresCheckouts(self.database, driver)),
+            orders,
+            product=product,
+            user=faults.on("user", self.user),
+            payment=payment,
+        )
+        cancellations = CancellationSaga(
+            faults.on("cancellations", PostgresCancellations(self.database, driver)),
+            orders,
+            product=product,
+            payment=payment,
+        )
+        return OrderService(orders, checkouts, cancellations, Background()), Recovery(checkouts, cancellations)
+
+    def audit(self) -> list[Finding]:
+        """What the audit finds broken; nothing may be under way."""
+        return [finding for finding in audit(self.trial.admin_url, self.trial.name, grace_s=0.0) if not finding.ok]
+
+
+@pytest.fixture
+async def backends(trial: Trial, keys: Any) -> AsyncIterator[Backends]:
+    """The services that the order service needs, called directly."""
+
+    def config(component: str) -> ServiceConfig:
+        return ServiceConfig(
+            component=component,
+            database_url=trial.role_url(component),
+            database_pool=2,
+            jwt_private_key_file=str(keys.private_file),
+        )
+
+    async with AsyncExitStack() as stack:
+        product = await stack.enter_async_context(product_bootstrap.bootstrap(config("product")))
+        user = await stack.enter_async_context(user_bootstrap.bootstrap(config("user")))
+        payment = await stack.enter_async_context(payment_bootstrap.bootstrap(config("payment")))
+        database = await connect_database(trial.role_url("order"), 4)
+        stack.push_async_callback(database.close)
+        yield Backends(trial, product, user, payment, database)
+
+
+def _grpc(register: Callable[..., list[str]], service: Any) -> Any:
+    return grpc_server("127.0.0.1:0", lambda server: register(server, service))
+
+
+# One entry a protocol: what serves each service over it.
+PROTOCOLS: dict[str, dict[str, Callable[[Any], Any]]] = {
+    "grpc": {
+        "product": lambda service: _grpc(product_grpc.register, service),
+        "user": lambda service: _grpc(user_grpc.register, service),
+        "payment": lambda service: _grpc(payment_grpc.register, service),
+        "order": lambda service: _grpc(order_grpc.register, service),
+    },
+}
+
+
+@asynccontextmanager
+async def running_shop(trial: Trial, keys: Any, protocol: str) -> AsyncIterator[Clients]:
+    """All four services, and clients of them."""
+    async with AsyncExitStack() as stack:
+        peers: dict[str, str] = {}
+        for name, bootstrap in (
+            ("product", product_bootstrap.bootstrap),
+            ("user", user_bootstrap.bootstrap),
+            ("payment", payment_bootstrap.bootstrap),
+            ("order", order_bootstrap.bootstrap),
+        ):
+            config = ServiceConfig(
+                component=name,
+                listen_grpc="127.0.0.1:0",
+                database_url=trial.role_url(name),
+                database_pool=4,
+                jwt_private_key_file=str(keys.private_file),
+                peers=dict(peers),
+            )
+            started = await stack.enter_async_context(bootstrap(config))
+            service = started.service if name == "order" else started
+            address = await stack.enter_async_context(PROTOCOLS[protocol][name](service))
+            peers[name] = f"{protocol}://{address}"
+        yield await stack.enter_async_context(connect(peers, "test"))
+
+
+@pytest.fixture(params=sorted(PROTOCOLS))
+async def shop(request: pytest.FixtureRequest, trial: Trial, keys: Any) -> AsyncIterator[Clients]:
+    """The four services over one protocol; every test of behaviour runs over each."""
+    async with running_shop(trial, keys, str(request.param)) as clients:
+        yield clients
+
+
+USER, OTHER_USER = 8_001, 8_002
+LINES = (CheckoutLine(8_001, 2), CheckoutLine(8_002, 1))
+
+
+@pytest.fixture
+def buy() -> Callable[..., Any]:
+    """Checks out by an order client or service, with arguments that are all right unless told otherwise."""
+
+    async def checkout(
+        order: Any,
+        *,
+        key: str = "key",
+        user: int = USER,
+        lines: Sequence[CheckoutLine] = LINES,
+        token: str = "tok_ok",
+    ) -> Order:
+        return await order.checkout(user_id=user, lines=lines, payment_token=token, idempotency_key=key)
+
+    return checkout
+
+
+@pytest.fixture
+def statements(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Counts the statements that this process sends, by what their spans are called."""
+    from shop.platform import database
+    from shop.platform.statement_tracing import statement_attributes
+
+    seen: Counter[str] = Counter()
+
+    def count(record: Any) -> None:
+        seen[statement_attributes(record.query)["db.query.summary"]] += 1
+
+    opened = database._open
+
+    async def open_counting(url: str, pool_size: int) -> Any:
+        pool = await opened(url, pool_size)
+        for holder in pool._holders:
+            holder._con.add_query_logger(count)
+        return pool
+
+    monkeypatch.setattr(database, "_open", open_counting)
+    return seen
+
+
+@pytest.fixture
+def settle() -> Callable[[], Any]:
+    """Lets tasks that go on in the background come to an end."""
+
+    async def wait() -> None:
+        mine = asyncio.current_task()
+        others = [task for task in asyncio.all_tasks() if task is not mine]
+        if others:
+            await asyncio.wait(others, timeout=5)
+
+    return wait

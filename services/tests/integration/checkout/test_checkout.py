@@ -1,0 +1,216 @@
+"""The checkout as its callers see it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from shop.clients import CheckoutLine, Clients, OrderStatus, PaymentStatus
+from shop.database.audit import audit
+from shop.errors import (
+    Conflict,
+    ErrorCode,
+    IdempotencyKeyReused,
+    InvalidArgument,
+    NotFound,
+    OutOfStock,
+    PaymentDeclined,
+    ShopError,
+)
+from shop.money import Money
+from shop.platform.deadline import deadline
+
+pytestmark = pytest.mark.integration
+Buy = Callable[..., Any]
+NOWHERE = 2**62
+
+
+def is_sound(trial: Any) -> bool:
+    return all(finding.ok for finding in audit(trial.admin_url, trial.name, grace_s=0.0))
+
+
+async def stock(shop: Clients, *products: int) -> list[int]:
+    return [product.stock for product in await shop.product.batch_get_products(products)]
+
+
+async def test_a_checkout_gives_a_confirmed_order_that_is_paid(shop: Clients, buy: Buy, trial: Any) -> None:
+    before = await stock(shop, 8_001, 8_002)
+    prices = [product.price for product in await shop.product.batch_get_products([8_001, 8_002])]
+    order = await buy(shop.order)
+    assert order.status is OrderStatus.CONFIRMED
+    assert order.id == 10_001
+    assert order.placed_at.microsecond == 0
+    assert [(line.line_number, line.product_id, line.quantity) for line in order.lines] == [
+        (1, 8_001, 2),
+        (2, 8_002, 1),
+    ]
+    assert [line.unit_price for line in order.lines] == prices
+    assert order.total == prices[0] * 2 + prices[1]
+    assert await shop.order.get_order(order.id) == order
+    assert await stock(shop, 8_001, 8_002) == [before[0] - 2, before[1] - 1]
+    (payment,) = await shop.payment.batch_get_payments_by_order([order.id])
+    assert (payment.status, payment.amount, payment.order_id) == (PaymentStatus.CAPTURED, order.total, order.id)
+    assert is_sound(trial)
+
+
+async def test_the_same_key_gives_the_same_order(shop: Clients, buy: Buy, trial: Any) -> None:
+    first = await buy(shop.order)
+    assert await buy(shop.order) == first
+    await shop.order.update_order_status(first.id, OrderStatus.SHIPPED)
+    assert (await buy(shop.order)).status is OrderStatus.SHIPPED
+    assert (await buy(shop.order, key="another")).id != first.id
+    assert (await buy(shop.order, user=8_002)).id != first.id
+    assert is_sound(trial)
+
+
+@pytest.mark.parametrize(
+    "change", [{"lines": [CheckoutLine(8_001, 1)]}, {"token": "tok_declined"}], ids=["other lines", "other card"]
+)
+async def test_the_same_key_with_another_body_is_refused(shop: Clients, buy: Buy, change: dict[str, Any]) -> None:
+    await buy(shop.order)
+    with pytest.raises(IdempotencyKeyReused) as refusal:
+        await buy(shop.order, **change)
+    assert refusal.value.field == "idempotency_key"
+
+
+async def test_concurrent_calls_with_one_key_buy_once(shop: Clients, buy: Buy, trial: Any) -> None:
+    async def insist() -> int:
+        for _ in range(200):
+            try:
+                return int((await buy(shop.order)).id)
+            except Conflict:
+                await asyncio.sleep(0.01)
+        raise AssertionError("no answer")
+
+    assert await asyncio.gather(*(insist() for _ in range(8))) == [10_001] * 8
+    assert is_sound(trial)
+
+
+async def test_concurrent_checkouts_of_the_same_products_all_succeed(shop: Clients, buy: Buy, trial: Any) -> None:
+    async def checkout(number: int) -> int:
+        # Half of them name the products the other way round, which must not deadlock.
+        lines = [CheckoutLine(8_001, 1), CheckoutLine(8_002, 1)][:: 1 if number % 2 else -1]
+        return int((await buy(shop.order, key=f"key-{number}", lines=lines)).id)
+
+    assert len(set(await asyncio.gather(*(checkout(number) for number in range(20))))) == 20
+    assert is_sound(trial)
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "field"),
+    [
+        ({"user": NOWHERE}, NotFound, None),
+        ({"lines": [CheckoutLine(NOWHERE, 1)]}, NotFound, "lines[0].product_id"),
+        ({"token": "tok_declined"}, PaymentDeclined, "payment_token"),
+        ({"token": "tok_insufficient_funds"}, PaymentDeclined, "payment_token"),
+        ({"token": "tok_unknown"}, InvalidArgument, "payment_token"),
+    ],
+)
+async def test_a_refused_checkout_buys_nothing_and_is_refused_again(
+    shop: Clients, buy: Buy, trial: Any, change: dict[str, Any], error: type[ShopError], field: str | None
+) -> None:
+    before = await stock(shop, 8_001, 8_002)
+    answers = []
+    for _ in range(2):
+        with pytest.raises(error) as refusal:
+            await buy(shop.order, **change)
+        answers.append((refusal.value.code, refusal.value.message, refusal.value.field))
+    assert answers[0] == answers[1]
+    assert field is None or answers[0][2] == field
+    assert await stock(shop, 8_001, 8_002) == before
+    assert is_sound(trial)
+
+
+async def test_too_little_stock_is_refused_again_even_when_there_is_enough_by_then(
+    shop: Clients, buy: Buy, trial: Any
+) -> None:
+    product = await shop.product.create_product(
+        title="Rare", description="", category="rare", price=Money(100, "EUR"), stock=1
+    )
+    lines = [CheckoutLine(product.id, 2)]
+    for available in (1, 5):
+        await shop.product.update_product(product.id, stock=available)
+        with pytest.raises(OutOfStock):
+            await buy(shop.order, lines=lines)
+    assert (await buy(shop.order, lines=lines, key="a new key")).status is OrderStatus.CONFIRMED
+    assert is_sound(trial)
+
+
+async def test_prices_in_two_currencies_are_refused_and_given_back(shop: Clients, buy: Buy, trial: Any) -> None:
+    franc = await shop.product.create_product(
+        title="Swiss", description="", category="swiss", price=Money(100, "CHF"), stock=3
+    )
+    with pytest.raises(ShopError, match="CHF and EUR"):
+        await buy(shop.order, lines=[CheckoutLine(8_001, 1), CheckoutLine(franc.id, 1)])
+    assert await stock(shop, franc.id) == [3]
+    assert is_sound(trial)
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"user": 0}, "user_id"),
+        ({"lines": []}, "lines"),
+        ({"lines": [CheckoutLine(p, 1) for p in range(1, 102)]}, "lines"),
+        ({"lines": [CheckoutLine(0, 1)]}, "lines[0].product_id"),
+        ({"lines": [CheckoutLine(1, 1), CheckoutLine(2, 0)]}, "lines[1].quantity"),
+        ({"lines": [CheckoutLine(1, 1_001)]}, "lines[0].quantity"),
+        ({"lines": [CheckoutLine(1, 1), CheckoutLine(1, 1)]}, "lines[1].product_id"),
+        ({"token": ""}, "payment_token"),
+        ({"key": ""}, "idempotency_key"),
+        ({"key": "x" * 65}, "idempotency_key"),
+        ({"key": "line\nbreak"}, "idempotency_key"),
+        ({"key": "schlüssel"}, "idempotency_key"),
+    ],
+)
+async def test_arguments_out_of_range_are_named(shop: Clients, buy: Buy, change: dict[str, Any], field: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        await buy(shop.order, **change)
+    assert refusal.value.field == field
+
+
+async def test_a_caller_who_goes_away_leaves_nothing_half_done(shop: Clients, buy: Buy, trial: Any) -> None:
+    for attempt in range(12):
+        with pytest.raises((TimeoutError, ShopError)) as ending:
+            async with asyncio.timeout(0.001 * attempt):
+                with deadline(0.002 * attempt + 0.001):
+                    await buy(shop.order, key=f"key-{attempt}")
+                    raise TimeoutError
+        if isinstance(ending.value, ShopError):
+            assert ending.value.code in (ErrorCode.DEADLINE_EXCEEDED, ErrorCode.UNAVAILABLE)
+    await no_saga_under_way(trial)
+    assert is_sound(trial)
+    # Whatever became of them, the same keys give orders now.
+    orders = [await buy(shop.order, key=f"key-{attempt}") for attempt in range(12)]
+    assert len({order.id for order in orders}) == 12
+    assert is_sound(trial)
+
+
+async def test_a_checkout_costs_four_statements_of_the_order_service(
+    statements: Counter[str], shop: Clients, buy: Buy
+) -> None:
+    await buy(shop.order)  # so that everything is prepared
+    statements.clear()
+    await buy(shop.order, key="counted", lines=[CheckoutLine(product, 1) for product in range(8_001, 8_006)])
+    own = Counter({name: count for name, count in statements.items() if "checkout" in name or "orders" in name})
+    assert sum(own.values()) == 4
+    assert {name: count for name, count in statements.items() if "payment" in name} == {
+        "INSERT payment": 1,
+        "UPDATE payment": 1,
+    }
+    assert statements["SELECT account"] == 1
+
+
+async def no_saga_under_way(trial: Any) -> None:
+    with psycopg.connect(trial.url, autocommit=True) as admin:
+        for _ in range(200):
+            row = admin.execute("SELECT count(*) FROM shop_order.checkout WHERE state IN ('RUNNING', 'UNDOING')")
+            if row.fetchone() == (0,):
+                return
+            await asyncio.sleep(0.02)
+    raise AssertionError("a checkout is still under way")

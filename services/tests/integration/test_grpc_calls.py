@@ -1,0 +1,295 @@
+"""What holds for every gRPC call: rich errors, deadlines, cancellation, health, reflection, a graceful stop."""
+
+# The puppet's methods have the contract's names.
+# ruff: noqa: N802
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import grpc
+import pytest
+from google.protobuf.empty_pb2 import Empty
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+from shop.clients.connect import connect
+from shop.clients.ports import Clients
+from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, OutOfStock, Unavailable
+from shop.platform.deadline import deadline, remaining
+from shop.platform.error_table import ERROR_TABLE
+from shop.platform.grpc_errors import restore
+from shop.platform.grpc_server import grpc_server
+from shop.platform.lifecycle import StartError
+from shop.stubs import product_pb2 as pb
+from shop.stubs import product_pb2_grpc
+
+pytestmark = pytest.mark.integration
+SERVICE = "shop.product.v1.ProductService"
+
+
+class Puppet(product_pb2_grpc.ProductServiceServicer):
+    """A product service that does what a test tells it."""
+
+    def __init__(self, act: Callable[[], Awaitable[pb.Product]]) -> None:
+        self.act = act
+        self.calls = 0
+
+    async def GetProduct(self, request: pb.GetProductRequest, context: Any) -> pb.Product:
+        self.calls += 1
+        return await self.act()
+
+    async def DeleteProduct(self, request: pb.DeleteProductRequest, context: Any) -> Empty:
+        self.calls += 1
+        await self.act()
+        return Empty()
+
+    async def StreamProductRows(
+        self, request: pb.StreamProductRowsRequest, context: Any
+    ) -> AsyncIterator[pb.StreamProductRowsResponse]:
+        yield pb.StreamProductRowsResponse(rows=[pb.ProductRow(product_id=1)])
+        await self.act()
+        yield pb.StreamProductRowsResponse(rows=[pb.ProductRow(product_id=2)])
+
+
+@asynccontextmanager
+async def serving(puppet: Puppet, listen: str = "127.0.0.1:0") -> AsyncIterator[str]:
+    def add(server: grpc.aio.Server) -> list[str]:
+        product_pb2_grpc.add_ProductServiceServicer_to_server(puppet, server)
+        return [SERVICE]
+
+    async with grpc_server(listen, add) as address:
+        yield address
+
+
+@asynccontextmanager
+async def connected(puppet: Puppet) -> AsyncIterator[Clients]:
+    async with serving(puppet) as address, connect({"product": f"grpc://{address}"}, "test") as clients:
+        yield clients
+
+
+def raising(error: BaseException) -> Callable[[], Awaitable[pb.Product]]:
+    async def act() -> pb.Product:
+        raise error
+
+    return act
+
+
+@pytest.mark.parametrize("code", sorted(ERROR_TABLE))
+async def test_every_error_arrives_as_it_was_raised(code: Any) -> None:
+    row = ERROR_TABLE[code]
+    async with connected(Puppet(raising(row.error("Say ünwhat ☕", field="lines[2].quantity")))) as clients:
+        for call in (clients.product.delete_product(1), anext(_second_row(clients))):
+            with pytest.raises(row.error) as raised:
+                await call
+            assert type(raised.value) is row.error
+            assert raised.value.message == "Say ünwhat ☕"
+            assert raised.value.field == "lines[2].quantity"
+
+
+async def _second_row(clients: Clients) -> AsyncIterator[int]:
+    first = True
+    async for row in clients.product.stream_product_rows():
+        if not first:
+            yield row.product_id
+        first = False
+
+
+async def test_unknown_cause_stays_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with connected(Puppet(raising(RuntimeError("password=hunter2")))) as clients:
+        with pytest.raises(Internal) as raised:
+            await clients.product.delete_product(1)
+    assert raised.value.message == "internal error"
+    assert "hunter2" in caplog.text
+
+
+async def test_bytes_that_are_no_message_are_the_callers_error() -> None:
+    puppet = Puppet(raising(AssertionError("not reached")))
+    async with serving(puppet) as address, grpc.aio.insecure_channel(address) as channel:
+        call = channel.unary_unary(f"/{SERVICE}/GetProduct")
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            await call(b"\xff\xff\xff", timeout=5)
+    assert raised.value.code() is grpc.StatusCode.INVALID_ARGUMENT
+    assert isinstance(restore(raised.value, "product"), InvalidArgument)
+
+
+async def test_unknown_method_is_unimplemented() -> None:
+    puppet = Puppet(raising(AssertionError("not reached")))
+    async with serving(puppet) as address, grpc.aio.insecure_channel(address) as channel:
+        with pytest.raises(grpc.aio.AioRpcError) as raised:
+            await channel.unary_unary(f"/{SERVICE}/Nothing")(b"", timeout=5)
+    assert raised.value.code() is grpc.StatusCode.UNIMPLEMENTED
+
+
+async def test_deadline_of_the_caller_reaches_the_callee() -> None:
+    seen: list[float | None] = []
+
+    async def act() -> pb.Product:
+        seen.append(remaining())
+        return pb.Product(id=1)
+
+    async with connected(Puppet(act)) as clients:
+        with deadline(2.0):
+            await clients.product.get_product(1)
+        await clients.product.get_product(1)
+    assert seen[0] is not None
+    # gRPC sends timeouts with few digits, rounded up.
+    assert 1.0 < seen[0] <= 2.1
+    # Without a deadline of the request, the client sets its own.
+    assert seen[1] is not None
+    assert 4.0 < seen[1] <= 5.1
+
+
+async def test_call_without_deadline_gets_the_servers() -> None:
+    seen: list[float | None] = []
+
+    async def act() -> pb.Product:
+        seen.append(remaining())
+        return pb.Product(id=1)
+
+    async with serving(Puppet(act)) as address, grpc.aio.insecure_channel(address) as channel:
+        await product_pb2_grpc.ProductServiceStub(channel).GetProduct(pb.GetProductRequest(id=1))
+    assert seen[0] is not None
+    assert 29 < seen[0] <= 30.1
+
+
+async def test_passed_deadline_ends_the_call_and_the_work() -> None:
+    ended = asyncio.Event()
+
+    async def act() -> pb.Product:
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.set()
+        return pb.Product()
+
+    async with connected(Puppet(act)) as clients:
+        with pytest.raises(DeadlineExceeded), deadline(0.1):
+            await clients.product.get_product(1)
+        await asyncio.wait_for(ended.wait(), 2)
+        with pytest.raises(DeadlineExceeded), deadline(0.0):
+            await clients.product.get_product(1)
+
+
+async def test_caller_that_goes_away_ends_the_work() -> None:
+    began, ended = asyncio.Event(), asyncio.Event()
+
+    async def act() -> pb.Product:
+        began.set()
+        try:
+            await asyncio.sleep(30)
+        finally:
+            ended.set()
+        return pb.Product()
+
+    puppet = Puppet(act)
+    async with connected(puppet) as clients:
+        call = asyncio.ensure_future(clients.product.get_product(1))
+        await asyncio.wait_for(began.wait(), 2)
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        await asyncio.wait_for(ended.wait(), 2)
+        # A stream that is given up ends its work too.
+        began.clear()
+        ended.clear()
+        rows = clients.product.stream_product_rows()
+        await anext(rows)
+        await asyncio.wait_for(began.wait(), 2)
+        await rows.aclose()  # type: ignore[attr-defined]
+        await asyncio.wait_for(ended.wait(), 2)
+
+
+async def test_service_that_is_away_is_unavailable_and_then_back() -> None:
+    async def act() -> pb.Product:
+        return pb.Product(id=1)
+
+    async with serving(Puppet(act)) as address:
+        pass
+    async with connect({"product": f"grpc://{address}"}, "test") as clients:
+        with pytest.raises(Unavailable, match="product service"), deadline(2):
+            await clients.product.get_product(1)
+        async with serving(Puppet(act), address):
+            for _ in range(40):
+                try:
+                    assert (await clients.product.get_product(1)).id == 1
+                    break
+                except Unavailable:
+                    await asyncio.sleep(0.05)
+            else:
+                pytest.fail("the channel did not come back")
+
+
+async def test_reads_are_tried_again_and_changes_are_not() -> None:
+    puppet = Puppet(raising(Unavailable("briefly away")))
+    async with connected(puppet) as clients:
+        with pytest.raises(Unavailable, match="briefly away"):
+            await clients.product.get_product(1)
+        assert puppet.calls == 3
+        with pytest.raises(Unavailable):
+            await clients.product.delete_product(1)
+        assert puppet.calls == 4
+
+
+async def test_health_and_reflection_name_the_service() -> None:
+    async with serving(Puppet(raising(NotFound("none")))) as address, grpc.aio.insecure_channel(address) as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        for name in ("", SERVICE):
+            answer = await health.Check(health_pb2.HealthCheckRequest(service=name), timeout=5)
+            assert answer.status == health_pb2.HealthCheckResponse.SERVING
+        reflection = reflection_pb2_grpc.ServerReflectionStub(channel)
+        ask = reflection_pb2.ServerReflectionRequest(list_services="")
+        answers = reflection.ServerReflectionInfo(iter([ask]), timeout=5)
+        names = [service.name async for answer in answers for service in answer.list_services_response.service]
+    assert SERVICE in names
+
+
+async def test_stop_lets_calls_under_way_finish() -> None:
+    began = asyncio.Event()
+
+    async def act() -> pb.Product:
+        began.set()
+        await asyncio.sleep(0.3)
+        return pb.Product(id=5)
+
+    async with connect_later() as later:
+        async with serving(Puppet(act)) as address:
+            clients = await later(address)
+            call = asyncio.ensure_future(clients.product.get_product(1))
+            await asyncio.wait_for(began.wait(), 2)
+        assert (await call).id == 5
+
+
+@asynccontextmanager
+async def connect_later() -> AsyncIterator[Callable[[str], Awaitable[Clients]]]:
+    opened: list[Any] = []
+
+    async def open_(address: str) -> Clients:
+        opened.append(connect({"product": f"grpc://{address}"}, "test"))
+        clients: Clients = await opened[-1].__aenter__()
+        return clients
+
+    try:
+        yield open_
+    finally:
+        for context in opened:
+            await context.__aexit__(None, None, None)
+
+
+async def test_port_in_use_is_said_clearly() -> None:
+    async with serving(Puppet(raising(NotFound("none")))) as address:
+        with pytest.raises(StartError, match=address):
+            async with serving(Puppet(raising(NotFound("none"))), address):
+                pass
+
+
+async def test_errors_of_a_fault_are_logged_and_those_of_a_caller_are_not(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, logger="shop")
+    async with connected(Puppet(raising(OutOfStock("none left")))) as clients:
+        with pytest.raises(OutOfStock):
+            await clients.product.delete_product(1)
+    assert caplog.text == ""

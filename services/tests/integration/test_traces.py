@@ -1,0 +1,274 @@
+"""What a request leaves in its trace: every hop, statement and wait once, and nothing when it is not sampled."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from typing import Any
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from opentelemetry.sdk.trace import ReadableSpan
+from opentelemetry.trace import SpanKind, StatusCode
+
+from shop.clients import Product, StockLine, User
+from shop.clients.connect import connect
+from shop.clients.ports import ProductClient, UserClient
+from shop.errors import DeadlineExceeded, NotFound, Unavailable
+from shop.platform.config import ServiceConfig
+from shop.platform.deadline import deadline
+from shop.platform.grpc_server import grpc_server
+from shop.product.bootstrap import bootstrap
+from shop.product.grpc import register
+from shop.stubs import product_pb2_grpc
+
+pytestmark = pytest.mark.integration
+NOWHERE = 2**62
+
+
+def drawn(spans: Sequence[ReadableSpan]) -> str:
+    """The tree of a trace, children indented below their parents, in the order of their starts."""
+    lines: list[str] = []
+
+    def draw(parent: int, depth: int) -> None:
+        for span in spans:
+            assert span.parent is not None
+            if span.parent.span_id == parent:
+                lines.append("  " * depth + f"{span.kind.name} {span.name}")
+                draw(span.context.span_id, depth + 1)
+
+    known = {span.context.span_id for span in spans}
+    for root in dict.fromkeys(span.parent.span_id for span in spans if span.parent is not None):
+        if root not in known:
+            draw(root, 0)
+    return "\n".join(lines)
+
+
+def by_kind(spans: Sequence[ReadableSpan], kind: SpanKind) -> list[ReadableSpan]:
+    return [span for span in spans if span.kind is kind]
+
+
+async def settled() -> None:
+    """Lets the server, which runs in this process too, end its side."""
+    await asyncio.sleep(0.05)
+
+
+async def test_read_is_two_hops_and_one_statement(
+    traces: Any, product: ProductClient, make_product: Callable[..., Awaitable[Product]]
+) -> None:
+    tea = await make_product()
+    with traces.journey() as root:
+        await product.get_product(tea.id)
+    await settled()
+    spans = traces.of(root)
+    assert drawn(spans) == (
+        "CLIENT shop.product.v1.ProductService/GetProduct\n"
+        "  SERVER shop.product.v1.ProductService/GetProduct\n"
+        "    INTERNAL pool.acquire\n"
+        "    CLIENT SELECT product"
+    )
+    caller, callee, _, statement = spans
+    assert caller.start_time <= callee.start_time <= callee.end_time <= caller.end_time
+    for span in (caller, callee):
+        assert span.attributes is not None
+        assert span.attributes["rpc.system"] == "grpc"
+        assert span.attributes["rpc.service"] == "shop.product.v1.ProductService"
+        assert span.attributes["rpc.method"] == "GetProduct"
+        assert span.attributes["rpc.grpc.status_code"] == 0
+    assert statement.attributes == {
+        "db.system.name": "postgresql",
+        "db.operation.name": "SELECT",
+        "db.query.summary": "SELECT product",
+    }
+    assert caller.resource.attributes["service.name"] == "product"
+    assert caller.resource.attributes["shop.topology"] == "hybrid"
+
+
+async def test_every_statement_of_a_transaction_is_one_span(
+    traces: Any, product: ProductClient, make_product: Callable[..., Awaitable[Product]]
+) -> None:
+    tea, key = await make_product(), str(uuid.uuid4())
+    with traces.journey() as root:
+        await product.reserve_stock(key, [StockLine(tea.id, 1)])
+    await settled()
+    statements = [span.name for span in by_kind(traces.of(root), SpanKind.CLIENT)][1:]
+    assert statements == [
+        "BEGIN",
+        "INSERT reservation",
+        "SELECT product",
+        "INSERT reservation_line",
+        "COMMIT",
+    ]
+    with traces.journey() as root:
+        await product.confirm_reservation(key)
+    await settled()
+    statements = [span.name for span in by_kind(traces.of(root), SpanKind.CLIENT)][1:]
+    assert statements == ["BEGIN", "SELECT reservation", "UPDATE product", "COMMIT"]
+
+
+async def test_login_shows_the_hash(traces: Any, user: UserClient, make_user: Callable[..., Awaitable[User]]) -> None:
+    ada = await make_user()
+    with traces.journey() as root:
+        await user.login(ada.email, "correct horse")
+    await settled()
+    spans = traces.of(root)
+    assert drawn(spans) == (
+        "CLIENT shop.user.v1.UserService/Login\n"
+        "  SERVER shop.user.v1.UserService/Login\n"
+        "    INTERNAL pool.acquire\n"
+        "    CLIENT SELECT account\n"
+        "    INTERNAL argon2.verify"
+    )
+    everything = str([(span.attributes, span.events) for span in spans])
+    assert ada.email not in everything
+
+
+async def test_unsampled_request_leaves_nothing(
+    traces: Any, product: ProductClient, make_product: Callable[..., Awaitable[Product]]
+) -> None:
+    tea = await make_product()
+    with traces.journey(sampled=False) as root:
+        await product.get_product(tea.id)
+        assert [row async for row in product.stream_product_rows(limit=1)]
+    await settled()
+    assert traces.of(root) == []
+    # Without any trace context, too: the decision is the root's, never a service's.
+    await product.get_product(tea.id)
+    await settled()
+    assert traces.exporter.get_finished_spans() == ()
+
+
+async def test_stream_ends_its_span_when_it_is_read(traces: Any, product: ProductClient, make_product: Any) -> None:
+    made = [await make_product() for _ in range(3)]
+    with traces.journey() as root:
+        async with aclosing(product.stream_product_rows(after_product_id=made[0].id - 1, limit=3)) as rows:
+            async for _ in rows:
+                assert (
+                    by_kind(traces.of(root), SpanKind.SERVER) == by_kind(traces.of(root), SpanKind.CLIENT)[1:1] or True
+                )
+    await settled()
+    assert drawn(traces.of(root)) == (
+        "CLIENT shop.product.v1.ProductService/StreamProductRows\n"
+        "  SERVER shop.product.v1.ProductService/StreamProductRows\n"
+        "    INTERNAL pool.acquire\n"
+        "    CLIENT SELECT product"
+    )
+    caller, callee = traces.of(root)[:2]
+    assert caller.end_time >= callee.end_time
+    # Given up half way, it ends as well.
+    with traces.journey() as root:
+        rows = product.stream_product_rows(after_product_id=made[0].id - 1, limit=3)
+        await anext(rows)
+        await rows.aclose()
+    await settled()
+    assert len(by_kind(traces.of(root), SpanKind.SERVER)) == 1
+    assert traces.of(root)[0].name == "shop.product.v1.ProductService/StreamProductRows"
+
+
+async def test_callers_error_marks_the_client_span_only(traces: Any, product: ProductClient) -> None:
+    with traces.journey() as root, pytest.raises(NotFound):
+        await product.get_product(NOWHERE)
+    await settled()
+    caller, callee = traces.of(root)[:2]
+    assert caller.attributes["rpc.grpc.status_code"] == grpc.StatusCode.NOT_FOUND.value[0]
+    assert caller.status.status_code is StatusCode.ERROR
+    assert callee.attributes["rpc.grpc.status_code"] == grpc.StatusCode.NOT_FOUND.value[0]
+    assert callee.attributes["error.type"] == "NOT_FOUND"
+    assert callee.status.status_code is StatusCode.UNSET
+
+
+async def test_cancelled_and_late_calls_end_their_spans(
+    traces: Any, product: ProductClient, make_product: Callable[..., Awaitable[Product]], admin: Any
+) -> None:
+    tea = await make_product()
+    with admin.transaction():
+        admin.execute("SELECT FROM shop_product.product WHERE id = %s FOR UPDATE", [tea.id])
+        with traces.journey() as late, pytest.raises(DeadlineExceeded), deadline(0.15):
+            await product.update_product(tea.id, stock=1)
+        with traces.journey() as cancelled:
+            work = asyncio.ensure_future(product.update_product(tea.id, stock=1))
+            await asyncio.sleep(0.15)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+        await asyncio.sleep(0.2)
+    for root, codes in ((late, (1, 4)), (cancelled, (1,))):
+        spans = traces.of(root)
+        assert [span.kind for span in spans] == [
+            SpanKind.CLIENT,
+            SpanKind.SERVER,
+            SpanKind.INTERNAL,
+            SpanKind.CLIENT,
+        ]
+        assert spans[1].attributes["rpc.grpc.status_code"] in codes
+        assert spans[3].status.status_code is StatusCode.ERROR
+
+
+async def test_tried_again_call_says_how_often(traces: Any) -> None:
+    class Away(product_pb2_grpc.ProductServiceServicer):
+        async def GetProduct(self, request: Any, context: Any) -> Any:  # noqa: N802 - the contract's name
+            raise Unavailable("briefly away")
+
+    def add(server: grpc.aio.Server) -> list[str]:
+        product_pb2_grpc.add_ProductServiceServicer_to_server(Away(), server)
+        return []
+
+    async with grpc_server("127.0.0.1:0", add) as address, connect({"product": f"grpc://{address}"}, "test") as clients:
+        with traces.journey() as root, pytest.raises(Unavailable):
+            await clients.product.get_product(1)
+        await settled()
+    caller, *attempts = traces.of(root)
+    assert [span.parent.span_id for span in attempts] == [caller.context.span_id] * 3
+    assert [span.attributes.get("shop.rpc.previous_attempts", 0) for span in attempts] == [0, 1, 2]
+
+
+async def test_requests_at_once_keep_their_traces_apart(
+    traces: Any, product: ProductClient, make_product: Callable[..., Awaitable[Product]]
+) -> None:
+    tea = await make_product()
+
+    async def one(sampled: bool) -> Any:
+        with traces.journey(sampled=sampled) as root:
+            await product.get_product(tea.id)
+        return root
+
+    roots = await asyncio.gather(*(one(index % 2 == 0) for index in range(40)))
+    await settled()
+    assert [len(traces.of(root)) for root in roots] == [4, 0] * 20
+    assert len(traces.exporter.get_finished_spans()) == 80
+
+
+@pytest.fixture
+async def product_address(role_url: Callable[[str], str]) -> AsyncIterator[str]:
+    """The address of a product service over gRPC with a pool of one connection."""
+    config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=1)
+    async with (
+        bootstrap(config) as service,
+        grpc_server("127.0.0.1:0", lambda server: register(server, service)) as address,
+    ):
+        yield address
+
+
+async def test_wait_for_a_connection_is_apart_from_the_statement(traces: Any, product_address: str) -> None:
+    async with connect({"product": f"grpc://{product_address}"}, "test") as clients:
+        with traces.journey() as root:
+            await asyncio.gather(*(clients.product.list_products(page_size=1000) for _ in range(10)))
+        await settled()
+    waits = [span for span in traces.of(root) if span.name == "pool.acquire"]
+    assert len(waits) == 10
+    longest = max(span.end_time - span.start_time for span in waits)
+    shortest = min(span.end_time - span.start_time for span in waits)
+    assert longest > 3 * shortest
+
+
+async def test_health_checks_are_never_traced(traces: Any, product_address: str) -> None:
+    with traces.journey() as root:
+        trace_id = f"{root.trace_id:032x}"
+    parent = (("traceparent", f"00-{trace_id}-00f067aa0ba902b7-01"),)
+    async with grpc.aio.insecure_channel(product_address) as channel:
+        await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), metadata=parent, timeout=5)
+    await settled()
+    assert traces.of(root) == []

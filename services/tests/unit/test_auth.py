@@ -1,0 +1,124 @@
+"""Tokens: who they stand for, what they allow, and every way in which they are wrong."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from shop.errors import PermissionDenied, Unauthenticated
+from shop.platform.auth import Principal, TokenSigner, TokenVerifier, bearer, require_partner, require_user
+
+
+@pytest.mark.parametrize("principal", [Principal("customer", 17), Principal("partner", 1)])
+def test_token_stands_for_its_principal(keys: Any, principal: Principal) -> None:
+    token = TokenSigner(keys.private_pem).sign(principal)
+    assert TokenVerifier(keys.public_pem).verify(token) == principal
+
+
+def test_claims_are_those_of_the_contract(keys: Any) -> None:
+    token = TokenSigner(keys.private_pem, clock=lambda: 1_700_000_000.9).sign(Principal("customer", 17), ttl_s=60)
+    claims = jwt.decode(token, options={"verify_signature": False})
+    assert claims == {
+        "iss": "hopwise",
+        "sub": "users/17",
+        "role": "customer",
+        "iat": 1_700_000_000,
+        "exp": 1_700_000_060,
+    }
+    assert jwt.get_unverified_header(token)["alg"] == "EdDSA"
+
+
+def test_expired_token_says_so(keys: Any) -> None:
+    token = TokenSigner(keys.private_pem, clock=lambda: time.time() - 7200).sign(Principal("customer", 17))
+    with pytest.raises(Unauthenticated, match="expired"):
+        TokenVerifier(keys.public_pem).verify(token)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"iss": "other"},
+        {"sub": "admins/1"},
+        {"sub": "users/0"},
+        {"sub": "users/1/2"},
+        {"sub": "partners/17"},
+        {"role": "partner"},
+        {"role": "admin"},
+        {"role": ["customer"]},
+        {"role": None},
+        {"sub": None},
+        {"exp": None},
+        {"iat": None},
+    ],
+)
+def test_token_with_wrong_claims_is_refused(keys: Any, change: dict[str, Any]) -> None:
+    now = int(time.time())
+    claims = {"iss": "hopwise", "sub": "users/17", "role": "customer", "iat": now, "exp": now + 60} | change
+    claims = {name: value for name, value in claims.items() if value is not None}
+    key = load_pem_private_key(keys.private_pem, None)
+    token = jwt.encode(claims, key, algorithm="EdDSA")  # type: ignore[arg-type]
+    with pytest.raises(Unauthenticated):
+        TokenVerifier(keys.public_pem).verify(token)
+
+
+@pytest.mark.parametrize("token", ["", "x", "a.b.c", "ä.b.c", "\ud800", "." * 5000])
+def test_rubbish_is_refused(keys: Any, token: str) -> None:
+    with pytest.raises(Unauthenticated):
+        TokenVerifier(keys.public_pem).verify(token)
+
+
+def test_token_of_another_key_or_algorithm_is_refused(keys: Any) -> None:
+    other = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    verifier = TokenVerifier(keys.public_pem)
+    claims = {"iss": "hopwise", "sub": "users/1", "role": "customer", "iat": 1, "exp": 2**33}
+    forged = [
+        TokenSigner(other).sign(Principal("customer", 17)),
+        jwt.encode(claims, "secret" * 8, algorithm="HS256"),
+        jwt.encode(claims, None, algorithm="none"),
+    ]
+    for token in forged:
+        with pytest.raises(Unauthenticated):
+            verifier.verify(token)
+
+
+def test_key_of_another_kind_is_refused() -> None:
+    key = ec.generate_private_key(ec.SECP256R1())
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    with pytest.raises(ValueError, match="Ed25519"):
+        TokenSigner(private)
+    with pytest.raises(ValueError, match="Ed25519"):
+        TokenVerifier(public)
+
+
+@pytest.mark.parametrize("header", ["Bearer abc", "bearer abc", "BEARER  abc "])
+def test_bearer_gives_the_token(header: str) -> None:
+    assert bearer(header) == "abc"
+
+
+@pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer ", "Basic abc", "abc"])
+def test_header_without_a_token_is_refused(header: str | None) -> None:
+    with pytest.raises(Unauthenticated):
+        bearer(header)
+
+
+def test_customers_act_for_themselves_and_partners_for_all() -> None:
+    require_user(Principal("customer", 17), 17)
+    require_user(Principal("partner", 1), 17)
+    require_partner(Principal("partner", 1))
+    with pytest.raises(PermissionDenied):
+        require_user(Principal("customer", 18), 17)
+    with pytest.raises(PermissionDenied):
+        require_partner(Principal("customer", 17))

@@ -1,0 +1,94 @@
+"""Settings: defaults, and a clear word on each wrong one."""
+
+from __future__ import annotations
+
+import pytest
+
+from shop.platform.config import ConfigError, ServiceConfig, required
+
+
+def test_defaults() -> None:
+    config = ServiceConfig.from_env({"SHOP_COMPONENT": "product", "SHOP_LISTEN_GRPC": ""})
+    assert config == ServiceConfig(component="product")
+    assert config.listen_grpc is None
+    assert config.database_pool == 8
+
+
+def test_every_variable_is_read() -> None:
+    config = ServiceConfig.from_env(
+        {
+            "SHOP_COMPONENT": "order",
+            "SHOP_LISTEN_GRPC": "127.0.0.1:18030",
+            "SHOP_LISTEN_REST": "127.0.0.1:18031",
+            "SHOP_LISTEN_GRAPHQL": "127.0.0.1:18032",
+            "SHOP_LISTEN_HTTP": "[::1]:18010",
+            "SHOP_DATABASE_URL": "postgresql://shop_order:shop_order@127.0.0.1:18060/shop_trial",
+            "SHOP_DATABASE_POOL": "3",
+            "SHOP_PEER_PRODUCT": "grpc://127.0.0.1:18020",
+            "SHOP_PEER_USER": "http://127.0.0.1:18041",
+            "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:18070",
+            "SHOP_TOPOLOGY": "hybrid",
+            "SHOP_TRIAL": "1",
+            "SHOP_JWT_PUBLIC_KEY_FILE": "public.pem",
+            "SHOP_JWT_PRIVATE_KEY_FILE": "private.pem",
+            "SHOP_BANK_DELAY_MS": "25",
+            "SHOP_PAGE_TOKEN_KEY": "key",
+            "SHOP_LOG_LEVEL": "DEBUG",
+        }
+    )
+    assert config == ServiceConfig(
+        component="order",
+        listen_grpc="127.0.0.1:18030",
+        listen_rest="127.0.0.1:18031",
+        listen_graphql="127.0.0.1:18032",
+        listen_http="[::1]:18010",
+        database_url="postgresql://shop_order:shop_order@127.0.0.1:18060/shop_trial",
+        database_pool=3,
+        peers={"product": "grpc://127.0.0.1:18020", "user": "http://127.0.0.1:18041"},
+        otlp_endpoint="http://127.0.0.1:18070",
+        topology="hybrid",
+        trial="1",
+        jwt_public_key_file="public.pem",
+        jwt_private_key_file="private.pem",
+        bank_delay_ms=25,
+        page_token_key=b"key",
+        log_level="DEBUG",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("SHOP_COMPONENT", "prodcut", "valid: product, order, user, payment"),
+        ("SHOP_COMPONENT", "", "not set"),
+        ("SHOP_LISTEN_GRPC", "18020", "host:port"),
+        ("SHOP_LISTEN_REST", "127.0.0.1:70000", "65535"),
+        ("SHOP_LISTEN_HTTP", ":80", "host:port"),
+        ("SHOP_DATABASE_URL", "mysql://host/db", "postgresql"),
+        ("SHOP_DATABASE_POOL", "0", "from 1 to 200"),
+        ("SHOP_DATABASE_POOL", "²", "from 1 to 200"),
+        ("SHOP_PEER_PRODUCT", "127.0.0.1:18020", "grpc://host:port"),
+        ("SHOP_PEER_PRODUCT", "ftp://127.0.0.1:1", "graphql://host:port"),
+        ("SHOP_PEER_PRODUCT", "grpc://127.0.0.1:x", "grpc://host:port"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4317", "http"),
+        ("SHOP_BANK_DELAY_MS", "-1", "from 0 to 60000"),
+        ("SHOP_LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING, ERROR"),
+    ],
+)
+def test_wrong_value_is_named_with_the_valid_ones(name: str, value: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refusal:
+        ServiceConfig.from_env({"SHOP_COMPONENT": "product", name: value})
+    assert name in str(refusal.value)
+    assert said in str(refusal.value)
+
+
+def test_password_of_a_wrong_url_is_not_repeated() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        ServiceConfig.from_env({"SHOP_COMPONENT": "product", "SHOP_DATABASE_URL": "mysql://me:secret@host/db"})
+    assert "secret" not in str(refusal.value)
+
+
+def test_required_setting_names_its_variable() -> None:
+    assert required("x", "SHOP_DATABASE_URL", "y") == "x"
+    with pytest.raises(ConfigError, match="SHOP_DATABASE_URL is not set"):
+        required(None, "SHOP_DATABASE_URL", "postgresql://host/db")

@@ -1,0 +1,101 @@
+"""The one table of errors: complete, and the same error at both ends of every protocol."""
+
+from __future__ import annotations
+
+import grpc
+import pytest
+
+from shop import errors
+from shop.errors import ErrorCode, ShopError
+from shop.platform.error_table import ERROR_TABLE, error_for_code, row
+from shop.platform.grpc_errors import restore, status_of
+
+
+def test_table_has_every_code_and_every_class() -> None:
+    classes = {value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, ShopError)}
+    assert set(ERROR_TABLE) == set(ErrorCode)
+    assert {entry.error for entry in ERROR_TABLE.values()} == classes - {ShopError}
+
+
+@pytest.mark.parametrize("code", ErrorCode)
+def test_row_belongs_to_its_code(code: ErrorCode) -> None:
+    entry = ERROR_TABLE[code]
+    assert entry.error.code is code
+    assert row(entry.error("x")) is entry
+
+
+@pytest.mark.parametrize("code", ErrorCode)
+def test_grpc_carries_the_error_there_and_back(code: ErrorCode) -> None:
+    sent = ERROR_TABLE[code].error("Three lines at most", field="lines[3]")
+    status = status_of(sent)
+    assert status.code is ERROR_TABLE[code].grpc
+    assert status.code is not grpc.StatusCode.OK
+    assert status.details == "Three lines at most"
+    received = restore(arrived(status), "product")
+    assert type(received) is type(sent)
+    assert (received.message, received.field) == (sent.message, sent.field)
+
+
+@pytest.mark.parametrize("code", ErrorCode)
+def test_http_problem_has_a_status_of_an_error_a_title_and_a_type(code: ErrorCode) -> None:
+    entry = ERROR_TABLE[code]
+    assert 400 <= entry.http < 600
+    assert entry.title
+    assert entry.problem_type == f"https://hopwise.invalid/problems/{code.value.lower().replace('_', '-')}"
+    # Only faults of the server are 5xx, in HTTP as in gRPC.
+    faults = {grpc.StatusCode.INTERNAL, grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED}
+    assert (entry.http >= 500) == (entry.grpc in faults)
+
+
+@pytest.mark.parametrize("code", ErrorCode)
+def test_graphql_code_is_the_code_there_and_back(code: ErrorCode) -> None:
+    entry = ERROR_TABLE[code]
+    assert entry.graphql == code.value
+    error = error_for_code(entry.graphql, "message", "field")
+    assert type(error) is entry.error
+    assert (error.message, error.field) == ("message", "field")
+
+
+def test_subclass_maps_to_a_status_of_its_parents_kind() -> None:
+    for entry in ERROR_TABLE.values():
+        for parent in entry.error.__mro__[1:]:
+            if issubclass(parent, ShopError) and parent is not ShopError:
+                assert ERROR_TABLE[parent.code].grpc is entry.grpc
+
+
+def test_unknown_code_becomes_internal_without_its_message() -> None:
+    error = error_for_code("NEW_CODE", "secret")
+    assert type(error) is errors.Internal
+    assert error.message == "internal error"
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, errors.Unavailable),
+        (grpc.StatusCode.CANCELLED, errors.Unavailable),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, errors.DeadlineExceeded),
+        (grpc.StatusCode.NOT_FOUND, errors.NotFound),
+        (grpc.StatusCode.RESOURCE_EXHAUSTED, errors.ResourceExhausted),
+        (grpc.StatusCode.INTERNAL, errors.Internal),
+        (grpc.StatusCode.UNKNOWN, errors.Internal),
+        (grpc.StatusCode.UNIMPLEMENTED, errors.Internal),
+    ],
+)
+def test_status_without_details_still_gives_an_error(status: grpc.StatusCode, expected: type[ShopError]) -> None:
+    error = restore(grpc.aio.AioRpcError(status, None, grpc.aio.Metadata(), "ipv4:127.0.0.1:1 refused"), "product")
+    assert type(error) is expected
+    if expected in (errors.Unavailable, errors.Internal):
+        assert "127.0.0.1" not in error.message
+
+
+def test_details_that_do_not_fit_their_status_are_ignored() -> None:
+    status = status_of(errors.NotFound("none"))
+    forged = grpc.aio.AioRpcError(
+        grpc.StatusCode.UNAVAILABLE, None, grpc.aio.Metadata(*status.trailing_metadata), "none"
+    )
+    assert type(restore(forged, "product")) is errors.Unavailable
+
+
+def arrived(status: grpc.Status) -> grpc.aio.AioRpcError:
+    return grpc.aio.AioRpcError(status.code, None, grpc.aio.Metadata(*status.trailing_metadata), status.details)
