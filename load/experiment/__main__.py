@@ -15,10 +15,11 @@ from rich.console import Console
 
 from experiment import exemplars
 from experiment.audit import print_audit, require_marked
-from experiment.bench import Options, bench, show
+from experiment.bench import Options, bench, show, trial_folder
 from experiment.exemplar_view import print_exemplars
 from experiment.profiles import PROFILES, UsageError, profile_named
 from experiment.results import find_run, read_json
+from experiment.trial import EXEMPLARS, JOURNEYS
 from hops.errors import HopsError
 from mesh.paths import ROOT
 from mesh.ports import load_ports
@@ -90,15 +91,14 @@ def trace_command(
     """Show the traces that stand for a run's p50 and p99, in Jaeger and here."""
     with _reported():
         folder = find_run(RESULTS, run)
-        chosen = read_json(folder / "manifest.json")["exemplars"]
+        manifest = read_json(folder / "manifest.json")
+        chosen, saved = manifest["exemplars"], folder / trial_folder(manifest["topology"]["name"]) / EXEMPLARS
         if journey and journey not in chosen:
             raise UsageError(f"journey={journey} has no exemplar in this run; there are: {', '.join(sorted(chosen))}")
         ports = load_ports(os.environ)
         with open_trace_store(ports) as started:
-            exemplars.load(folder / exemplars.FILE, ports.url("jaeger-otlp-http"))
-            print_exemplars(
-                folder / exemplars.FILE, chosen, ports.url("jaeger-query-http"), _console(), journey=journey
-            )
+            exemplars.load(saved, ports.url("jaeger-otlp-http"))
+            print_exemplars(saved, chosen, ports.url("jaeger-query-http"), _console(), journey=journey)
             if started and wait:
                 print("Jaeger runs until Ctrl-C.", file=sys.stderr)
                 while True:
@@ -112,7 +112,8 @@ def audit_command(run: RunName = "latest", as_json: Json = False) -> None:
         folder = find_run(RESULTS, run)
         with open_database(load_ports(os.environ)) as database:
             require_marked(database.admin_url, TRIAL_DATABASE, folder.name)
-            journeys = folder / "journeys.jsonl"
+            topology = read_json(folder / "manifest.json")["topology"]["name"]
+            journeys = folder / trial_folder(topology) / JOURNEYS
             holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
         if not holds:
             raise SystemExit(1)

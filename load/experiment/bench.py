@@ -19,7 +19,7 @@ from experiment.manifest import git_state, machine, versions
 from experiment.profiles import Profile
 from experiment.results import ResultsFolder, read_json
 from experiment.shopload import Shopload
-from experiment.trial import Tapes, Trial, make_tapes, run_trial
+from experiment.trial import VEGETA, Tapes, Trial, make_tapes, run_trial
 from hops import render
 from hops.gates import evaluate
 from hops.summary import Summary, observer_effect_of, summarise, write_summary
@@ -74,7 +74,12 @@ def bench(options: Options, ports: Ports, *, environ: Mapping[str, str] = os.env
     try:
         shopload = Shopload(ROOT / ".tools" / "bin" / "shopload")
         tapes = make_tapes(
-            shopload, options.workload, folder.path, options.profile, seed=options.seed, scale=options.switches.scale
+            shopload,
+            options.workload,
+            folder.path / "tapes",
+            options.profile,
+            seed=options.seed,
+            scale=options.switches.scale,
         )
         say(f"tape {tapes.load.sha256[:12]}…: {tapes.load.journeys} journeys, seed {options.seed}")
         began = datetime.now(UTC)
@@ -86,7 +91,8 @@ def bench(options: Options, ports: Ports, *, environ: Mapping[str, str] = os.env
             data=Data(options.switches.scale, DATA_SEED),
             environ=environ,
         )
-        trial = run_trial(system, shopload, tapes, options.profile, folder.path, seed=options.seed, say=say)
+        where = folder.path / trial_folder(options.topology.name)
+        trial = run_trial(system, shopload, tapes, options.profile, where, seed=options.seed, say=say)
         summary = _summary(options, tapes, trial)
         _write(folder, options, tapes, trial, summary, began)
     except BaseException:
@@ -95,6 +101,11 @@ def bench(options: Options, ports: Ports, *, environ: Mapping[str, str] = os.env
             print(f"What the unfinished run left is in {_shown(kept)}.", file=sys.stderr)
         raise
     return summary, folder.publish()
+
+
+def trial_folder(topology: str, block: int = 1) -> Path:
+    """Where one trial's own files are, below the results folder."""
+    return Path("trials") / f"{block}-{topology}"
 
 
 def show(summary: Summary, folder: Path, topology: str, console: Console) -> None:
@@ -138,6 +149,9 @@ def _write(
     folder: ResultsFolder, options: Options, tapes: Tapes, trial: Trial, summary: Summary, began: datetime
 ) -> None:
     name = options.topology.name
+    vegeta = folder.path / "vegeta"
+    vegeta.mkdir()
+    (folder.path / trial_folder(name) / VEGETA).rename(vegeta / f"1-{name}.gob")
     labels: dict[str, str | int] = {"block": 1, "topology": name}
     write_parquet(trial.journeys.with_columns(**_columns(labels)), folder.path / "journeys.parquet")
     write_parquet(trial.hops.with_columns(**_columns(labels)), folder.path / "hops.parquet")

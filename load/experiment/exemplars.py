@@ -12,8 +12,6 @@ import httpx
 from hops.errors import JaegerError
 from hops.jaeger import REQUEST_TIMEOUT_S
 
-FILE = "exemplars.jsonl"
-
 #: Journey -> percentile -> trace id.
 Exemplars = Mapping[str, Mapping[str, str]]
 

@@ -15,7 +15,7 @@ import polars as pl
 import psycopg
 
 from experiment.audit import audit, mark
-from experiment.exemplars import FILE, save
+from experiment.exemplars import save
 from experiment.parity import ParityError, compare
 from experiment.profiles import Profile
 from experiment.reference import Reference
@@ -37,6 +37,11 @@ DRAIN_S = 20.0
 WATCH_S = 0.25
 CLIENT = "client"
 
+#: Files of a trial's folder.
+JOURNEYS = "journeys.jsonl"
+EXEMPLARS = "exemplars.jsonl"
+VEGETA = "vegeta.gob"
+
 #: Tells a person what the trial is doing now.
 Say = Callable[[str], None]
 
@@ -51,7 +56,7 @@ class Tapes:
 
 
 def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profile, *, seed: int, scale: int) -> Tapes:
-    """Makes the tapes that every trial of an experiment shares.
+    """Makes the tapes that every trial of an experiment shares, below `folder`.
 
     Args:
         shopload: The generator.
@@ -61,6 +66,7 @@ def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profil
         seed: Seed of the counted tape; the others use their own, derived from it.
         scale: Size of the data.
     """
+    folder.mkdir(parents=True, exist_ok=True)
     samples = 9 * profile.parity_samples  # nine pairs of journey and channel, each equally often
     even = ROOT / "load" / "workloads" / "even.yaml"
     return Tapes(
@@ -76,7 +82,7 @@ def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profil
             scale=scale,
         ),
         load=shopload.tape(
-            workload, folder / "tape.jsonl", seed=seed, rate=profile.rate, duration_s=profile.duration_s, scale=scale
+            workload, folder / "load.jsonl", seed=seed, rate=profile.rate, duration_s=profile.duration_s, scale=scale
         ),
     )
 
@@ -143,6 +149,7 @@ def run_trial(
         HopsError: The traces could not be read.
     """
     clock = Clock()
+    folder.mkdir(parents=True)
     say(f"starting {system.topology.name}: database, Jaeger, services, gateways, edge")
     try:
         with system:
@@ -157,16 +164,16 @@ def run_trial(
             say(f"replaying {tapes.load.journeys} journeys in {profile.duration_s} s ({profile.rate:g}/s)")
             sampler = _replay(system, shopload, tapes.load, profile, folder)
             clock.lap("replay")
-            journeys = read_journeys(folder / "journeys.jsonl")
+            journeys = read_journeys(folder / JOURNEYS)
             wanted = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
             say(f"reading {len(wanted)} traces from Jaeger")
             fetched = read_traces(system.ports.url("jaeger-query-http"), wanted, patience_s=DRAIN_S)
             budgets, quality = budgets_of(fetched.traces.values())
             hops = hops_frame(budgets)
             chosen = exemplars(hops)
-            save(system.ports.url("jaeger-query-http"), chosen, folder / FILE)
+            save(system.ports.url("jaeger-query-http"), chosen, folder / EXEMPLARS)
             counts = system.span_counts()
-            findings = audit(system.database.admin_url, system.database_name, folder / "journeys.jsonl")
+            findings = audit(system.database.admin_url, system.database_name, folder / JOURNEYS)
             write_json(folder / "audit.json", findings)
             broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
             say("audit: " + (f"BROKEN: {'; '.join(broken)}" if broken else "every invariant of the shop holds"))
@@ -233,8 +240,9 @@ def _replay(system: System, shopload: Shopload, tape: Tape, profile: Profile, fo
 def _keep_logs(system: System, folder: Path) -> None:
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    for log in system.logs.glob("*.log"):
-        shutil.copy2(log, logs / log.name)
+    for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):
+        if log.stat().st_size:
+            shutil.copy2(log, logs / log.name)
 
 
 def _row(sample: Any) -> dict[str, Any]:
