@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/record"
+	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/target"
+)
+
+const defaultWorkload = "../../workloads/default.yaml"
+
+// run runs the command line and returns its exit code, stdout and stderr.
+func run(t testing.TB, args ...string) (int, string, string) {
+	t.Helper()
+	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stderr.Close()
+	var stdout bytes.Buffer
+	code := Execute(args, &stdout, stderr)
+	text, err := os.ReadFile(stderr.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, stdout.String(), string(text)
+}
+
+func writeText(t testing.TB, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func writeTarget(t testing.TB, at target.Target) string {
+	t.Helper()
+	text, err := json.Marshal(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return writeText(t, filepath.Join(t.TempDir(), "target.json"), string(text))
+}
+
+func makeTape(t testing.TB, extra ...string) (path string, summary map[string]any) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "tape.jsonl")
+	args := append([]string{"tape", "--workload", defaultWorkload, "--seed", "1", "--rate", "60", "--duration", "1s", "--out", path}, extra...)
+	code, stdout, stderr := run(t, args...)
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if err := json.Unmarshal([]byte(stdout), &summary); err != nil {
+		t.Fatal(err)
+	}
+	return path, summary
+}
+
+// The whole way: tape, sample, warm-up, replay; the figures agree with each other and with the files.
+func TestTapeSampleReplay(t *testing.T) {
+	shop := shopfake.Start(t)
+	at := shop.Target(t, target.GraphQL, 2)
+	at.Entry[journey.Partner] = target.Entry{Protocol: target.REST}
+	targetPath := writeTarget(t, at)
+	tapePath, summary := makeTape(t)
+	dir := t.TempDir()
+
+	answers := filepath.Join(dir, "answers.jsonl")
+	if code, _, stderr := run(t, "sample", "--tape", tapePath, "--target", targetPath, "--out", answers); code != exitOK {
+		t.Fatalf("sample: exit code %d: %s", code, stderr)
+	}
+	sampled := map[int64]string{}
+	for line := range strings.Lines(read(t, answers)) {
+		var got sampleLine
+		if err := json.Unmarshal([]byte(line), &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Outcome != "ok" || len(got.Answer) < 10 {
+			t.Errorf("sample %s", line)
+		}
+		sampled[got.Seq] = string(got.Answer)
+	}
+
+	if code, _, stderr := run(t, "replay", "--warmup", "--tape", tapePath, "--target", targetPath); code != exitOK {
+		t.Fatalf("warm-up: exit code %d: %s", code, stderr)
+	}
+
+	out := filepath.Join(dir, "trial", "one")
+	code, stdout, stderr := run(t, "replay", "--json", "--tape", tapePath, "--target", targetPath, "--out", out)
+	if code != exitOK {
+		t.Fatalf("replay: exit code %d: %s", code, stderr)
+	}
+	var figures, printed record.Generator
+	if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(stdout), &printed); err != nil || printed.AnswersSHA256 != figures.AnswersSHA256 {
+		t.Errorf("printed %s", stdout)
+	}
+	rows := strings.Count(read(t, filepath.Join(out, "journeys.jsonl")), "\n")
+	if float64(rows) != summary["journeys"] || figures.Journeys != rows || len(sampled) != rows || figures.Outcomes["ok"] != rows {
+		t.Errorf("%d rows, %d sampled, figures %+v, tape %v", rows, len(sampled), figures, summary)
+	}
+	if figures.TapeSHA256 != summary["sha256"] || figures.Incomplete || figures.CPUS <= 0 || figures.WallS <= 0 || figures.StartLagP99Us <= 0 {
+		t.Errorf("figures %+v", figures)
+	}
+	if _, err := os.Stat(filepath.Join(out, "vegeta.gob")); err != nil {
+		t.Error(err)
+	}
+}
+
+// The sample of parity takes the first few of each journey and channel.
+func TestSamplePerJourney(t *testing.T) {
+	shop := shopfake.Start(t)
+	tapePath, _ := makeTape(t, "--pool", "parity")
+	answers := filepath.Join(t.TempDir(), "answers.jsonl")
+	code, stdout, stderr := run(t, "sample", "--json", "--per-journey", "1", "--tape", tapePath,
+		"--target", writeTarget(t, shop.Target(t, target.REST, 1)), "--out", answers)
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	kinds := map[string]int{}
+	for line := range strings.Lines(read(t, answers)) {
+		var got sampleLine
+		if err := json.Unmarshal([]byte(line), &got); err != nil {
+			t.Fatal(err)
+		}
+		kinds[fmt.Sprint(got.Journey, got.Channel)]++
+	}
+	for kind, count := range kinds {
+		if count != 1 {
+			t.Errorf("%d of %s", count, kind)
+		}
+	}
+	if !strings.Contains(stdout, fmt.Sprintf(`"journeys":%d`, len(kinds))) {
+		t.Errorf("printed %s", stdout)
+	}
+}
+
+// Bad input ends with exit code 2 and one line that names it and, where there is a choice, the valid ones.
+func TestBadInput(t *testing.T) {
+	shop := shopfake.Start(t)
+	good := shop.Target(t, target.GraphQL, 2)
+	goodTarget := writeTarget(t, good)
+	tapePath, _ := makeTape(t)
+	dir := t.TempDir()
+	bent := func(change func(*target.Target)) string {
+		other := shop.Target(t, target.GraphQL, 2)
+		change(&other)
+		return writeTarget(t, other)
+	}
+	cut := writeText(t, filepath.Join(dir, "cut.jsonl"), read(t, tapePath)[:2000])
+	noTape := writeText(t, filepath.Join(dir, "no.jsonl"), "hello\n")
+	noWorkload := writeText(t, filepath.Join(dir, "bad.yaml"), "name: x\nmix:\n  - {journey: dance, channel: web, weight: 1}\n")
+	noJSON := writeText(t, filepath.Join(dir, "bad.json"), "{")
+	out := filepath.Join(dir, "out")
+
+	tape := func(extra ...string) []string {
+		return append([]string{"tape", "--workload", defaultWorkload, "--out", filepath.Join(dir, "t.jsonl")}, extra...)
+	}
+	replay := func(tapeFile, targetFile string, extra ...string) []string {
+		return append([]string{"replay", "--tape", tapeFile, "--target", targetFile, "--out", out}, extra...)
+	}
+	cases := []struct {
+		name string
+		args []string
+		want string
+	}{
+		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay`},
+		{"unknown flag", tape("--speed", "3"), "unknown flag: --speed"},
+		{"stray argument", tape("more"), `unexpected argument "more"`},
+		{"workload not given", []string{"tape", "--out", out}, "--workload is missing"},
+		{"workload not there", tape("--workload", "no.yaml"), "no.yaml"},
+		{"workload with an unknown journey", tape("--workload", noWorkload), `bad.yaml:3: unknown journey "dance"; journeys: browse`},
+		{"negative rate", tape("--rate", "-1"), "rate -1 is not above 0"},
+		{"a rate that is no number", tape("--rate", "fast"), `invalid argument "fast" for "--rate"`},
+		{"negative seed", tape("--seed", "-1"), `invalid argument "-1" for "--seed"`},
+		{"unknown pool", tape("--pool", "sea"), "pools: trial, parity"},
+		{"a folder that is not there", tape("--out", filepath.Join(dir, "no", "t.jsonl")), "no such file or directory"},
+		{"tape not there", replay("no.jsonl", goodTarget), "no.jsonl"},
+		{"tape cut short", replay(cut, goodTarget), "cut short"},
+		{"tape that is none", replay(noTape, goodTarget), "not the header of a tape"},
+		{"target not there", replay(tapePath, "no.json"), "no.json"},
+		{"target of no JSON", replay(tapePath, noJSON), "bad.json"},
+		{"http 3", replay(tapePath, bent(func(t *target.Target) { t.HTTP = 3 })), "http is 3; versions: 1, 2"},
+		{"no URL", replay(tapePath, bent(func(t *target.Target) { t.Edge = "localhost" })), `edge "localhost" is not of the form`},
+		{"no topology", replay(tapePath, bent(func(t *target.Target) { t.Topology = "" })), "topology is missing"},
+		{"no key", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "" })), "jwt_private_key is missing"},
+		{"key not there", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "/no/key" })), "/no/key"},
+		{"unknown protocol", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: "soap"} })), `unknown protocol "soap"; protocols: graphql, rest`},
+		{"unknown channel", replay(tapePath, bent(func(t *target.Target) { t.Entry["fax"] = target.Entry{Protocol: "rest"} })), `unknown channel "fax"; channels: web`},
+		{"a channel without an entry", replay(tapePath, bent(func(t *target.Target) { delete(t.Entry, "partner") })), `no entry for the channel "partner"`},
+		{"no connections", replay(tapePath, goodTarget, "--connections", "0"), "--connections 0 is not between 1 and 1024"},
+		{"trace above 1", replay(tapePath, goodTarget, "--trace", "1.5"), "--trace 1.5 is not between 0 and 1"},
+		{"trace without a receiver", replay(tapePath, goodTarget, "--trace", "0.5"), "needs the field otlp"},
+		{"no time", replay(tapePath, goodTarget, "--timeout", "0s"), "--timeout 0s is not above 0"},
+		{"nowhere to write", []string{"replay", "--tape", tapePath, "--target", goodTarget}, "--out is missing"},
+		{"negative sample", []string{"sample", "--tape", tapePath, "--target", goodTarget, "--out", out, "--per-journey", "-1"}, "--per-journey -1"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			code, _, stderr := run(t, c.args...)
+			if code != exitBadInput || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+				t.Errorf("exit code %d, %q; expected %d and %q", code, stderr, exitBadInput, c.want)
+			}
+		})
+	}
+}
+
+// An edge that does not answer is no bad input, but an error that names it, within a limit.
+func TestNoEdge(t *testing.T) {
+	shop := shopfake.Start(t)
+	at := shop.Target(t, target.GraphQL, 2)
+	at.Edge = "http://127.0.0.1:1"
+	tapePath, _ := makeTape(t)
+	code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", t.TempDir())
+	if code != exitFailed || !strings.Contains(stderr, "the edge http://127.0.0.1:1 does not answer") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// Help is printed for the program and each command, with exit code 0.
+func TestHelp(t *testing.T) {
+	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}} {
+		code, stdout, _ := run(t, args...)
+		if code != exitOK || !strings.Contains(stdout, "Usage:") {
+			t.Errorf("%v: exit code %d: %s", args, code, stdout)
+		}
+	}
+}
+
+func read(t testing.TB, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/record"
+	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/target"
+)
+
+// Ctrl-C stops a replay at once; what was measured is written and marked incomplete, and the exit code is 130.
+func TestSignalStopsAReplay(t *testing.T) {
+	shop := shopfake.Start(t)
+	tapePath, _ := makeTape(t, "--duration", "60s")
+	out := t.TempDir()
+	var journeys atomic.Int64
+	shop.Fault = func(_ http.ResponseWriter, r shopfake.Seen) bool {
+		// Registering sends the texts of queries; the load itself sends hashes only.
+		if !strings.Contains(string(r.Body), `"query"`) && journeys.Add(1) == 20 {
+			_ = syscall.Kill(syscall.Getpid(), syscall.SIGINT)
+		}
+		return false
+	}
+	began := time.Now()
+	code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.GraphQL, 2)), "--out", out)
+	if code != exitInterrupted || time.Since(began) > 30*time.Second {
+		t.Fatalf("exit code %d after %v: %s", code, time.Since(began), stderr)
+	}
+	var figures record.Generator
+	if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
+		t.Fatal(err)
+	}
+	if !figures.Incomplete || figures.Journeys == 0 || figures.Journeys >= figures.TapeJourneys {
+		t.Errorf("figures %+v", figures)
+	}
+}

@@ -1,0 +1,26 @@
+package progress
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A log gets whole lines; a terminal gets one line that is written over and ended once.
+func TestLines(t *testing.T) {
+	for _, terminal := range []bool{false, true} {
+		var out bytes.Buffer
+		l := start(&out, "replay", 200, time.Minute, terminal, 10*time.Millisecond)
+		l.Set(50, 3)
+		time.Sleep(100 * time.Millisecond)
+		l.Stop()
+		text := out.String()
+		if !strings.Contains(text, "replay: 50 of 200 journeys sent, 3 failed, 1m0s left") {
+			t.Errorf("terminal %v: %q", terminal, text)
+		}
+		if lines := strings.Count(text, "\n"); (lines == 1) != terminal {
+			t.Errorf("terminal %v: %d lines", terminal, lines)
+		}
+	}
+}

@@ -1,0 +1,158 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+	"go.opentelemetry.io/otel/trace"
+
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
+)
+
+var (
+	entry    = tape.Entry{Seq: 7, Journey: "order_history", Channel: "web"}
+	intended = time.Unix(1_700_000_000, 123_456_789)
+)
+
+// A sampled journey leaves this tree, in which the root begins at the intended arrival:
+//
+//	order_history          INTERNAL  intended ------------------ ended
+//	├── start_lag          INTERNAL  intended -- started
+//	└── POST /graphql      CLIENT                  (one request)
+func TestTree(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	tracing := openWith(keepOnShutdown{memory}, target.Target{Topology: "hybrid", Trial: "t1"})
+	started := intended.Add(250 * time.Microsecond)
+	ended := started.Add(5 * time.Millisecond)
+	j := tracing.Start(entry, intended, started, true)
+	call := j.Call("POST", "/graphql", "/graphql")
+	header := call.Traceparent()
+	call.End(200, nil)
+	j.End(ended, outcome.OK)
+	if err := tracing.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+
+	spans := map[string]tracetest.SpanStub{}
+	for _, span := range memory.GetSpans() {
+		spans[span.Name] = span
+	}
+	root, lag, client := spans["order_history"], spans["start_lag"], spans["POST /graphql"]
+	if len(spans) != 3 || root.Parent.IsValid() || lag.Parent.SpanID() != root.SpanContext.SpanID() || client.Parent.SpanID() != root.SpanContext.SpanID() {
+		t.Fatalf("spans %+v", spans)
+	}
+	if !root.StartTime.Equal(intended) || !root.EndTime.Equal(ended) || !lag.StartTime.Equal(intended) || !lag.EndTime.Equal(started) {
+		t.Errorf("root %v to %v, lag %v to %v", root.StartTime, root.EndTime, lag.StartTime, lag.EndTime)
+	}
+	if root.SpanKind != trace.SpanKindInternal || lag.SpanKind != trace.SpanKindInternal || client.SpanKind != trace.SpanKindClient {
+		t.Errorf("kinds %v %v %v", root.SpanKind, lag.SpanKind, client.SpanKind)
+	}
+	if want := "00-" + j.TraceID() + "-" + client.SpanContext.SpanID().String() + "-01"; header != want {
+		t.Errorf("traceparent %q, expected %q", header, want)
+	}
+	attributes := map[string]string{}
+	for _, kv := range append(root.Attributes, root.Resource.Attributes()...) {
+		attributes[string(kv.Key)] = kv.Value.Emit()
+	}
+	for key, want := range map[string]string{
+		"service.name": "client", "shop.journey": "order_history", "shop.channel": "web", "shop.topology": "hybrid",
+		"shop.trial": "t1", "shop.seq": "7", "shop.outcome": "ok",
+	} {
+		if attributes[key] != want {
+			t.Errorf("%s is %q, expected %q", key, attributes[key], want)
+		}
+	}
+	if tracing.Exported() != 3 || tracing.Dropped() != 0 {
+		t.Errorf("%d exported, %d dropped", tracing.Exported(), tracing.Dropped())
+	}
+}
+
+// keepOnShutdown keeps the spans, which the in-memory exporter drops when it is shut down.
+type keepOnShutdown struct{ *tracetest.InMemoryExporter }
+
+func (keepOnShutdown) Shutdown(context.Context) error { return nil }
+
+// A journey that is not sampled makes no span, and its context says so to everyone behind it.
+func TestUnsampled(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	tracing := openWith(keepOnShutdown{memory}, target.Target{})
+	j := tracing.Start(entry, intended, intended.Add(time.Millisecond), false)
+	first, second := j.Call("GET", "/a", "/a").Traceparent(), j.Call("GET", "/b", "/b").Traceparent()
+	j.End(intended.Add(time.Second), outcome.Server)
+	if err := tracing.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if len(memory.GetSpans()) != 0 {
+		t.Errorf("spans %+v", memory.GetSpans())
+	}
+	prefix := "00-" + j.TraceID() + "-"
+	if !strings.HasPrefix(first, prefix) || !strings.HasPrefix(second, prefix) || !strings.HasSuffix(first, "-00") || first == second {
+		t.Errorf("traceparents %q and %q", first, second)
+	}
+}
+
+type brokenExporter struct{ sdktrace.SpanExporter }
+
+func (brokenExporter) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
+	return errors.New("receiver is away")
+}
+func (brokenExporter) Shutdown(context.Context) error { return nil }
+
+// Spans that the receiver did not take are counted as dropped, never silently skipped.
+func TestDroppedSpansAreCounted(t *testing.T) {
+	tracing := openWith(brokenExporter{}, target.Target{})
+	for range 10 {
+		tracing.Start(entry, intended, intended, true).End(intended.Add(time.Second), outcome.OK)
+	}
+	_ = tracing.Close(context.Background())
+	if tracing.Exported() != 0 || tracing.Dropped() != 10 {
+		t.Errorf("%d exported, %d dropped", tracing.Exported(), tracing.Dropped())
+	}
+}
+
+// Sampling depends on the seed and the journey's number only, has the ratio asked for, and a greater ratio keeps all that a
+// smaller one samples.
+func TestSample(t *testing.T) {
+	const journeys = 20_000
+	small, same, large := Sample(1, journeys, 0.2), Sample(1, journeys, 0.2), Sample(1, journeys, 0.5)
+	other := Sample(2, journeys, 0.2)
+	count, differing := 0, 0
+	for seq := range journeys {
+		if small[seq] != same[seq] {
+			t.Fatal("one seed gave two decisions")
+		}
+		if small[seq] && !large[seq] {
+			t.Fatal("a greater ratio dropped a journey")
+		}
+		if small[seq] {
+			count++
+		}
+		if small[seq] != other[seq] {
+			differing++
+		}
+	}
+	if got := float64(count) / journeys; math.Abs(got-0.2) > 0.015 {
+		t.Errorf("%.4f of the journeys are sampled", got)
+	}
+	if differing == 0 {
+		t.Error("another seed gave the same decisions")
+	}
+	for _, extreme := range []struct {
+		ratio float64
+		want  bool
+	}{{0, false}, {1, true}} {
+		for seq, sampled := range Sample(1, 1000, extreme.ratio) {
+			if sampled != extreme.want {
+				t.Fatalf("ratio %v: journey %d is sampled: %v", extreme.ratio, seq, sampled)
+			}
+		}
+	}
+}
