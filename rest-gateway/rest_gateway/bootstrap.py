@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shop.clients.connect import connect
-
 from rest_gateway.app import build_app
+from shop.clients.connect import connect
 from shop.platform.auth import TokenVerifier
 from shop.platform.config import PEERS, ConfigError, ServiceConfig, required
 from shop.platform.http_server import serve_http

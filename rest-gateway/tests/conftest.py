@@ -1,0 +1,114 @@
+"""The gateway over in-memory services; every answer is checked against the OpenAPI document."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+
+import httpx
+import pytest
+import schemathesis
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from schemathesis.specs.openapi.schemas import OpenApiSchema
+
+from rest_gateway.app import build_app
+from rest_gateway.gateway import Gateway
+from rest_gateway.openapi import document
+from shop.clients.memory import MemoryShop
+from shop.platform.auth import Principal, TokenSigner, TokenVerifier
+
+Headers = dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def signing_key() -> Ed25519PrivateKey:
+    return Ed25519PrivateKey.generate()
+
+
+@pytest.fixture(scope="session")
+def signer(signing_key: Ed25519PrivateKey) -> TokenSigner:
+    return TokenSigner(signing_key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+
+@pytest.fixture(scope="session")
+def public_pem(signing_key: Ed25519PrivateKey) -> bytes:
+    return signing_key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+
+
+@pytest.fixture(scope="session")
+def installed(signer: TokenSigner, public_pem: bytes) -> tuple[MemoryShop, Gateway]:
+    """One gateway for all tests: declaring the routes takes longer than most tests do."""
+    shop = MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
+    return shop, build_app(shop.clients, TokenVerifier(public_pem))
+
+
+@pytest.fixture
+def shop(installed: tuple[MemoryShop, Gateway]) -> MemoryShop:
+    """200 products, 20 users, 50 orders: order i belongs to user 1 + (i - 1) % 5 and has 1 + i % 5 lines."""
+    shop, _ = installed
+    fresh = MemoryShop.demo().store
+    for table in ("products", "reviews", "reservations", "users", "passwords", "orders", "payments", "checkouts"):
+        kept = getattr(shop.store, table)
+        kept.clear()
+        kept.update(getattr(fresh, table))
+    shop.store.calls.clear()
+    shop.store.on_call = None
+    return shop
+
+
+@pytest.fixture
+def app(installed: tuple[MemoryShop, Gateway], shop: MemoryShop) -> Gateway:
+    return installed[1]
+
+
+@pytest.fixture
+def partner(signer: TokenSigner) -> Headers:
+    return bearer(signer.sign(Principal("partner", 1)))
+
+
+@pytest.fixture
+def customer(signer: TokenSigner) -> Callable[[int], Headers]:
+    """Returns the headers of a user."""
+    return lambda user_id: bearer(signer.sign(Principal("customer", user_id)))
+
+
+@pytest.fixture(scope="session")
+def documented(installed: tuple[MemoryShop, Gateway]) -> OpenApiSchema:
+    return schemathesis.openapi.from_dict(document(installed[1].api))
+
+
+@pytest.fixture
+async def api(app: Gateway, documented: OpenApiSchema) -> AsyncIterator[httpx.AsyncClient]:
+    """A client that fails when an answer differs from the document."""
+
+    async def conforms(response: httpx.Response) -> None:
+        await response.aread()
+        method = response.request.method
+        operation = documented.find_operation_by_path("GET" if method == "HEAD" else method, response.request.url.path)
+        if operation is not None and method != "HEAD":
+            operation.validate_response(whole(response))
+
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app),
+        base_url="http://gateway",
+        event_hooks={"response": [conforms]},
+        headers={"accept-encoding": "identity"},
+    ) as client:
+        yield client
+
+
+def bearer(token: str) -> Headers:
+    return {"authorization": f"Bearer {token}"}
+
+
+def whole(response: httpx.Response) -> httpx.Response:
+    """Returns a copy of a response without the streams of its request, which the validator would read again."""
+    copy = httpx.Response(
+        response.status_code,
+        headers=[(name, value) for name, value in response.headers.multi_items() if name != "content-encoding"],
+        content=response.content,
+        request=httpx.Request(response.request.method, response.request.url),
+    )
+    copy.elapsed = timedelta(0)
+    return copy

@@ -1,0 +1,125 @@
+"""Who is let in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from rest_gateway.auth import Access, Door
+from rest_gateway.call import Call
+from rest_gateway.gateway import Gateway
+from rest_gateway.openapi import document
+from shop.errors import PermissionDenied, Unauthenticated
+from shop.platform.auth import Principal, TokenSigner
+
+Headers = dict[str, str]
+
+
+class CountingVerifier:
+    """Takes every token for a user's and counts the checks."""
+
+    def __init__(self) -> None:
+        self.checks = 0
+
+    def verify(self, token: str) -> Principal:
+        self.checks += 1
+        if token == "bad":
+            raise Unauthenticated("the token is not valid; log in again")
+        return Principal("customer", 3)
+
+
+def call(token: str) -> Call:
+    async def receive() -> dict[str, object]:
+        return {"type": "http.disconnect"}
+
+    scope = {"type": "http", "method": "GET", "headers": [(b"authorization", f"Bearer {token}".encode())]}
+    return Call(scope, receive, {})
+
+
+def test_a_token_is_checked_once_until_it_expires(signer: TokenSigner) -> None:
+    now = 0.0
+    verifier = CountingVerifier()
+    door = Door(verifier, clock=lambda: now)
+    token = signer.sign(Principal("customer", 3), ttl_s=60)
+    for _ in range(3):
+        door.admit(call(token), Access.CALLER)
+    assert verifier.checks == 1
+
+    now = 1e12
+    door.admit(call(token), Access.CALLER)
+    assert verifier.checks == 2
+
+
+def test_a_bad_token_is_not_remembered() -> None:
+    verifier = CountingVerifier()
+    door = Door(verifier)
+    for _ in range(2):
+        with pytest.raises(Unauthenticated):
+            door.admit(call("bad"), Access.CALLER)
+
+    assert verifier.checks == 2
+
+
+def test_remembers_a_limited_number_of_tokens(signer: TokenSigner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rest_gateway.auth.CACHED_TOKENS", 2)
+    verifier = CountingVerifier()
+    door = Door(verifier)
+    tokens = [signer.sign(Principal("customer", id_)) for id_ in (1, 2, 3)]
+    for token in [*tokens, tokens[2], tokens[0]]:
+        door.admit(call(token), Access.CALLER)
+
+    assert verifier.checks == 4, "the third was still known, the first was not"
+
+
+def test_partners_only(signer: TokenSigner) -> None:
+    token = signer.sign(Principal("customer", 3))
+    with pytest.raises(PermissionDenied):
+        Door(CountingVerifier()).admit(call(token), Access.PARTNER)
+
+
+def test_everybody_is_not_asked_for_a_token() -> None:
+    verifier = CountingVerifier()
+    Door(verifier).admit(call("bad"), Access.EVERYBODY)
+
+    assert verifier.checks == 0
+
+
+@pytest.mark.parametrize(
+    "header", ["", "Bearer", "Bearer ", "Basic dXNlcjpwYXNz", "Bearer not.a.token", "Bearer é", "Bearer a b c"]
+)
+async def test_what_is_no_token_is_refused(api: httpx.AsyncClient, header: str) -> None:
+    answer = await api.get("/v1/orders/1", headers={"authorization": header.encode("latin-1")})
+
+    assert answer.status_code == 401
+    assert answer.headers["www-authenticate"].startswith("Bearer")
+
+
+async def test_an_expired_token_is_refused(api: httpx.AsyncClient, signer: TokenSigner) -> None:
+    token = signer.sign(Principal("partner", 1), ttl_s=-1)
+
+    answer = await api.get("/v1/orders/1", headers={"authorization": f"Bearer {token}"})
+
+    assert answer.status_code == 401
+    assert answer.json()["detail"] == "the token has expired; log in again"
+
+
+async def test_a_caller_is_checked_before_its_request_is_read(
+    api: httpx.AsyncClient, customer: Callable[[int], Headers]
+) -> None:
+    assert (await api.post("/v1/orders", content=b"nonsense")).status_code == 401
+    assert (await api.post("/v1/products", content=b"nonsense", headers=customer(1))).status_code == 403
+
+
+async def test_every_operation_keeps_its_documented_door(
+    app: Gateway, api: httpx.AsyncClient, customer: Callable[[int], Headers]
+) -> None:
+    for path, operations in document(app.api)["paths"].items():
+        for method, operation in operations.items():
+            url = path.replace("{", "").replace("}", "")
+            anonymous = await api.request(method.upper(), url)
+            assert (anonymous.status_code == 401) == ("security" in operation), (method, path)
+            if operation["x-access"] == "partner":
+                denied = await api.request(method.upper(), url, headers=customer(1))
+                assert denied.status_code == 403, (method, path)

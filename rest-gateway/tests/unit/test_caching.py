@@ -1,0 +1,128 @@
+"""Entity tags, conditional requests, Cache-Control."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from rest_gateway.caching import content_hash, not_modified
+
+Headers = dict[str, str]
+
+
+@pytest.mark.parametrize(
+    ("path", "cache_control", "vary"),
+    [
+        ("/v1/products", "public, max-age=60", "accept-encoding"),
+        ("/v1/products/3", "public, max-age=60", "accept-encoding"),
+        ("/v1/users", "private, no-cache", "accept-encoding, authorization"),
+        ("/v1/users/3", "private, no-cache", "accept-encoding, authorization"),
+        ("/v1/users/3/orders", "private, no-cache", "accept-encoding, authorization"),
+        ("/v1/orders?ids=3", "private, no-cache", "accept-encoding, authorization"),
+        ("/v1/orders/3", "private, no-cache", "accept-encoding, authorization"),
+        ("/v1/payments?order_ids=3", "private, no-cache", "accept-encoding, authorization"),
+        ("/v1/payments/3", "private, no-cache", "accept-encoding, authorization"),
+        ("/v1/order-lines", "private, no-cache", "accept-encoding, authorization"),
+        ("/openapi.json", "public, max-age=300", "accept-encoding"),
+        ("/docs", "public, max-age=300", "accept-encoding"),
+    ],
+)
+async def test_every_read_says_how_long_it_may_be_kept(
+    api: httpx.AsyncClient, partner: Headers, path: str, cache_control: str, vary: str
+) -> None:
+    answer = await api.get(path, headers=partner)
+
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == cache_control
+    assert answer.headers["vary"] == vary
+
+    again = await api.get(path, headers={**partner, "if-none-match": answer.headers["etag"]})
+    assert again.status_code == 304
+    assert again.content == b""
+    assert "content-length" not in again.headers
+    for header in ("etag", "cache-control", "vary"):
+        assert again.headers[header] == answer.headers[header]
+
+
+async def test_the_tag_follows_the_content(api: httpx.AsyncClient, partner: Headers) -> None:
+    before = (await api.get("/v1/products/3")).headers["etag"]
+    await api.patch("/v1/products/3", json={"stock": 7}, headers=partner)
+    after = await api.get("/v1/products/3", headers={"if-none-match": before})
+
+    assert after.status_code == 200
+    assert after.headers["etag"] != before
+
+
+async def test_the_compressed_body_has_a_tag_of_its_own(api: httpx.AsyncClient) -> None:
+    plain = (await api.get("/v1/products")).headers["etag"]
+    packed = (await api.get("/v1/products", headers={"accept-encoding": "gzip"})).headers["etag"]
+
+    assert plain != packed
+    for tag in (plain, packed):
+        for encoding in ("identity", "gzip"):
+            headers = {"if-none-match": tag, "accept-encoding": encoding}
+            assert (await api.get("/v1/products", headers=headers)).status_code == 304
+
+
+def test_if_none_match_takes_lists_weak_tags_and_the_star() -> None:
+    content = content_hash(b"body")
+
+    assert not_modified(f'"{content}"', content)
+    assert not_modified(f'W/"{content}"', content)
+    assert not_modified(f'"other", "{content}"', content)
+    assert not_modified("*", content)
+
+
+@pytest.mark.parametrize("header", [None, "", '"', '""', "W/", "unquoted", '"other"', ",,,"])
+def test_anything_else_does_not_match(header: str | None) -> None:
+    assert not not_modified(header, content_hash(b"body"))
+
+
+async def test_if_match_lets_the_reader_of_the_last_state_change_it(api: httpx.AsyncClient, partner: Headers) -> None:
+    tag = (await api.get("/v1/products/3")).headers["etag"]
+    first = await api.patch("/v1/products/3", json={"stock": 7}, headers={**partner, "if-match": tag})
+    second = await api.patch("/v1/products/3", json={"stock": 8}, headers={**partner, "if-match": tag})
+    third = await api.patch("/v1/products/3", json={"stock": 9}, headers={**partner, "if-match": first.headers["etag"]})
+
+    assert first.status_code == 200
+    assert second.status_code == 412
+    assert second.json()["code"] == "PRECONDITION_FAILED"
+    assert third.status_code == 200
+
+
+async def test_if_match_holds_for_users_and_orders(
+    api: httpx.AsyncClient, customer: Callable[[int], Headers], partner: Headers
+) -> None:
+    user = await api.get("/v1/users/3", headers=customer(3))
+    order = await api.get("/v1/orders/4", headers=partner)
+    name, shipped = {"name": "New"}, {"status": "SHIPPED"}
+
+    for path, headers, tag, body in [
+        ("/v1/users/3", customer(3), user.headers["etag"], name),
+        ("/v1/orders/4", partner, order.headers["etag"], shipped),
+    ]:
+        stale = await api.patch(path, json=body, headers={**headers, "if-match": '"stale"'})
+        assert stale.status_code == 412
+        good = await api.patch(path, json=body, headers={**headers, "if-match": tag})
+        assert good.status_code == 200
+
+
+async def test_if_match_takes_the_star_and_no_weak_tag(api: httpx.AsyncClient, partner: Headers) -> None:
+    tag = (await api.get("/v1/products/3")).headers["etag"]
+    weak = await api.patch("/v1/products/3", json={"stock": 7}, headers={**partner, "if-match": f"W/{tag}"})
+    star = await api.patch("/v1/products/3", json={"stock": 7}, headers={**partner, "if-match": "*"})
+    gone = await api.patch("/v1/products/999", json={"stock": 7}, headers={**partner, "if-match": "*"})
+
+    assert (weak.status_code, star.status_code, gone.status_code) == (412, 200, 404)
+
+
+async def test_what_was_made_has_the_tag_of_its_resource(api: httpx.AsyncClient, partner: Headers) -> None:
+    body = {"user_id": 3, "lines": [{"product_id": 5, "quantity": 1}], "payment_token": "tok_ok"}
+    made = await api.post("/v1/orders", json=body, headers={**partner, "idempotency-key": "k"})
+    read = await api.get(made.headers["location"], headers=partner)
+
+    assert made.headers["etag"] == read.headers["etag"]
+    assert made.content == read.content
+    assert made.headers["cache-control"] == "no-store"

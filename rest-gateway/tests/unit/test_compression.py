@@ -1,0 +1,57 @@
+"""gzip, for those who take it and where it pays."""
+
+from __future__ import annotations
+
+import gzip as standard
+
+import httpx
+import pytest
+
+from rest_gateway.compression import SMALLEST_BYTES, accepts_gzip, gzip
+
+
+@pytest.mark.parametrize(
+    ("header", "accepted"),
+    [
+        (None, False),
+        ("", False),
+        ("identity", False),
+        ("br, deflate", False),
+        ("gzip", True),
+        ("GZIP", True),
+        ("x-gzip", True),
+        ("br;q=1.0, gzip;q=0.8, *;q=0.1", True),
+        ("gzip;q=0", False),
+        ("gzip;q=0.000, *", False),
+        ("gzip; q=nonsense", False),
+        ("*", True),
+        ("*;q=0", False),
+    ],
+)
+def test_who_takes_gzip(header: str | None, accepted: bool) -> None:
+    assert accepts_gzip(header) is accepted
+
+
+def test_any_gzip_reader_can_read_it() -> None:
+    body = b'{"line": "the same again and again"}' * 1000
+
+    assert standard.decompress(gzip(body)) == body
+    assert len(gzip(body)) < len(body) / 10
+    assert gzip(body) == gzip(body)
+
+
+async def test_a_large_answer_is_compressed(api: httpx.AsyncClient) -> None:
+    plain = await api.get("/v1/products")
+    packed = await api.get("/v1/products", headers={"accept-encoding": "gzip"})
+
+    assert len(plain.content) >= SMALLEST_BYTES
+    assert packed.headers["content-encoding"] == "gzip"
+    assert int(packed.headers["content-length"]) < len(plain.content)
+    assert packed.json() == plain.json()
+
+
+async def test_a_small_answer_is_not(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/v1/products/3", headers={"accept-encoding": "gzip"})
+
+    assert "content-encoding" not in answer.headers
+    assert answer.headers["vary"] == "accept-encoding"

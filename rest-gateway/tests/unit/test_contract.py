@@ -1,0 +1,59 @@
+"""Schemathesis makes requests from the document, good and bad ones, and checks every answer against it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from schemathesis.checks import not_a_server_error
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi import checks
+from schemathesis.specs.openapi.schemas import OpenApiSchema
+
+from rest_gateway.app import build_app
+from shop.clients.memory import MemoryShop
+from shop.platform.auth import Principal, TokenSigner, TokenVerifier
+
+CHECKS = [
+    not_a_server_error,
+    checks.status_code_conformance,
+    checks.content_type_conformance,
+    checks.response_headers_conformance,
+    checks.response_schema_conformance,
+    checks.negative_data_rejection,
+]
+DOCUMENT = json.loads((Path(__file__).parents[2] / "openapi.json").read_text())
+OPERATIONS = [f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].items() for method in methods]
+
+
+@pytest.fixture(scope="module")
+def contract(public_pem: bytes) -> OpenApiSchema:
+    shop = MemoryShop.demo(products=20, users=5, regulars=2)
+    return schemathesis.openapi.from_asgi("/openapi.json", build_app(shop.clients, TokenVerifier(public_pem)))
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("label", OPERATIONS)
+def test_no_request_breaks_the_contract(
+    contract: OpenApiSchema, signer: TokenSigner, label: str, mode: GenerationMode
+) -> None:
+    operation = contract.find_operation_by_label(label)
+    assert operation is not None
+    headers = {"authorization": f"Bearer {signer.sign(Principal('partner', 1))}"}
+
+    @settings(
+        max_examples=12,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def requests_of(case: schemathesis.Case) -> None:
+        case.call_and_validate(headers=headers, checks=CHECKS)
+
+    requests_of()

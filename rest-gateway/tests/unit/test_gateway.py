@@ -1,0 +1,184 @@
+"""What is the same for every resource: routing, deadlines, problems, HEAD."""
+
+from __future__ import annotations
+
+import logging
+from typing import Annotated, cast
+
+import httpx
+import pytest
+from fastapi import Depends, FastAPI
+
+from rest_gateway.auth import Door
+from rest_gateway.gateway import Gateway
+from shop.clients.memory import MemoryShop
+from shop.errors import Conflict, DeadlineExceeded, Internal, ShopError, Unavailable
+from shop.platform.deadline import remaining
+from shop.platform.error_table import ERROR_TABLE, Row
+
+Headers = dict[str, str]
+
+
+def fails_with(shop: MemoryShop, error: Exception) -> None:
+    async def fail(method: str) -> None:
+        raise error
+
+    shop.store.on_call = fail
+
+
+async def test_health(api: httpx.AsyncClient, shop: MemoryShop) -> None:
+    answer = await api.get("/healthz")
+
+    assert answer.status_code == 200
+    assert answer.headers["cache-control"] == "no-store"
+    assert shop.store.calls == []
+
+
+@pytest.mark.parametrize("path", ["/", "/v1", "/v1/orders/1/lines", "/v1/products/", "/V1/products", "/v1/%00"])
+async def test_an_unknown_path_is_a_problem(api: httpx.AsyncClient, path: str) -> None:
+    answer = await api.get(path)
+
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["code"] == "NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "allow"),
+    [
+        ("PUT", "/v1/orders/1", "GET, HEAD, PATCH"),
+        ("DELETE", "/v1/products", "GET, HEAD, POST"),
+        ("GET", "/v1/orders/1:cancel", "POST"),
+        ("GET", "/v1/sessions", "POST"),
+        ("OPTIONS", "/v1/users/1", "DELETE, GET, HEAD, PATCH"),
+        ("TRACE", "/docs", "GET, HEAD"),
+    ],
+)
+async def test_a_method_that_is_not_possible_names_those_that_are(
+    api: httpx.AsyncClient, method: str, path: str, allow: str
+) -> None:
+    answer = await api.request(method, path)
+
+    assert answer.status_code == 405
+    assert answer.headers["allow"] == allow
+    assert answer.json()["detail"] == f"{method} is not possible here; {allow} are"
+
+
+async def test_head_gives_the_headers_of_get(api: httpx.AsyncClient) -> None:
+    head = await api.head("/v1/products/3")
+    get = await api.get("/v1/products/3")
+
+    assert head.status_code == 200
+    assert head.content == b""
+    assert head.headers == get.headers
+
+
+async def test_a_problem_names_kind_and_place(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/v1/products/999")
+
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.headers["cache-control"] == "no-store"
+    assert answer.json() == {
+        "type": "https://hopwise.invalid/problems/not-found",
+        "title": "Not found",
+        "status": 404,
+        "detail": "there is no product 999",
+        "instance": "/v1/products/999",
+        "code": "NOT_FOUND",
+        "field": "id",
+    }
+
+
+@pytest.mark.parametrize("row", ERROR_TABLE.values(), ids=lambda row: row.error.code)
+async def test_every_error_of_the_table_has_its_status(
+    app: Gateway, shop: MemoryShop, partner: Headers, row: Row
+) -> None:
+    fails_with(shop, row.error("what to change", field="id"))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+        answer = await client.get("/v1/products/1", headers=partner)
+
+    assert answer.status_code == row.http
+    problem = answer.json()
+    assert (problem["code"], problem["type"], problem["title"]) == (row.error.code, row.problem_type, row.title)
+    assert (problem["detail"], problem["field"]) == ("what to change", "id")
+
+
+async def test_an_unknown_cause_stays_in_the_log(
+    api: httpx.AsyncClient, shop: MemoryShop, caplog: pytest.LogCaptureFixture
+) -> None:
+    fails_with(shop, RuntimeError("password=secret"))
+    with caplog.at_level(logging.ERROR):
+        answer = await api.get("/v1/products/1")
+
+    assert answer.status_code == 500
+    assert answer.json()["detail"] == "internal error"
+    assert "secret" not in answer.text
+    assert "password=secret" in caplog.text
+
+
+@pytest.mark.parametrize("error", [Unavailable("product does not answer; try again"), DeadlineExceeded("too late")])
+async def test_a_part_that_fails_fails_the_whole_answer(
+    api: httpx.AsyncClient, shop: MemoryShop, partner: Headers, error: ShopError
+) -> None:
+    async def fail(method: str) -> None:
+        if method == "batch_get_payments_by_order":
+            raise error
+
+    shop.store.on_call = fail
+    answer = await api.get("/v1/orders/3", params={"include": "payment"}, headers=partner)
+
+    assert answer.status_code == ERROR_TABLE[error.code].http
+    assert answer.json()["detail"] == error.message
+
+
+async def test_an_unavailable_part_says_when_to_try_again(api: httpx.AsyncClient, shop: MemoryShop) -> None:
+    fails_with(shop, Unavailable("product does not answer; try again"))
+
+    assert (await api.get("/v1/products/1")).headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("error", [Conflict("try again"), Internal("internal error")])
+async def test_a_problem_has_the_services_code(
+    app: Gateway, shop: MemoryShop, partner: Headers, error: ShopError
+) -> None:
+    fails_with(shop, error)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+        answer = await client.post("/v1/orders/4:cancel", headers=partner)
+
+    assert answer.json()["code"] == error.code
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, 5.0),
+        ("1500", 1.5),
+        ("999999", 60.0),
+        ("0", 5.0),
+        ("-3", 5.0),
+        ("soon", 5.0),
+        ("9" * 5000, 5.0),
+    ],
+)
+async def test_the_edge_says_how_much_time_there_is(
+    api: httpx.AsyncClient, shop: MemoryShop, header: str | None, seconds: float
+) -> None:
+    left: list[float | None] = []
+
+    async def look(method: str) -> None:
+        left.append(remaining())
+
+    shop.store.on_call = look
+    await api.get("/v1/products/1", headers={"x-envoy-expected-rq-timeout-ms": header} if header else {})
+
+    assert left[0] is not None
+    assert seconds - 0.5 < left[0] <= seconds
+
+
+def test_what_is_not_bound_is_refused_at_the_start() -> None:
+    async def endpoint(value: Annotated[str, Depends(str)]) -> None: ...
+
+    api = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+    api.get("/v1/things")(endpoint)
+    with pytest.raises(TypeError, match="endpoint takes dependencies"):
+        Gateway(api, cast(Door, None))

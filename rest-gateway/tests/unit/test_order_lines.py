@@ -1,0 +1,79 @@
+"""`/v1/order-lines`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import httpx
+import pytest
+
+from shop.clients.memory import MemoryShop
+
+Headers = dict[str, str]
+
+
+async def test_reads_joined_lines(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
+    answer = await api.get("/v1/order-lines", params={"after_line_id": 2, "page_size": 1}, headers=partner)
+
+    order = shop.store.orders[2]
+    line = order.lines[0]
+    assert answer.json()["lines"] == [
+        {
+            "id": 3,
+            "order_id": 2,
+            "user_id": 2,
+            "status": "DELIVERED",
+            "placed_at": "2023-04-07T02:00:00Z",
+            "product_id": line.product_id,
+            "quantity": line.quantity,
+            "unit_price": {"amount_minor": line.unit_price.amount_minor, "currency": "EUR"},
+        }
+    ]
+
+
+async def test_pages_reach_every_line_once(api: httpx.AsyncClient, partner: Headers) -> None:
+    seen: list[int] = []
+    params: dict[str, str | int] = {"page_size": 50}
+    pages = 0
+    while True:
+        page = (await api.get("/v1/order-lines", params=params, headers=partner)).json()
+        pages += 1
+        seen += [line["id"] for line in page["lines"]]
+        if not page["next_page_token"]:
+            break
+        params["page_token"] = page["next_page_token"]
+
+    assert seen == list(range(1, 151))
+    assert pages == 4, "three full pages, then the empty one that ends"
+
+
+@pytest.mark.parametrize(
+    ("params", "field"),
+    [
+        ({"after_line_id": "-1"}, "after_line_id"),
+        ({"page_size": "0"}, "page_size"),
+        ({"page_size": "10001"}, "page_size"),
+        ({"page_token": "AAAA"}, "page_token"),
+    ],
+)
+async def test_refuses_parameters_out_of_range(
+    api: httpx.AsyncClient, partner: Headers, params: dict[str, str], field: str
+) -> None:
+    answer = await api.get("/v1/order-lines", params=params, headers=partner)
+
+    assert answer.status_code == 400
+    assert answer.json()["field"] == field
+
+
+async def test_a_token_goes_without_a_start(api: httpx.AsyncClient, partner: Headers) -> None:
+    token = (await api.get("/v1/order-lines", params={"page_size": 5}, headers=partner)).json()["next_page_token"]
+
+    answer = await api.get("/v1/order-lines", params={"page_token": token, "after_line_id": 3}, headers=partner)
+
+    assert answer.status_code == 400
+    assert answer.json()["field"] == "after_line_id"
+
+
+async def test_is_for_partners(api: httpx.AsyncClient, customer: Callable[[int], Headers]) -> None:
+    assert (await api.get("/v1/order-lines", headers=customer(1))).status_code == 403
+    assert (await api.get("/v1/order-lines")).status_code == 401

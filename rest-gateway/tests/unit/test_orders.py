@@ -1,0 +1,248 @@
+"""`/v1/orders` and `/v1/users/{user_id}/orders`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from shop.clients.memory import MemoryShop
+
+Headers = dict[str, str]
+ForUser = Callable[[int], Headers]
+
+BODY = {"user_id": 3, "lines": [{"product_id": 5, "quantity": 2}], "payment_token": "tok_ok"}
+
+
+def keyed(headers: Headers, key: str = "purchase-1") -> Headers:
+    return {**headers, "idempotency-key": key}
+
+
+async def test_reads_one_order(api: httpx.AsyncClient, partner: Headers) -> None:
+    answer = await api.get("/v1/orders/6", headers=partner)
+
+    order = answer.json()
+    assert set(order) == {"id", "user_id", "status", "placed_at", "total", "lines"}
+    assert order["placed_at"] == "2023-04-07T06:00:00Z"
+    assert set(order["lines"][0]) == {"id", "line_number", "product_id", "quantity", "unit_price"}
+
+
+async def test_reads_order_and_payment_side_by_side(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
+    answer = await api.get("/v1/orders/6", params={"include": "payment"}, headers=partner)
+
+    order = answer.json()
+    assert order["payment"] == {"id": 6, "order_id": 6, "status": "CAPTURED", "amount": order["total"]}
+    assert sorted(shop.store.methods) == ["batch_get_payments_by_order", "get_order"]
+
+
+async def test_includes_user_and_products_in_one_call_each(
+    api: httpx.AsyncClient, shop: MemoryShop, partner: Headers
+) -> None:
+    answer = await api.get("/v1/orders/4", params={"include": "payment,user,products"}, headers=partner)
+
+    order = answer.json()
+    assert order["user"]["id"] == order["user_id"]
+    assert [product["id"] for product in order["products"]] == [line["product_id"] for line in order["lines"]]
+    assert sorted(shop.store.methods) == [
+        "batch_get_payments_by_order",
+        "batch_get_products",
+        "batch_get_users",
+        "get_order",
+    ]
+
+
+async def test_a_product_that_is_gone_is_left_out(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
+    gone = shop.store.orders[4].lines[0].product_id
+    del shop.store.products[gone]
+
+    answer = await api.get("/v1/orders/4", params={"include": "products"}, headers=partner)
+
+    assert gone not in [product["id"] for product in answer.json()["products"]]
+
+
+async def test_a_customer_sees_its_own_orders_only(api: httpx.AsyncClient, customer: ForUser) -> None:
+    assert (await api.get("/v1/orders/3", headers=customer(3))).status_code == 200
+    closed = await api.get("/v1/orders/4", headers=customer(3))
+    unknown = await api.get("/v1/orders/999", headers=customer(3))
+
+    assert closed.status_code == unknown.status_code == 404
+    assert closed.json()["detail"] == "there is no order 4"
+    assert unknown.json()["detail"] == "there is no order 999"
+
+
+async def test_an_unknown_include_names_the_valid_ones(api: httpx.AsyncClient, partner: Headers) -> None:
+    answer = await api.get("/v1/orders/3", params={"include": "refunds"}, headers=partner)
+
+    assert answer.json()["detail"] == "include has 'refunds'; valid values are payment, products, user"
+
+
+async def test_reads_many_orders(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
+    answer = await api.get("/v1/orders", params={"ids": "9,2,999", "include": "payment"}, headers=partner)
+
+    assert [(order["id"], order["payment"]["order_id"]) for order in answer.json()["orders"]] == [(9, 9), (2, 2)]
+    assert shop.store.methods == ["batch_get_orders", "batch_get_payments_by_order"]
+
+
+async def test_lists_the_orders_of_a_user_newest_first(
+    api: httpx.AsyncClient, shop: MemoryShop, customer: ForUser
+) -> None:
+    params: dict[str, str | int] = {"page_size": 6, "include": "payment,products"}
+    first = (await api.get("/v1/users/3/orders", params=params, headers=customer(3))).json()
+    calls = len(shop.store.calls)
+    params["page_token"] = first["next_page_token"]
+    second = (await api.get("/v1/users/3/orders", params=params, headers=customer(3))).json()
+
+    assert [order["id"] for order in first["orders"] + second["orders"]] == list(range(48, 0, -5))
+    assert second["next_page_token"] == ""
+    assert all("payment" in order and "products" in order for order in first["orders"])
+    assert calls == 3
+
+
+async def test_other_users_orders_are_closed(api: httpx.AsyncClient, customer: ForUser) -> None:
+    assert (await api.get("/v1/users/4/orders", headers=customer(3))).status_code == 403
+
+
+async def test_a_customer_buys(api: httpx.AsyncClient, shop: MemoryShop, customer: ForUser) -> None:
+    answer = await api.post("/v1/orders", json=BODY, headers=keyed(customer(3)))
+
+    assert answer.status_code == 201
+    assert answer.headers["location"] == "/v1/orders/51"
+    order = answer.json()
+    assert order["status"] == "CONFIRMED"
+    assert order["total"]["amount_minor"] == 2 * shop.store.products[5].price.amount_minor
+    assert shop.store.methods == ["checkout"]
+
+
+async def test_a_partner_buys_for_any_user(api: httpx.AsyncClient, partner: Headers) -> None:
+    answer = await api.post("/v1/orders", json=BODY, headers=keyed(partner))
+
+    assert answer.json()["user_id"] == 3
+
+
+async def test_a_customer_buys_for_itself_only(api: httpx.AsyncClient, customer: ForUser) -> None:
+    answer = await api.post("/v1/orders", json=BODY, headers=keyed(customer(4)))
+
+    assert answer.status_code == 403
+
+
+async def test_a_repeated_purchase_gives_the_first_order(api: httpx.AsyncClient, partner: Headers) -> None:
+    first = await api.post("/v1/orders", json=BODY, headers=keyed(partner))
+    second = await api.post("/v1/orders", json=BODY, headers=keyed(partner))
+
+    assert first.json() == second.json()
+
+
+async def test_a_key_with_another_body_is_refused(api: httpx.AsyncClient, partner: Headers) -> None:
+    await api.post("/v1/orders", json=BODY, headers=keyed(partner))
+    other = {**BODY, "lines": [{"product_id": 5, "quantity": 3}]}
+
+    answer = await api.post("/v1/orders", json=other, headers=keyed(partner))
+
+    assert answer.status_code == 422
+    assert answer.json()["code"] == "IDEMPOTENCY_KEY_REUSED"
+
+
+async def test_a_purchase_needs_a_key(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
+    answer = await api.post("/v1/orders", json=BODY, headers=partner)
+
+    assert answer.status_code == 400
+    assert answer.json()["field"] == "Idempotency-Key"
+    assert shop.store.calls == []
+
+
+@pytest.mark.parametrize("key", ["", "x" * 65, "tab\tinside"])
+async def test_a_key_has_a_form(api: httpx.AsyncClient, partner: Headers, key: str) -> None:
+    answer = await api.post("/v1/orders", json=BODY, headers=keyed(partner, key))
+
+    assert answer.status_code == 400
+    assert answer.json()["field"] == "Idempotency-Key"
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "code"),
+    [
+        ({"payment_token": "tok_declined"}, 402, "PAYMENT_DECLINED"),
+        ({"payment_token": "tok_unknown"}, 400, "INVALID_ARGUMENT"),
+        ({"user_id": 999}, 404, "NOT_FOUND"),
+        ({"lines": [{"product_id": 999, "quantity": 1}]}, 404, "NOT_FOUND"),
+        ({"lines": [{"product_id": 5, "quantity": 1000}] * 1}, 201, None),
+        ({"lines": []}, 400, "INVALID_ARGUMENT"),
+        ({"lines": [{"product_id": 5, "quantity": 0}]}, 400, "INVALID_ARGUMENT"),
+        ({"lines": [{"product_id": 5, "quantity": 1001}]}, 400, "INVALID_ARGUMENT"),
+        ({"lines": [{"product_id": "5", "quantity": 1}]}, 400, "INVALID_ARGUMENT"),
+        ({"lines": {"product_id": 5, "quantity": 1}}, 400, "INVALID_ARGUMENT"),
+        ({"lines": [{"product_id": 5, "quantity": 1}] * 101}, 400, "INVALID_ARGUMENT"),
+        ({"user_id": 2**63}, 400, "INVALID_ARGUMENT"),
+        ({"coupon": "free"}, 400, "INVALID_ARGUMENT"),
+    ],
+)
+async def test_what_a_purchase_can_answer(
+    api: httpx.AsyncClient, partner: Headers, change: dict[str, Any], status: int, code: str | None
+) -> None:
+    answer = await api.post("/v1/orders", json={**BODY, **change}, headers=keyed(partner))
+
+    assert answer.status_code == status
+    assert answer.json().get("code") == code
+
+
+async def test_short_stock_is_a_conflict(api: httpx.AsyncClient, partner: Headers) -> None:
+    for key in ("a", "b"):
+        answer = await api.post(
+            "/v1/orders",
+            json={**BODY, "lines": [{"product_id": 5, "quantity": 900}]},
+            headers=keyed(partner, key),
+        )
+
+    assert answer.status_code == 409
+    assert answer.json()["code"] == "OUT_OF_STOCK"
+
+
+async def test_a_field_deep_in_the_body_is_spelled_as_in_the_contract(api: httpx.AsyncClient, partner: Headers) -> None:
+    lines = [{"product_id": 5, "quantity": 1}, {"product_id": 6, "quantity": "two"}]
+    answer = await api.post("/v1/orders", json={**BODY, "lines": lines}, headers=keyed(partner))
+
+    assert answer.json()["field"] == "lines[1].quantity"
+
+
+async def test_a_partner_moves_an_order_along(api: httpx.AsyncClient, partner: Headers) -> None:
+    for status in ("SHIPPED", "DELIVERED"):
+        answer = await api.patch("/v1/orders/4", json={"status": status}, headers=partner)
+        assert answer.json()["status"] == status
+
+    again = await api.patch("/v1/orders/4", json={"status": "SHIPPED"}, headers=partner)
+    assert again.status_code == 409
+
+
+@pytest.mark.parametrize("status", ["CANCELLED", "CONFIRMED", "shipped", 3, None])
+async def test_an_order_moves_to_shipped_and_delivered_only(
+    api: httpx.AsyncClient, partner: Headers, status: Any
+) -> None:
+    answer = await api.patch("/v1/orders/4", json={"status": status}, headers=partner)
+
+    assert answer.status_code == 400
+    assert answer.json()["detail"] == "status: Input should be 'SHIPPED' or 'DELIVERED'"
+
+
+async def test_a_customer_does_not_move_an_order(api: httpx.AsyncClient, customer: ForUser) -> None:
+    answer = await api.patch("/v1/orders/4", json={"status": "SHIPPED"}, headers=customer(4))
+
+    assert answer.status_code == 403
+
+
+async def test_a_customer_cancels_its_own_order(api: httpx.AsyncClient, customer: ForUser, partner: Headers) -> None:
+    other = await api.post("/v1/orders/4:cancel", headers=customer(3))
+    assert other.status_code == 404
+
+    answer = await api.post("/v1/orders/4:cancel", headers=customer(4))
+    assert answer.json()["status"] == "CANCELLED"
+    again = await api.post("/v1/orders/4:cancel", headers=partner)
+    assert again.json() == answer.json()
+
+
+async def test_a_shipped_order_is_not_cancelled(api: httpx.AsyncClient, partner: Headers) -> None:
+    answer = await api.post("/v1/orders/1:cancel", headers=partner)
+
+    assert answer.status_code == 409
+    assert answer.json()["detail"] == "order 1 is SHIPPED; only CONFIRMED can be cancelled"

@@ -1,0 +1,223 @@
+"""`/v1/products`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+
+from shop.clients.memory import MemoryShop
+from shop.product.domain import Reservation, ReservationState, ReservedLine
+
+NEW = {
+    "title": "Lamp",
+    "description": "Gives light.",
+    "category": "c0001",
+    "price": {"amount_minor": 1999, "currency": "EUR"},
+    "stock": 5,
+}
+
+
+async def test_lists_a_page_of_a_category_with_reviews_in_two_calls(api: httpx.AsyncClient, shop: MemoryShop) -> None:
+    answer = await api.get("/v1/products", params={"category": "c0001", "page_size": 20, "include": "reviews"})
+
+    products = answer.json()["products"]
+    assert [product["id"] for product in products] == list(range(101, 121))
+    assert [review["id"] for review in products[0]["reviews"]] == [301, 302, 303]
+    assert shop.store.methods == ["list_products", "batch_list_reviews"]
+
+
+async def test_pages_reach_every_product_once(api: httpx.AsyncClient) -> None:
+    seen: list[int] = []
+    token = ""
+    while True:
+        page = (await api.get("/v1/products", params={"page_size": 70, "page_token": token})).json()
+        seen += [product["id"] for product in page["products"]]
+        token = page["next_page_token"]
+        if not token:
+            break
+
+    assert seen == list(range(1, 201))
+
+
+async def test_a_page_token_belongs_to_its_filter(api: httpx.AsyncClient) -> None:
+    token = (await api.get("/v1/products", params={"category": "c0000"})).json()["next_page_token"]
+
+    answer = await api.get("/v1/products", params={"category": "c0001", "page_token": token})
+
+    assert answer.status_code == 400
+    assert answer.json()["code"] == "INVALID_PAGE_TOKEN"
+    assert answer.json()["field"] == "page_token"
+
+
+async def test_reads_many_in_the_order_of_the_ids(api: httpx.AsyncClient, shop: MemoryShop) -> None:
+    answer = await api.get("/v1/products", params={"ids": "7,3,999,7"})
+
+    assert [product["id"] for product in answer.json()["products"]] == [7, 3]
+    assert answer.json()["next_page_token"] == ""
+    assert shop.store.methods == ["batch_get_products"]
+
+
+async def test_reads_many_and_their_reviews_side_by_side(api: httpx.AsyncClient, shop: MemoryShop) -> None:
+    answer = await api.get("/v1/products", params={"ids": "7,3", "include": "reviews"})
+
+    assert [len(product["reviews"]) for product in answer.json()["products"]] == [3, 3]
+    first, second = shop.store.calls
+    assert {first.method, second.method} == {"batch_get_products", "batch_list_reviews"}
+
+
+@pytest.mark.parametrize(
+    ("params", "field"),
+    [
+        ({"ids": "1,x"}, "ids"),
+        ({"ids": "1,,2"}, "ids"),
+        ({"ids": "0"}, "ids"),
+        ({"ids": "9223372036854775808"}, "ids"),
+        ({"ids": ",".join(["1"] * 1001)}, "ids"),
+        ({"ids": "1", "category": "c0000"}, "category"),
+        ({"ids": "1", "page_token": "x"}, "page_token"),
+        ({"page_size": "0"}, "page_size"),
+        ({"page_size": "1001"}, "page_size"),
+        ({"page_size": "ten"}, "page_size"),
+        ({"page_token": "made-up"}, "page_token"),
+        ({"category": "No Such!"}, "category"),
+        ({"include": "reviews,authors"}, "include"),
+        ({"pagesize": "3"}, "pagesize"),
+    ],
+)
+async def test_refuses_parameters_out_of_range(api: httpx.AsyncClient, params: dict[str, str], field: str) -> None:
+    answer = await api.get("/v1/products", params=params)
+
+    assert answer.status_code == 400
+    assert answer.json()["field"] == field
+
+
+async def test_an_unknown_include_names_the_valid_ones(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/v1/products/1", params={"include": "author"})
+
+    assert answer.json()["detail"] == "include has 'author'; valid values are reviews"
+
+
+async def test_an_unknown_parameter_names_the_valid_ones(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/v1/products/1", params={"fields": "id"})
+
+    assert answer.json()["detail"] == "fields: this query parameter is unknown; valid ones are include"
+
+
+async def test_a_parameter_given_twice_is_refused(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/v1/products?ids=1&ids=2")
+
+    assert answer.status_code == 400
+    assert "twice" in answer.json()["detail"]
+
+
+async def test_reads_one(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/v1/products/17")
+
+    assert answer.json() == {
+        "id": 17,
+        "title": "Product 17",
+        "description": "What product 17 is.",
+        "category": "c0000",
+        "price": {"amount_minor": 729, "currency": "EUR"},
+        "stock": 1017,
+    }
+
+
+async def test_reads_one_with_reviews(api: httpx.AsyncClient) -> None:
+    answer = await api.get("/v1/products/17", params={"include": "reviews"})
+
+    assert [review["id"] for review in answer.json()["reviews"]] == [49, 50, 51]
+
+
+@pytest.mark.parametrize("query", ["", "?include=reviews"])
+async def test_an_unknown_product_is_not_found(api: httpx.AsyncClient, query: str) -> None:
+    answer = await api.get(f"/v1/products/999{query}")
+
+    assert answer.status_code == 404
+    assert answer.json()["detail"] == "there is no product 999"
+
+
+@pytest.mark.parametrize("id_", ["0", "-1", "x", "1.5", "%2B5", "9223372036854775808", "1_0"])
+async def test_an_id_must_be_one(api: httpx.AsyncClient, id_: str) -> None:
+    answer = await api.get(f"/v1/products/{id_}")
+
+    assert answer.status_code == 400
+    assert answer.json()["field"] == "product_id"
+
+
+async def test_a_partner_adds_changes_and_removes_a_product(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+    added = await api.post("/v1/products", json=NEW, headers=partner)
+    assert added.status_code == 201
+    assert added.json() == {"id": 201, **NEW}
+    path = added.headers["location"]
+
+    changed = await api.patch(path, json={"stock": 9, "price": {"amount_minor": 1, "currency": "USD"}}, headers=partner)
+    assert changed.status_code == 200
+    expected = {"id": 201, **NEW, "stock": 9, "price": {"amount_minor": 1, "currency": "USD"}}
+    assert changed.json() == expected
+    assert (await api.get(path)).json() == expected
+
+    removed = await api.delete(path, headers=partner)
+    assert removed.status_code == 204
+    assert removed.content == b""
+    assert (await api.get(path)).status_code == 404
+
+
+async def test_a_reserved_product_stays(api: httpx.AsyncClient, shop: MemoryShop, partner: dict[str, str]) -> None:
+    price = shop.store.products[3].price
+    shop.store.reservations["r"] = Reservation("r", ReservationState.HELD, (ReservedLine(3, 1, price),))
+
+    answer = await api.delete("/v1/products/3", headers=partner)
+
+    assert answer.status_code == 409
+    assert answer.json()["code"] == "FAILED_PRECONDITION"
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({}, None),
+        ({"stock": None}, "stock"),
+        ({"stock": -1}, "stock"),
+        ({"stock": "5"}, "stock"),
+        ({"stock": True}, "stock"),
+        ({"stock": 1.5}, "stock"),
+        ({"title": ""}, "title"),
+        ({"title": "a\u0000b"}, "title"),
+        ({"category": "Lamps"}, "category"),
+        ({"price": 5}, "price"),
+        ({"price": {"amount_minor": 0, "currency": "EUR"}}, "price.amount_minor"),
+        ({"price": {"amount_minor": 1, "currency": "eur"}}, "price.currency"),
+        ({"price": {"amount_minor": 1, "currency": "EUR", "tax": 1}}, "price.tax"),
+        ({"color": "red"}, "color"),
+    ],
+)
+async def test_refuses_a_change_out_of_range(
+    api: httpx.AsyncClient, partner: dict[str, str], change: dict[str, Any], field: str | None
+) -> None:
+    answer = await api.patch("/v1/products/3", json=change, headers=partner)
+
+    assert answer.status_code == 400
+    assert answer.json().get("field") == field
+
+
+async def test_an_unknown_field_names_the_valid_ones(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+    answer = await api.patch("/v1/products/3", json={"colour": "red"}, headers=partner)
+
+    assert answer.json()["errors"] == [
+        {
+            "field": "colour",
+            "message": "this field is unknown; valid ones are title, description, category, price, stock",
+        }
+    ]
+
+
+async def test_all_that_is_wrong_is_named(api: httpx.AsyncClient, partner: dict[str, str]) -> None:
+    answer = await api.post("/v1/products", json={"title": 5, "stock": -1}, headers=partner)
+
+    errors = {error["field"]: error["message"] for error in answer.json()["errors"]}
+    assert set(errors) == {"title", "description", "category", "price", "stock"}
+    assert errors["price"] == "this field is required"
+    assert answer.json()["detail"].endswith("and 2 more")
