@@ -23,8 +23,8 @@ from graphql import (
 )
 
 from graphql_gateway.cost import CostModel
-from graphql_gateway.limits import MOST_DEPTH, MOST_TOKENS, check_shape, check_tokens_error, operations_of
-from shop.errors import InvalidArgument, ResourceExhausted
+from graphql_gateway.limits import MOST_TOKENS, check_parser_limits, check_shape, nested_too_deeply, operations_of
+from shop.errors import InvalidArgument
 from shop.platform.telemetry import child_span
 
 # A document of 1,000 tokens takes about half a megabyte, so each of the two stores stays below 64.
@@ -183,19 +183,17 @@ def prepare(schema: GraphQLSchema, text: str) -> Prepared:
         RequestError: It is malformed, or not valid for the schema.
         ResourceExhausted: It passes a limit that does not depend on variables.
     """
-    with child_span("graphql.parse"):
-        try:
+    try:
+        with child_span("graphql.parse"):
             document = parse(text, max_tokens=MOST_TOKENS)
-        except GraphQLSyntaxError as error:
-            check_tokens_error(error.message)
-            raise RequestError([error]) from error
-        except RecursionError as error:
-            raise ResourceExhausted(
-                f"the document is nested too deeply; the limit is a depth of {MOST_DEPTH}"
-            ) from error
-        check_shape(document)
-    with child_span("graphql.validate"):
-        errors = validate(schema, document, _RULES, max_errors=5)
+            check_shape(document)
+        with child_span("graphql.validate"):
+            errors = validate(schema, document, _RULES, max_errors=5)
+    except GraphQLSyntaxError as error:
+        check_parser_limits(error.message)
+        raise RequestError([error]) from error
+    except RecursionError as error:
+        raise nested_too_deeply() from error
     if errors:
         raise RequestError(errors)
     operations = {node.name.value if node.name else "": node for node in operations_of(document)}

@@ -62,10 +62,17 @@ def check_shape(document: DocumentNode) -> Shape:
     return shape
 
 
-def check_tokens_error(message: str) -> None:
-    """Raises ResourceExhausted if the parser's message says that the document has too many tokens."""
+def check_parser_limits(message: str) -> None:
+    """Raises ResourceExhausted if the parser's message says that a limit stopped it, and not a mistake."""
     if "more than" in message and "tokens" in message:
         raise ResourceExhausted(f"the document has more than {MOST_TOKENS} tokens, which is the limit")
+    if "nested too deeply" in message:
+        raise nested_too_deeply()
+
+
+def nested_too_deeply() -> ResourceExhausted:
+    """Returns the error for a document that is too deep to be measured."""
+    return ResourceExhausted(f"the document is nested too deeply to be measured; the limit is a depth of {MOST_DEPTH}")
 
 
 def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:

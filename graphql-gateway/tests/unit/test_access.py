@@ -43,7 +43,9 @@ PARTNERS = [
     f'mutation {{ updateOrderStatus(input: {{id: "{global_id("Order", 4)}", status: SHIPPED}}) {{ order {{ id }} }} }}',
 ]
 CANCEL = f'mutation {{ cancelOrder(input: {{id: "{global_id("Order", 16)}"}}) {{ order {{ status }} }} }}'
-CHECKOUT = f'mutation {{ checkout(input: {{idempotencyKey: "k", lines: {LINES}, paymentToken: "tok_ok"}}) {{ order {{ id }} }} }}'
+CHECKOUT = f"""mutation {{
+  checkout(input: {{idempotencyKey: "k", lines: {LINES}, paymentToken: "tok_ok"}}) {{ order {{ id }} }}
+}}"""
 
 
 @pytest.mark.parametrize("query", [*OWNER, *CUSTOMERS, *PARTNERS, CANCEL, CHECKOUT])

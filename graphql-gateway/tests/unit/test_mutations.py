@@ -20,7 +20,8 @@ def purchase(**changes: Any) -> dict[str, Any]:
 
 
 async def test_a_product_is_created_changed_and_deleted(gateway: Any) -> None:
-    create = "mutation ($input: CreateProductInput!) { createProduct(input: $input) { product { id title stock price { amountMinor currency } } } }"
+    create = """mutation ($input: CreateProductInput!) {
+      createProduct(input: $input) { product { id title stock price { amountMinor currency } } } }"""
     new = {"title": "Lamp", "category": "c0001", "price": {"amountMinor": 1999}, "stock": 2**40}
     made = (await gateway.data(create, {"input": new}, partner=True))["createProduct"]["product"]
     assert made == {
@@ -49,7 +50,8 @@ async def test_a_user_signs_up_logs_in_and_leaves(gateway: Any) -> None:
     assert made == {"id": global_id("User", 21), "email": "new@example.com", "address": {"city": "C"}}
     assert (await gateway.error(create, {"input": new}))[0] == "ALREADY_EXISTS"
 
-    login = "mutation ($input: LoginInput!) { login(input: $input) { token user { id email orders { edges { cursor } } } } }"
+    login = """mutation ($input: LoginInput!) {
+      login(input: $input) { token user { id email orders { edges { cursor } } } } }"""
     credentials = {"input": {"email": "new@example.com", "password": "correct horse"}}
     assert (await gateway.data(login, credentials))["login"]["user"]["email"] == "new@example.com"
 
@@ -60,7 +62,8 @@ async def test_a_user_signs_up_logs_in_and_leaves(gateway: Any) -> None:
 
 
 async def test_a_profile_changes_by_what_is_given(gateway: Any) -> None:
-    update = "mutation ($input: UpdateProfileInput!) { updateProfile(input: $input) { user { name email address { city } } } }"
+    update = """mutation ($input: UpdateProfileInput!) {
+      updateProfile(input: $input) { user { name email address { city } } } }"""
     data = await gateway.data(update, {"input": {"name": "Renamed"}}, user=4)
 
     assert data["updateProfile"]["user"] == {
@@ -136,7 +139,8 @@ async def test_a_change_of_nothing(gateway: Any, query: str) -> None:
 
 
 async def test_values_out_of_range_of_their_type(gateway: Any) -> None:
-    query = f'mutation ($stock: Long!) {{ updateProduct(input: {{id: "{PRODUCT_3}", stock: $stock}}) {{ product {{ id }} }} }}'
+    query = f"""mutation ($stock: Long!) {{
+      updateProduct(input: {{id: "{PRODUCT_3}", stock: $stock}}) {{ product {{ id }} }} }}"""
     for stock in (2**63, 1.5, "7", True, None):
         code, _, message = await gateway.error(query, {"stock": stock}, partner=True)
         assert code == "INVALID_ARGUMENT"

@@ -1,0 +1,284 @@
+"""HTTP: methods, content types, statuses, sizes, compression, deadlines, and the errors that clients see."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shop.errors import ErrorCode, Internal, Unavailable
+from shop.platform.deadline import remaining
+from shop.platform.error_table import ERROR_TABLE
+
+TYPENAME = {"query": "{ __typename }"}
+RESPONSE_JSON = "application/graphql-response+json"
+
+
+async def test_health(gateway: Any) -> None:
+    response = await gateway.http.get("/healthz")
+
+    assert (response.status_code, response.text) == (200, "ok\n")
+
+
+async def test_unknown_paths(gateway: Any) -> None:
+    response = await gateway.http.get("/nothing")
+
+    assert response.status_code == 404
+    assert "/graphql" in response.json()["errors"][0]["message"]
+
+
+async def test_a_browser_gets_graphiql(gateway: Any) -> None:
+    response = await gateway.http.get("/graphql", headers={"accept": "text/html,*/*;q=0.8"})
+
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/html")
+    assert "GraphiQL" in response.text
+
+
+async def test_queries_by_get(gateway: Any) -> None:
+    parameters = {"query": "query q($n: Int!) { products(first: $n) { edges { cursor } } }", "variables": '{"n": 2}'}
+    response = await gateway.http.get("/graphql", params=parameters, headers={"accept": "*/*"})
+
+    assert response.json() == {
+        "data": {
+            "products": {
+                "edges": [{"cursor": "1."}, {"cursor": response.json()["data"]["products"]["edges"][1]["cursor"]}]
+            }
+        }
+    }
+
+
+BAD_GETS = [
+    ({"query": 'mutation { login(input: {email: "a", password: "b"}) { token } }'}, 405, "mutations need POST"),
+    ({"query": "{ __typename }", "variables": "{"}, 400, "variables is not JSON"),
+    ({"query": "{ __typename }", "extensions": "[]"}, 400, "extensions must be an object"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "status", "message"), BAD_GETS, ids=[case[2] for case in BAD_GETS])
+async def test_bad_gets(gateway: Any, parameters: dict[str, str], status: int, message: str) -> None:
+    response = await gateway.http.get("/graphql", params=parameters)
+
+    assert response.status_code == status
+    assert message in response.json()["errors"][0]["message"]
+
+
+async def test_other_methods(gateway: Any) -> None:
+    response = await gateway.http.put("/graphql", json=TYPENAME)
+
+    assert (response.status_code, response.headers["allow"]) == (405, "GET, POST")
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "multipart/form-data", "application/graphql", ""])
+async def test_other_content_types(gateway: Any, kind: str) -> None:
+    response = await gateway.http.post("/graphql", content=b"{}", headers={"content-type": kind})
+
+    assert response.status_code == 415
+    assert "application/json is valid" in response.json()["errors"][0]["message"]
+
+
+MALFORMED = [
+    (b"", "the body is not JSON"),
+    (b"{", "the body is not JSON"),
+    (b'{"query": "\xff"}', "the body is not JSON"),
+    (b"[" * 5000, "the body is not JSON"),
+    (b"7", "must be an object"),
+    (b"null", "must be an object"),
+    (b'[{"query": "{ __typename }"}]', "one request for each"),
+    (b'{"query": 7}', "query must be a text or null"),
+    (b'{"query": "{ __typename }", "variables": []}', "variables must be an object or null"),
+    (b'{"query": "{ __typename }", "operationName": 1}', "operationName must be a text or null"),
+    (b'{"query": "{ __typename }", "extensions": "x"}', "extensions must be an object or null"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), MALFORMED, ids=[str(case[0][:40]) for case in MALFORMED])
+async def test_bodies_that_are_not_requests(gateway: Any, body: bytes, message: str) -> None:
+    response = await gateway.http.post(
+        "/graphql", content=body, headers={"content-type": "application/json; charset=utf-8"}
+    )
+
+    assert response.status_code == 400
+    error = response.json()["errors"][0]
+    assert error["extensions"]["code"] == "INVALID_ARGUMENT"
+    assert message in error["message"]
+
+
+INVALID = [
+    ({}, "query is missing"),
+    ({"query": ""}, "Syntax Error"),
+    ({"query": "{ product(id: 1 { id } }"}, "Syntax Error"),
+    ({"query": "fragment f on Product { id }"}, "Fragment 'f' is never used"),
+    ({"query": "{ produkt }"}, "Cannot query field 'produkt'"),
+    ({"query": "{ product { id } }"}, "of type 'ID!' is required"),
+    ({"query": "subscription { x }"}, "subscription"),
+    ({"query": "query a { __typename } query b { __typename }"}, "operationName is needed: a, b"),
+    (
+        {"query": "query a { __typename }", "operationName": "c"},
+        "operationName is 'c'; the document has the operations a",
+    ),
+    ({"query": "query ($id: ID!) { product(id: $id) { id } }"}, "Variable '$id'"),
+    (
+        {"query": "query ($n: Int!) { products(first: $n) { edges { cursor } } }", "variables": {"n": "x"}},
+        "Variable '$n'",
+    ),
+    ({"query": "{ ...f } fragment f on Query { ...f }"}, "Cannot spread fragment 'f' within itself"),
+]
+
+
+@pytest.mark.parametrize(("body", "message"), INVALID, ids=[case[1] for case in INVALID])
+async def test_requests_that_cannot_run(gateway: Any, body: dict[str, Any], message: str) -> None:
+    for accept, status in (("application/json", 200), ("*/*", 200), (f"{RESPONSE_JSON}, application/json;q=0.9", 400)):
+        response = await gateway.post(body, accept=accept)
+        assert response.status_code == status
+        answer = response.json()
+        assert "data" not in answer or answer["data"] is None
+        assert answer["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
+        assert message in answer["errors"][0]["message"]
+
+
+async def test_the_newer_media_type_is_given_to_whoever_accepts_it(gateway: Any) -> None:
+    response = await gateway.post(TYPENAME, accept=RESPONSE_JSON)
+
+    assert (response.status_code, response.headers["content-type"]) == (200, RESPONSE_JSON)
+    failed = await gateway.post({"query": "{ me { id } }"}, accept=RESPONSE_JSON)
+    assert (failed.status_code, failed.json()["data"]) == (200, None)
+
+
+async def test_large_bodies_are_refused(gateway: Any) -> None:
+    response = await gateway.post({"query": "#" * (256 * 1024)})
+    assert response.status_code == 413
+    assert response.json()["errors"][0]["extensions"]["code"] == "RESOURCE_EXHAUSTED"
+    assert "262144" in response.json()["errors"][0]["message"]
+
+    async def chunks() -> Any:
+        for _ in range(40):
+            yield b" " * 16384
+
+    response = await gateway.http.post("/graphql", content=chunks(), headers={"content-type": "application/json"})
+    assert response.status_code == 413
+
+
+async def test_large_answers_are_compressed(gateway: Any) -> None:
+    query = {"query": "{ products(first: 50) { edges { node { title description } } } }"}
+    small = await gateway.post(TYPENAME, accept_encoding="gzip")
+    large = await gateway.post(query, accept_encoding="gzip")
+    plain = await gateway.post(query, accept_encoding="identity")
+
+    assert "content-encoding" not in small.headers
+    assert large.headers["content-encoding"] == "gzip"
+    assert "content-encoding" not in plain.headers
+    assert large.json() == plain.json()
+
+
+@pytest.mark.parametrize("code", list(ErrorCode))
+async def test_every_error_of_the_table_keeps_its_code_message_and_field(gateway: Any, code: ErrorCode) -> None:
+    async def fail(_method: str) -> None:
+        raise ERROR_TABLE[code].error("what to change", field="page_size")
+
+    gateway.shop.store.on_call = fail
+    answer = await gateway.run('{ product(id: "UHJvZHVjdDox") { id } }')
+
+    assert answer["data"] == {"product": None}
+    assert answer["errors"] == [
+        {
+            "message": "what to change",
+            "locations": [{"line": 1, "column": 3}],
+            "path": ["product"],
+            "extensions": {"code": code.value, "field": "pageSize"},
+        }
+    ]
+
+
+async def test_unknown_causes_stay_in_the_log(gateway: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(method: str) -> None:
+        if method != "list_products":
+            raise RuntimeError("password=hunter2")
+
+    gateway.shop.store.on_call = fail
+    with caplog.at_level(logging.ERROR):
+        response = await gateway.post({"query": "{ products(first: 3) { edges { node { id reviews { id } } } } }"})
+
+    answer = response.json()
+    assert "hunter2" not in response.text
+    assert {error["message"] for error in answer["errors"]} == {"internal error"}
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {"INTERNAL"}
+    assert "hunter2" in caplog.text
+    assert len(caplog.records) == 1
+
+
+async def test_a_part_that_fails_leaves_the_rest(gateway: Any) -> None:
+    async def fail(method: str) -> None:
+        if method == "batch_get_payments_by_order":
+            raise Unavailable("the payment service does not answer; try again")
+
+    gateway.shop.store.on_call = fail
+    answer = await gateway.run("{ me { orders(first: 2) { edges { node { id payment { status } } } } } }", user=1)
+
+    assert [edge["node"]["payment"] for edge in answer["data"]["me"]["orders"]["edges"]] == [None, None]
+    assert {error["extensions"]["code"] for error in answer["errors"]} == {"UNAVAILABLE"}
+
+
+async def test_internal_errors_of_services_are_logged_too(gateway: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async def fail(_method: str) -> None:
+        raise Internal("internal error")
+
+    gateway.shop.store.on_call = fail
+    with caplog.at_level(logging.ERROR):
+        await gateway.run("{ products { edges { cursor } } }")
+
+    assert len(caplog.records) == 1
+
+
+async def test_the_callers_deadline_ends_the_wait(gateway: Any) -> None:
+    async def hang(_method: str) -> None:
+        await asyncio.sleep(30)
+
+    gateway.shop.store.on_call = hang
+    body = {"query": "{ products { edges { cursor } } }"}
+    started = time.monotonic()
+    response = await gateway.post(body, x_envoy_expected_rq_timeout_ms="50")
+
+    assert time.monotonic() - started < 2
+    assert response.status_code == 200
+    assert response.json()["errors"][0]["extensions"]["code"] == "DEADLINE_EXCEEDED"
+
+
+@pytest.mark.parametrize(("header", "expected"), [("1500", 1.5), ("", 5.0), ("x", 5.0), ("0", 5.0), ("-5", 5.0)])
+async def test_the_deadline_is_passed_on(gateway: Any, header: str, expected: float) -> None:
+    seen = []
+
+    async def look(_method: str) -> None:
+        seen.append(remaining())
+
+    gateway.shop.store.on_call = look
+    await gateway.post({"query": "{ products { edges { cursor } } }"}, x_envoy_expected_rq_timeout_ms=header)
+
+    assert expected - 0.5 < seen[0] <= expected
+
+
+async def test_one_request_does_not_see_what_another_read(gateway: Any) -> None:
+    query = '{ product(id: "UHJvZHVjdDox") { stock } }'
+
+    assert (await gateway.data(query))["product"]["stock"] == 1001
+    gateway.shop.store.products[1] = replace(gateway.shop.store.products[1], stock=5)
+    assert (await gateway.data(query))["product"]["stock"] == 5
+
+
+async def test_mutations_of_a_request_run_one_after_the_other(gateway: Any) -> None:
+    async def take_a_moment(_method: str) -> None:
+        await asyncio.sleep(0.005)
+
+    gateway.shop.store.on_call = take_a_moment
+    query = """mutation {
+      a: updateProfile(input: {name: "A"}) { user { name } }
+      b: updateProfile(input: {name: "B"}) { user { name } } }"""
+    data = await gateway.data(query, user=1)
+
+    assert data == {"a": {"user": {"name": "A"}}, "b": {"user": {"name": "B"}}}
+    first, second = gateway.shop.store.calls
+    assert not first.overlaps(second)

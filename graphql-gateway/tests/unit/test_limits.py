@@ -1,0 +1,136 @@
+"""Depth, aliases, tokens and cost: what is let through, what is refused, and with which words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from graphql import parse
+
+from graphql_gateway.cost import CostModel
+from graphql_gateway.limits import check_shape
+from graphql_gateway.schema import build_schema
+from shop.errors import ResourceExhausted
+
+SCHEMA = build_schema()._schema
+
+
+def cost(query: str, **variables: object) -> int:
+    return CostModel(SCHEMA, parse(query)).check(variables)
+
+
+@pytest.mark.parametrize(
+    ("query", "depth", "aliases"),
+    [
+        ("{ product(id: 1) { title } }", 2, 0),
+        ("{ a: product(id: 1) { b: title title } }", 2, 2),
+        ("{ product(id: 1) { ...f } } fragment f on Product { price { currency } }", 3, 0),
+        ("{ product(id: 1) { ... on Product { price { c: currency } } } }", 3, 1),
+        ("{ product(id: 1) { ...f ...f } } fragment f on Product { a: title }", 2, 1),
+        ("{ product(id: 1) { ...unknown } }", 1, 0),
+        ("{ ...f } fragment f on Query { ...f }", 0, 0),
+        ("{ __schema { types { fields { type { ofType { ofType { ofType { ofType { name } } } } } } } } }", 1, 0),
+    ],
+)
+def test_depth_and_aliases(query: str, depth: int, aliases: int) -> None:
+    shape = check_shape(parse(query))
+
+    assert (shape.depth, shape.aliases) == (depth, aliases)
+
+
+@pytest.mark.parametrize(
+    ("query", "variables", "expected"),
+    [
+        ("{ product(id: 1) { title } }", {}, 51),
+        ("{ products(first: 20) { edges { node { title } } } }", {}, 50 + 20 * 3),
+        ("{ products { edges { node { title } } } }", {}, 50 + 20 * 3),
+        ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": 7}, 50 + 7 * 3),
+        ("query ($n: Int! = 9) { products(first: $n) { edges { node { title } } } }", {}, 50 + 9 * 3),
+        ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": -7}, 50 + 3),
+        ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": "7"}, 0),
+        ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": [7]}, 0),
+        ("{ products(first: 10) { edges { node { reviews(first: 5) { id title } } } } }", {}, 50 + 10 * (3 + 5 * 2)),
+        ("{ me { orders(first: 10) { edges { node { lines { id } } } } } }", {}, 50 + 50 + 10 * (2 + 1 + 5)),
+        ("{ a: product(id: 1) { id } b: product(id: 2) { id } }", {}, 102),
+        ("{ node(id: 1) { ... on Product { title } ...p } } fragment p on Payment { status }", {}, 52),
+        ("mutation { login(input: {email: 1, password: 1}) { token } }", {}, 51),
+        ("query a { product(id: 1) { id } } query b { product(id: 1) { id title } }", {}, 52),
+        ("{ __schema { types { name } } }", {}, 1),
+    ],
+)
+def test_cost(query: str, variables: dict[str, object], expected: int) -> None:
+    assert cost(query, **variables) == expected
+
+
+def test_cost_is_known_per_value_of_the_variables_it_depends_on() -> None:
+    model = CostModel(
+        SCHEMA, parse("query ($n: Int!, $c: String) { products(first: $n, category: $c) { edges { cursor } } }")
+    )
+
+    assert model.variables == ("n",)
+    assert [model.check({"n": number, "c": "x"}) for number in [*range(1, 101), 1]] == [
+        50 + number * 2 for number in [*range(1, 101), 1]
+    ]
+
+
+def test_fragments_that_spread_each_other_many_times_are_measured_in_linear_time() -> None:
+    chain = "".join(f"fragment f{n} on Product {{ ...f{n + 1} ...f{n + 1} ...f{n + 1} }}" for n in range(60))
+    document = parse(f"{{ product(id: 1) {{ ...f0 }} }} {chain} fragment f60 on Product {{ title }}")
+
+    assert check_shape(document).depth == 2
+    # 3^60 fields on paper, of which execution resolves one; it is refused all the same.
+    with pytest.raises(ResourceExhausted, match="cost"):
+        CostModel(SCHEMA, document).check({})
+
+
+DEEP = """{ products { edges { node { reviews { author {
+  orders { edges { node { user { orders { pageInfo { endCursor } } } } } } } } } } } }"""
+REFUSED = [
+    (DEEP, "depth of 12; the limit is 10"),
+    ("{" + "".join(f"a{n}: __typename " for n in range(21)) + "}", "21 aliases; the limit is 20"),
+    ("{ product(id: 1) {" + "title " * 1000 + "} }", "more than 1000 tokens"),
+    ("{ product(id: 1) " * 400 + "}" * 400, "more than 1000 tokens"),
+    ("{ product(id: " + "[" * 480 + "]" * 480 + ") { id } }", "nested too deeply"),
+    ("{a" * 250 + "}" * 250, "nested too deeply"),
+    ("{a" * 100 + "}" * 100, "depth of 100; the limit is 10"),
+    (
+        "{ products(first: 100) { edges { node { reviews(first: 20) { author { id name } id rating title body "
+        "a: id b: id c: id d: id e: id f: id g: id h: id } } } } }",
+        "the limit is 25000; ask for fewer items (`first`)",
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "message"), REFUSED, ids=[case[1] for case in REFUSED])
+async def test_what_is_too_much_is_refused_before_anything_runs(gateway: Any, query: str, message: str) -> None:
+    code, _, found = await gateway.error(query, user=1)
+
+    assert code == "RESOURCE_EXHAUSTED"
+    assert message in found
+    assert gateway.shop.store.methods == []
+
+
+async def test_a_variable_can_make_it_too_much(gateway: Any) -> None:
+    query = """query ($first: Int!) { orderLines(first: $first) { edges { node {
+      id quantity unitPrice { amountMinor currency } product { id title description category stock
+      price { amountMinor currency } } order { id status placedAt total { amountMinor currency }
+      user { id email name address { recipient street city postalCode countryCode } } } } } } }"""
+    await gateway.data(query, {"first": 10}, partner=True)
+    code, _, message = await gateway.error(query, {"first": 1000}, partner=True)
+
+    assert code == "RESOURCE_EXHAUSTED"
+    assert "has a cost of 33050; the limit is 25000" in message
+
+
+async def test_graphiql_can_ask_for_the_whole_schema(gateway: Any) -> None:
+    from graphql import build_client_schema, get_introspection_query, print_schema
+
+    data = await gateway.data(get_introspection_query(descriptions=True))
+
+    assert "type Product implements Node" in print_schema(build_client_schema(data))
+
+
+async def test_introspection_into_itself_is_refused(gateway: Any) -> None:
+    query = "{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }"
+
+    assert (await gateway.error(query))[0] == "INVALID_ARGUMENT"

@@ -1,0 +1,108 @@
+"""Persisted queries by SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+
+from graphql_gateway.documents import Documents, Latest, PersistedQueryNotFound
+from graphql_gateway.schema import build_schema
+
+QUERY = "query q($id: ID!) { product(id: $id) { title } }"
+VARIABLES = {"id": "UHJvZHVjdDox"}
+
+
+def sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def by_hash(text: str) -> dict[str, Any]:
+    return {"persistedQuery": {"version": 1, "sha256Hash": sha256(text)}}
+
+
+async def test_a_hash_is_unknown_until_its_text_came(gateway: Any) -> None:
+    body = {"extensions": by_hash(QUERY), "variables": VARIABLES}
+    first = await gateway.post(body)
+    assert first.status_code == 200
+    assert first.json() == {
+        "errors": [{"message": "PersistedQueryNotFound", "extensions": {"code": "PERSISTED_QUERY_NOT_FOUND"}}]
+    }
+
+    for request in (body | {"query": QUERY}, body, body):
+        answer = (await gateway.post(request)).json()
+        assert answer == {"data": {"product": {"title": "Product 1"}}}
+
+
+async def test_a_hash_of_another_text_is_refused(gateway: Any) -> None:
+    response = await gateway.post({"query": "{ __typename }", "extensions": by_hash(QUERY)})
+    error = response.json()["errors"][0]
+
+    assert error["extensions"] == {"code": "INVALID_ARGUMENT", "field": "extensions.persistedQuery.sha256Hash"}
+
+
+async def test_a_document_that_is_not_valid_is_not_kept(gateway: Any) -> None:
+    bad = "{ nothing }"
+    answer = (await gateway.post({"query": bad, "extensions": by_hash(bad)})).json()
+    assert answer["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
+    answer = (await gateway.post({"extensions": by_hash(bad)})).json()
+    assert answer["errors"][0]["extensions"]["code"] == "PERSISTED_QUERY_NOT_FOUND"
+
+
+async def test_the_limits_hold_for_persisted_queries(gateway: Any) -> None:
+    query = "query ($n: Int!) { orderLines(first: $n) { edges { node { " + "id quantity " * 13 + "} } } }"
+    extensions = by_hash(query)
+    answer = (
+        await gateway.post({"query": query, "extensions": extensions, "variables": {"n": 1}}, partner=True)
+    ).json()
+    assert "errors" not in answer
+    answer = (await gateway.post({"extensions": extensions, "variables": {"n": 1000}}, partner=True)).json()
+    assert answer["errors"][0]["extensions"]["code"] == "RESOURCE_EXHAUSTED"
+
+
+@pytest.mark.parametrize(
+    "persisted",
+    [
+        "x",
+        {},
+        {"version": 2, "sha256Hash": sha256(QUERY)},
+        {"version": 1},
+        {"version": 1, "sha256Hash": 5},
+        {"version": 1, "sha256Hash": "abc"},
+        {"version": 1, "sha256Hash": sha256(QUERY).upper()},
+    ],
+    ids=str,
+)
+async def test_malformed_hashes(gateway: Any, persisted: object) -> None:
+    response = await gateway.post({"extensions": {"persistedQuery": persisted}})
+
+    assert response.status_code == 400
+    assert response.json()["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
+
+
+def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_queries_alone() -> None:
+    documents = Documents(build_schema()._schema, capacity=2)
+    texts = [f"query q{number} {{ __typename }}" for number in range(4)]
+    documents.find(texts[0], sha256(texts[0]))
+    for text in texts:
+        documents.find(text, None)
+    kept = documents.find(None, sha256(texts[0]))
+    assert documents.find(texts[0], sha256(texts[0])) is kept
+
+    documents.find(texts[1], sha256(texts[1]))
+    documents.find(None, sha256(texts[0]))
+    documents.find(texts[2], sha256(texts[2]))
+    with pytest.raises(PersistedQueryNotFound):
+        documents.find(None, sha256(texts[1]))
+    assert documents.find(None, sha256(texts[0])) is kept
+
+
+def test_the_latest_are_kept() -> None:
+    latest: Latest[int] = Latest(2)
+    for key in ("a", "b", "a", "c"):
+        if latest.get(key) is None:
+            latest.put(key, ord(key))
+
+    assert [latest.get(key) for key in "abc"] == [97, None, 99]
+    assert len(latest) == 2

@@ -1,0 +1,43 @@
+"""The schema as it is published."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from graphql import build_schema as parse_schema
+from graphql import validate_schema
+
+from graphql_gateway.__main__ import main
+from graphql_gateway.schema import build_schema
+
+PUBLISHED = Path(__file__).resolve().parents[2] / "schema.graphql"
+
+
+def test_the_published_schema_is_the_one_that_is_served() -> None:
+    wanted = build_schema().as_str() + "\n"
+
+    assert PUBLISHED.read_text() == wanted, "run: python -m graphql_gateway schema > graphql-gateway/schema.graphql"
+
+
+def test_the_published_schema_is_valid() -> None:
+    assert validate_schema(parse_schema(PUBLISHED.read_text())) == []
+
+
+def test_everything_but_inputs_and_payloads_is_described() -> None:
+    undescribed = [
+        name
+        for name, definition in build_schema()._schema.type_map.items()
+        if not definition.description and not name.startswith("__") and not name.endswith(("Input", "Payload"))
+    ]
+
+    assert undescribed == []
+
+
+def test_the_command_prints_it(capsys: object) -> None:
+    assert main(["schema"]) == 0
+    assert capsys.readouterr().out == PUBLISHED.read_text()  # type: ignore[attr-defined]
+
+
+def test_unknown_arguments(capsys: object) -> None:
+    assert main(["shema"]) == 2
+    assert "usage: python -m graphql_gateway [schema]" in capsys.readouterr().err  # type: ignore[attr-defined]

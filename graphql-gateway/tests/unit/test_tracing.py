@@ -1,0 +1,96 @@
+"""The SERVER span, and what is passed on to those that are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from opentelemetry import trace
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
+from opentelemetry.trace import SpanKind
+
+TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
+SAMPLED = f"00-{TRACE_ID}-b7ad6b7169203331-01"
+UNSAMPLED = f"00-{TRACE_ID}-b7ad6b7169203331-00"
+QUERY = {"query": "query titles { products { edges { node { title } } } }"}
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider(sampler=ParentBased(root=ALWAYS_OFF), shutdown_on_exit=False)
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    # The API lets a process set its provider once only.
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    yield exporter
+    provider.shutdown()
+
+
+def by_name(exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
+    return {span.name: span for span in exporter.get_finished_spans()}
+
+
+async def test_a_sampled_request_leaves_a_server_span(gateway: Any, spans: InMemorySpanExporter) -> None:
+    await gateway.post(QUERY, traceparent=SAMPLED)
+
+    found = by_name(spans)
+    assert set(found) == {"POST /graphql", "graphql.parse", "graphql.validate", "graphql.execute"}
+    server = found["POST /graphql"]
+    assert server.kind is SpanKind.SERVER
+    assert f"{server.context.trace_id:032x}" == TRACE_ID
+    assert f"{server.parent.span_id:016x}" == "b7ad6b7169203331"
+    assert dict(server.attributes) == {
+        "http.request.method": "POST",
+        "http.response.status_code": 200,
+        "http.route": "/graphql",
+        "url.path": "/graphql",
+        "url.scheme": "http",
+        "network.protocol.version": "1.1",
+        "graphql.operation.type": "query",
+        "graphql.operation.name": "titles",
+    }
+    assert found["graphql.execute"].parent.span_id == server.context.span_id
+
+
+async def test_a_document_that_is_ready_is_not_parsed_again(gateway: Any, spans: InMemorySpanExporter) -> None:
+    await gateway.post(QUERY)
+    await gateway.post(QUERY, traceparent=SAMPLED)
+
+    assert set(by_name(spans)) == {"POST /graphql", "graphql.execute"}
+
+
+@pytest.mark.parametrize("headers", [{}, {"traceparent": UNSAMPLED}, {"traceparent": "garbage"}], ids=str)
+async def test_other_requests_leave_none(gateway: Any, spans: InMemorySpanExporter, headers: dict[str, str]) -> None:
+    await gateway.post(QUERY, **headers)
+    await gateway.http.get("/healthz", headers={"traceparent": SAMPLED})
+
+    assert spans.get_finished_spans() == ()
+
+
+@pytest.mark.parametrize(("header", "sampled"), [(SAMPLED, True), (UNSAMPLED, False)], ids=["sampled", "unsampled"])
+async def test_the_callers_trace_goes_on(gateway: Any, spans: InMemorySpanExporter, header: str, sampled: bool) -> None:
+    seen = []
+
+    async def look(_method: str) -> None:
+        seen.append(trace.get_current_span().get_span_context())
+
+    gateway.shop.store.on_call = look
+    await gateway.post(QUERY, traceparent=header)
+
+    assert f"{seen[0].trace_id:032x}" == TRACE_ID
+    assert seen[0].trace_flags.sampled is sampled
+    assert not trace.get_current_span().get_span_context().is_valid
+
+
+async def test_personal_data_stays_out_of_spans(gateway: Any, spans: InMemorySpanExporter) -> None:
+    query = 'mutation ($e: String!) { login(input: {email: $e, password: "hopwise-demo"}) { token } }'
+    await gateway.post({"query": query, "variables": {"e": "user1@example.com"}}, traceparent=SAMPLED)
+    await gateway.post({"query": query, "variables": {"e": "nobody@example.com"}}, traceparent=SAMPLED)
+
+    everything = "".join(span.to_json() for span in spans.get_finished_spans())
+    assert "example.com" not in everything
+    assert "hopwise-demo" not in everything
