@@ -81,13 +81,14 @@ async def serve(config: ServiceConfig) -> None:
         bootstrap(config) as parts,
         grpc_server(listen, lambda server: register(server, parts.service)),
         # Last: only who holds the address may take over what the process before it left there.
-        _running(parts.recovery),
+        recovering(parts.recovery),
     ):
         await stop.wait()
 
 
 @asynccontextmanager
-async def _running(recovery: Recovery) -> AsyncIterator[None]:
+async def recovering(recovery: Recovery) -> AsyncIterator[None]:
+    """Lets recovery look for stuck sagas for as long as the context lasts."""
     task = asyncio.create_task(recovery.run())
     try:
         yield

@@ -239,5 +239,7 @@ class CheckoutSaga:
         try:
             with own_time(1.0):
                 await self._store.postpone(checkout, 0.0)
+        except TakenOver:
+            pass  # it was never stored, or is another process's by now
         except ShopError:
             log.warning("checkout %s is left to recovery when its lease ends", checkout.id)

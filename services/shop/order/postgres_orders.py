@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import groupby
 
 import asyncpg
@@ -38,6 +39,8 @@ LINES = """
     WHERE l.id > $1 ORDER BY l.id LIMIT $2
 """
 LAST_ID = 2**63 - 1
+# What a stream reads in one round trip, and holds in memory.
+ROWS_AT_ONCE = 5_000
 
 
 class PostgresOrders:
@@ -68,24 +71,24 @@ class PostgresOrders:
         return next(_orders(rows), None)
 
     async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
-        """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id.
-
-        One statement behind a cursor, so that a long answer is neither held in memory nor asked for again and again.
-        """
+        """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id."""
+        if limit <= ROWS_AT_ONCE:
+            rows = await self._database.fetch(LINES, after, limit)
+            for start in range(0, len(rows), chunk):
+                yield [_joined(row) for row in rows[start : start + chunk]]
+            return
+        # Still one statement, but a cursor over it: so long an answer is neither held in memory nor asked for twice.
         attributes = statement_attributes(LINES)
-        summary = attributes["db.query.summary"]
+        span = partial(child_span, attributes["db.query.summary"], kind=SpanKind.CLIENT, attributes=attributes)
         async with self._database.transaction() as connection:
-            with child_span(summary, kind=SpanKind.CLIENT, attributes=attributes):
+            with span():
                 cursor = await connection.cursor(LINES, after, limit)
             while True:
-                with child_span(summary, kind=SpanKind.CLIENT, attributes=attributes):
+                with span():
                     rows = await cursor.fetch(chunk)
                 if not rows:
                     return
                 yield [_joined(row) for row in rows]
-                limit -= len(rows)
-                if limit <= 0 or len(rows) < chunk:
-                    return
 
 
 def _orders(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:

@@ -45,6 +45,10 @@ def statement_attributes(query: str) -> dict[str, str]:
     return {"db.system.name": "postgresql", "db.operation.name": name, "db.query.summary": summary}
 
 
+ENDINGS = ("COMMIT", "ROLLBACK")
+END_LIMIT_S = 2.0
+
+
 class TracedConnection(asyncpg.Connection):
     """A connection that traces its statements and limits each to the time that the caller still has."""
 
@@ -53,7 +57,9 @@ class TracedConnection(asyncpg.Connection):
 
     async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
         """Runs a statement; returns its status."""
-        call = super().execute(query, *args, timeout=_limit(timeout))
+        # A transaction whose time is over must still be ended, or its connection is lost.
+        limit = END_LIMIT_S if timeout is None and query.startswith(ENDINGS) else _limit(timeout)
+        call = super().execute(query, *args, timeout=limit)
         return await _traced(query, call) if sampled() else await call
 
     async def executemany(self, command: str, args: Iterable[Any], *, timeout: float | None = None) -> None:

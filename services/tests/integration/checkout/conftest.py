@@ -187,7 +187,10 @@ async def running_shop(trial: Trial, keys: Any, protocol: str) -> AsyncIterator[
                 peers=dict(peers),
             )
             started = await stack.enter_async_context(bootstrap(config))
-            service = started.service if name == "order" else started
+            service = started
+            if isinstance(started, order_bootstrap.OrderParts):
+                service = started.service
+                await stack.enter_async_context(order_bootstrap.recovering(started.recovery))
             address = await stack.enter_async_context(PROTOCOLS[protocol][name](service))
             peers[name] = f"{protocol}://{address}"
         yield await stack.enter_async_context(connect(peers, "test"))
