@@ -20,10 +20,11 @@ from shop.platform.telemetry import child_span, sampled
 
 T = TypeVar("T")
 
-_OPERATION = re.compile(r"\b(?!WITH\b)[A-Z]+\b")
-_CHANGE = re.compile(r"\b(?:SELECT|INSERT|UPDATE|DELETE)\b")
-# A table follows INTO, UPDATE or FROM, a function call after FROM aside.
-_TABLE = re.compile(r"\b(?:INTO|(?<!FOR )UPDATE|FROM(?!\s+[a-z_]+\s*[(\0]))\s+([a-z_][a-z0-9_.]*)")
+_FIRST_WORD = re.compile(r"[A-Z]+")
+_SELECT = re.compile(r"\bSELECT\b")
+_CHANGE = re.compile(r"\b(INSERT INTO|DELETE FROM|(?<!FOR )(?<!DO )UPDATE)\s+([a-z_][a-z0-9_.]*)")
+# What follows FROM is a table unless it is called as a function.
+_READ = re.compile(r"\bFROM\s+([a-z_][a-z0-9_.]*)\b(?!\s*\()")
 _INNERMOST = re.compile(r"\([^()]*\)")
 
 
@@ -34,15 +35,25 @@ def statement_attributes(query: str) -> dict[str, str]:
     Args:
         query: The text with placeholders; key words in capitals.
     """
-    outer = query
-    # What stands in parentheses are subqueries and the parts of a WITH.
-    while (shorter := _INNERMOST.sub("\0", outer)) != outer:
-        outer = shorter
-    operation = (_CHANGE if query.lstrip().startswith("WITH") else _OPERATION).search(outer)
-    table = _TABLE.search(outer) or _TABLE.search(query)
-    name = operation[0] if operation else "QUERY"
-    summary = f"{name} {table[1]}" if table else name
-    return {"db.system.name": "postgresql", "db.operation.name": name, "db.query.summary": summary}
+    operation, table = _named_after(query)
+    summary = f"{operation} {table}" if table else operation
+    return {"db.system.name": "postgresql", "db.operation.name": operation, "db.query.summary": summary}
+
+
+def _named_after(query: str) -> tuple[str, str]:
+    """A statement that changes rows is named after the change that stands outermost, any other after what it reads."""
+    first = _FIRST_WORD.search(query)
+    operation = first[0] if first else "QUERY"
+    if operation in ("WITH", "INSERT", "UPDATE", "DELETE"):
+        outer = query
+        while (shorter := _INNERMOST.sub("", outer)) != outer:
+            outer = shorter
+        change = _CHANGE.search(outer) or _CHANGE.search(query)
+        if change is not None:
+            return change[1].partition(" ")[0], change[2]
+        operation = "SELECT" if _SELECT.search(query) else operation
+    table = _READ.search(query)
+    return operation, table[1] if table else ""
 
 
 ENDINGS = ("COMMIT", "ROLLBACK")

@@ -21,6 +21,8 @@ from shop.platform.statement_tracing import statement_attributes
         ("", "QUERY"),
         # A WITH is named after the statement that it leads to.
         ("WITH gone AS (DELETE FROM line) INSERT INTO old (id) SELECT id FROM gone", "INSERT old"),
+        ("WITH placed AS (INSERT INTO orders (id) VALUES ($1) RETURNING id) SELECT id FROM placed", "INSERT orders"),
+        ("INSERT INTO orders (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = 1", "INSERT orders"),
         ("WITH a AS (SELECT (1) FROM (SELECT 2) AS x) SELECT b FROM orders", "SELECT orders"),
         # A function call is no table.
         (
