@@ -20,6 +20,13 @@ _WITH_TOKEN = (401, 403)
 _ETAG = {"description": "Strong entity tag of the content.", "schema": {"type": "string"}}
 _CACHE = {"description": "Who may keep the answer for how long.", "schema": {"type": "string"}}
 _VARY = {"description": "Request headers on which the answer depends.", "schema": {"type": "string"}}
+_IF_NONE_MATCH = {
+    "name": "If-None-Match",
+    "in": "header",
+    "required": False,
+    "description": "Entity tag of an earlier answer; 304 without a body if nothing has changed since.",
+    "schema": {"type": "string"},
+}
 _LOCATION = {"description": "Path of what was made.", "schema": {"type": "string"}}
 
 
@@ -39,6 +46,7 @@ def reading(tag: str, model: type[BaseModel], *, access: Access, problems: Seque
     }
     declared = _declared(tag, 200, model, "Found.", headers, access, [*_ALWAYS, *problems])
     declared["responses"][304] = unchanged
+    declared["openapi_extra"]["parameters"] = [_IF_NONE_MATCH]
     return declared
 
 
