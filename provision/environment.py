@@ -13,9 +13,10 @@ from provision.step import SetupError, Step, run
 UV_VERSION = "0.13.8"
 NEWEST_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
+INDEX = "the Python package index"
 INDEX_ADVICE = (
-    "If the Python package index does not answer: check the network, or name an index that you can reach "
-    "(PIP_INDEX_URL for pip, UV_DEFAULT_INDEX for uv); then run the same command again. What was fetched is kept."
+    "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
+    "Another index can be named with PIP_INDEX_URL for pip and UV_DEFAULT_INDEX for uv."
 )
 
 
@@ -44,6 +45,7 @@ def uv() -> str:
             hint="5 s",
             argv=[*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"],
             advice=INDEX_ADVICE,
+            registry=INDEX,
             limit_s=300,
         )
     )
@@ -68,6 +70,7 @@ def sync() -> None:
             hint="20 s, more on a slow network",
             argv=[uv(), "sync", "--frozen", "--python", sys.executable],
             advice=INDEX_ADVICE,
+            registry=INDEX,
             env={
                 "UV_PROJECT_ENVIRONMENT": str(VENV),
                 "UV_PYTHON_DOWNLOADS": "never",
@@ -101,7 +104,7 @@ def install(package: str, into: Path, title: str, hint: str) -> None:
     if made.returncode != 0:
         raise SetupError(f"uv cannot make an environment in {into}: {made.stderr.strip()}")
     argv = [program, "pip", "install", "--python", str(into), package]
-    run(Step(title=title, hint=hint, argv=argv, advice=INDEX_ADVICE, env=limits, limit_s=600))
+    run(Step(title=title, hint=hint, argv=argv, advice=INDEX_ADVICE, registry=INDEX, env=limits, limit_s=600))
 
 
 def _version(program: str) -> str | None:

@@ -24,9 +24,10 @@ ENVIRONMENT: Mapping[str, str] = {
     "GOFLAGS": "-trimpath -mod=readonly -buildvcs=false",
     "GOWORK": "off",
 }
+PROXY = "the Go module proxy"
 PROXY_ADVICE = (
-    "If the Go module proxy does not answer: check the network, or name a proxy that you can reach (GOPROXY); "
-    "then run the same command again. What was fetched is kept."
+    "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
+    "Another module proxy can be named with GOPROXY."
 )
 
 
@@ -82,9 +83,10 @@ def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
             hint="a minute the first time, nothing after",
             argv=[program, "list", "-deps", package],
             advice=PROXY_ADVICE,
+            registry=PROXY,
             cwd=module,
             env=ENVIRONMENT,
-            silence_s=180,
+            silence_s=120,
         )
     )
     packages = sum(1 for line in fetched.splitlines() if not line.startswith("go: "))

@@ -19,6 +19,12 @@ POLL_S = 0.1
 QUIET_BEAT_S = 15.0
 """How often a line is printed where there is no terminal whose line can be rewritten."""
 TAIL_LINES = 12
+NO_ANSWER = re.compile(
+    r"timed? ?out|connection (refused|reset|broken)|cannot connect|connect error|dial tcp|no such host"
+    r"|name resolution|error sending request|network is unreachable|no route to host|i/o timeout|TLS handshake",
+    re.IGNORECASE,
+)
+"""How pip, uv and go say that a registry does not answer."""
 
 
 class SetupError(Exception):
@@ -34,6 +40,7 @@ class Step:
         hint: about how long it takes.
         argv: the command line.
         advice: what to do when it fails.
+        registry: what it fetches from, to be named when the network is at fault.
         cwd: where it runs.
         env: settings besides the environment.
         limit_s: it is ended after this time, in seconds.
@@ -46,6 +53,7 @@ class Step:
     hint: str
     argv: Sequence[str]
     advice: str
+    registry: str = ""
     cwd: Path = ROOT
     env: Mapping[str, str] = field(default_factory=dict)
     limit_s: float = 1800.0
@@ -91,7 +99,8 @@ def run(step: Step) -> str:
             _end(process)
     output = step.log.read_text(errors="replace")
     if cause is None and process.returncode != 0:
-        cause = f"it ended with exit code {process.returncode}"
+        silent = step.registry and NO_ANSWER.search(output)
+        cause = f"{step.registry} does not answer" if silent else f"it ended with exit code {process.returncode}"
     if cause is not None:
         tail = "\n".join(f"  {line}" for line in output.splitlines()[-TAIL_LINES:])
         raise SetupError(f"{step.title}: {cause}.\nEnd of {step.log}:\n{tail}\n{step.advice}")
@@ -117,7 +126,8 @@ def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | 
             if now - began > step.limit_s:
                 return f"it took longer than {step.limit_s:.0f} s and was ended"
             if step.silence_s is not None and now - heard > step.silence_s:
-                return f"it gave no sign of life for {step.silence_s:.0f} s and was ended"
+                who = step.registry or "it"
+                return f"{who} gave no sign of life for {step.silence_s:.0f} s; the step was ended"
             if now - beat > (1.0 if terminal else QUIET_BEAT_S):
                 beat = now
                 text = f"  … {now - began:.0f} s{_progress(step)}"

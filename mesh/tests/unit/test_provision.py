@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,12 @@ def test_failure_tells_step_end_of_output_and_advice() -> None:
         step.run(a_step("print('name resolution failed'); raise SystemExit(3)"))
     for part in ("Fetching things", "exit code 3", "name resolution failed", "Check the network."):
         assert part in str(error.value)
+
+
+def test_a_registry_that_does_not_answer_is_named() -> None:
+    failing = a_step("print('dial tcp 10.0.0.1:443: i/o timeout'); raise SystemExit(1)")
+    with pytest.raises(step.SetupError, match="Fetching things: the module proxy does not answer"):
+        step.run(replace(failing, registry="the module proxy"))
 
 
 def test_silence_is_ended() -> None:
