@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,6 +26,9 @@ func run(t testing.TB, args ...string) (int, string, string) {
 		t.Fatal(err)
 	}
 	defer stderr.Close()
+	if len(args) > 0 && args[0] == "replay" && !slices.Contains(args, "--priority") {
+		args = append(slices.Clone(args), "--priority", "normal") // the test's process would be raised and stay so
+	}
 	var stdout bytes.Buffer
 	code := Execute(args, &stdout, stderr)
 	text, err := os.ReadFile(stderr.Name())
@@ -203,6 +207,7 @@ func TestBadInput(t *testing.T) {
 		{"trace above 1", replay(tapePath, goodTarget, "--trace", "1.5"), "--trace 1.5 is not between 0 and 1"},
 		{"trace without a receiver", replay(tapePath, goodTarget, "--trace", "0.5"), "needs the field otlp"},
 		{"no time", replay(tapePath, goodTarget, "--timeout", "0s"), "--timeout 0s is not above 0"},
+		{"unknown priority", replay(tapePath, goodTarget, "--priority", "high"), `unknown priority "high"; priorities: auto, normal, realtime`},
 		{"nowhere to write", []string{"replay", "--tape", tapePath, "--target", goodTarget}, "--out is missing"},
 		{"negative sample", []string{"sample", "--tape", tapePath, "--target", goodTarget, "--out", out, "--per-journey", "-1"}, "--per-journey -1"},
 	}

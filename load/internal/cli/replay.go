@@ -13,6 +13,7 @@ import (
 
 	"hopwise/load/internal/attack"
 	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/priority"
 	"hopwise/load/internal/progress"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/telemetry"
@@ -25,9 +26,10 @@ const (
 
 type replayFlags struct {
 	common
-	trace  float64
-	warmup bool
-	drain  time.Duration
+	trace    float64
+	warmup   bool
+	drain    time.Duration
+	priority string
 }
 
 func newReplay(stderr *os.File) *cobra.Command {
@@ -51,6 +53,8 @@ Customers and partners hold valid sessions before the load; only the login journ
 	flags.Float64Var(&f.trace, "trace", 0, "share of journeys that are traced, 0 to 1")
 	flags.BoolVar(&f.warmup, "warmup", false, "only send: no traces, nothing written")
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "most time to wait for answers after the last arrival")
+	flags.StringVar(&f.priority, "priority", string(priority.Auto),
+		"of this process: normal, realtime, or auto (realtime where the system allows it)")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, stderr) }
 	return cmd
 }
@@ -85,6 +89,10 @@ func (f *replayFlags) run(cmd *cobra.Command, stderr *os.File) error {
 			return badInput{err}
 		}
 	}
+	granted, err := priority.Apply(priority.Wish(f.priority))
+	if err != nil {
+		return badInput{err}
+	}
 	if err := s.prepare(cmd.Context()); err != nil {
 		return err
 	}
@@ -102,6 +110,7 @@ func (f *replayFlags) run(cmd *cobra.Command, stderr *os.File) error {
 		fmt.Fprintf(stderr, "shopload: the receiver of traces %s: %s\n", s.target.OTLP, oneLine(*last))
 	}
 	figures := f.figures(s, result)
+	figures.Priority = string(granted)
 	if !f.warmup {
 		if err := write(f.out, s.target.Topology, result.Rows, figures); err != nil {
 			return err

@@ -21,6 +21,7 @@ type Generator struct {
 	CPUS            float64        `json:"cpu_s"`  // user and system time of this process in it
 	GCPauseMs       float64        `json:"gc_pause_ms"`
 	MaxRSSMb        float64        `json:"max_rss_mb"`
+	Priority        string         `json:"priority"`           // of this process: normal or realtime
 	Connections     int            `json:"connections"`        // as asked for
 	Dialed          int64          `json:"connections_dialed"` // really opened
 	HTTP            int            `json:"http"`
