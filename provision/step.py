@@ -102,8 +102,7 @@ def run(step: Step) -> str:
         silent = step.registry and NO_ANSWER.search(output)
         cause = f"{step.registry} does not answer" if silent else f"it ended with exit code {process.returncode}"
     if cause is not None:
-        tail = "\n".join(f"  {line}" for line in output.splitlines()[-TAIL_LINES:])
-        raise SetupError(f"{step.title}: {cause}.\nEnd of {step.log}:\n{tail}\n{step.advice}")
+        raise SetupError(f"{step.title}: {cause}.\nFrom {step.log}:\n{_telling(output)}\n{step.advice}")
     say(f"{step.title}: done in {time.monotonic() - began:.0f} s")
     return output
 
@@ -111,6 +110,13 @@ def run(step: Step) -> str:
 def say(line: str) -> None:
     """Tell the user something, on standard error."""
     print(line, file=sys.stderr, flush=True)
+
+
+def _telling(output: str) -> str:
+    """The lines that tell why: those on the network if there are any, else the last ones."""
+    lines = output.splitlines()
+    telling = [line for line in lines if NO_ANSWER.search(line)] or lines
+    return "\n".join(f"  {line[:300]}" for line in telling[-TAIL_LINES:])
 
 
 def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | None:
