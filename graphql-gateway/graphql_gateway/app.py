@@ -28,7 +28,7 @@ from shop.platform.telemetry import child_span
 ROUTE = "/graphql"
 DEADLINE_S = 5.0
 GZIP_FROM_BYTES = 1024
-GZIP_LEVEL = 1
+GZIP_LEVEL = 3  # measured: as quick as 1 and smaller; 4 takes half as long again
 
 _JSON = b"application/json"
 _RESPONSE_JSON = b"application/graphql-response+json"

@@ -64,7 +64,30 @@ class Loaders:
     def expect_payment(self, order_number: int) -> None:
         """Begins to read the payment of an order that is about to be asked for it."""
         # If the order is not shown in the end, nobody else looks at what became of this.
-        asyncio.ensure_future(self.payment_of_order(order_number)).add_done_callback(_look_at)
+        asyncio.ensure_future(self.ahead(payments=[order_number])).add_done_callback(_look_at)
+
+    async def ahead(
+        self,
+        *,
+        products: Iterable[int] = (),
+        payments: Iterable[int] = (),
+        reviews: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        """Reads what the query is about to ask for, all at the same time.
+
+        Its resolvers then find values, and need not wait one by one. What cannot be read is for them to say.
+
+        Args:
+            products: Ids of products.
+            payments: Ids of orders whose payments are asked for.
+            reviews: Ids of products whose reviews are asked for, and how many.
+        """
+        futures = [
+            *map(self.product, products),
+            *map(self.payment_of_order, payments),
+            *[self.reviews(number, first) for number, first in reviews],
+        ]
+        await asyncio.gather(*futures, return_exceptions=True)
 
     def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
         """Returns the first reviews of one product."""
@@ -99,7 +122,7 @@ class Loaders:
         return [[Review.of(review) for review in found.get(product, ())[:first]] for product, first in keys]
 
 
-def _look_at(future: asyncio.Future[Payment | None]) -> None:
+def _look_at(future: asyncio.Future[None]) -> None:
     if not future.cancelled():
         future.exception()
 

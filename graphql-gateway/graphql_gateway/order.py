@@ -14,7 +14,7 @@ from graphql_gateway.node import Node
 from graphql_gateway.pending import pending
 from graphql_gateway.product import Product, product_of
 from graphql_gateway.scalars import Moment
-from graphql_gateway.selection import asks, asks_only
+from graphql_gateway.selection import asks_only, find
 from graphql_gateway.user import User, user_of
 from graphql_gateway.values import Money
 from shop.clients import CheckoutLine, JoinedOrderLine, OrderStatus
@@ -225,7 +225,7 @@ class OrderQuery:
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
         """Returns one order."""
         number = number_of(id, "Order")
-        if asks(info, "payment") and info.context.principal:
+        if find(info, "payment") and info.context.principal:
             info.context.loaders.expect_payment(number)
         return await own_order(info, number)
 

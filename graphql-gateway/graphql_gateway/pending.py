@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable
 from typing import TypeVar, cast
 
@@ -9,9 +10,17 @@ T = TypeVar("T")
 
 
 def pending(value: Awaitable[T]) -> T:
-    """Returns the awaitable itself, typed as what it will give.
+    """Returns what an awaitable gave, or else the awaitable itself, typed as what it will give.
 
-    graphql-core awaits whatever awaitable a resolver returns. A plain function that returns a loader's future costs
-    less than a coroutine that awaits it, and a resolver's annotation has to say what GraphQL will see.
+    graphql-core awaits whatever awaitable a resolver returns, at the price of a task and two coroutines for each. So
+    a loader's future that has its value already is not handed on; a resolver's annotation says what GraphQL will see.
+
+    Args:
+        value: The future of a loader, or a coroutine.
+
+    Raises:
+        Exception: What the loader raised, if it is known already.
     """
+    if isinstance(value, asyncio.Future) and value.done():
+        return cast(T, value.result())
     return cast(T, value)

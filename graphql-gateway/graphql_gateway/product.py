@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, cast
 
 import strawberry
@@ -13,7 +14,7 @@ from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
 from graphql_gateway.pending import pending
 from graphql_gateway.scalars import Long
-from graphql_gateway.selection import asks_only
+from graphql_gateway.selection import asks_only, find, first_of
 from graphql_gateway.values import Money, MoneyInput
 from shop.clients import Product as ShopProduct
 from shop.clients import Review as ShopReview
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
 
 MOST_PRODUCTS = 100
 MOST_REVIEWS = 20
+DEFAULT_REVIEWS = 3
 MOST_PER_PAGE = 1000
-_KNOWN = frozenset({"__typename", "id", "reviews"})
+KNOWN = frozenset({"__typename", "id", "reviews"})
+"""What a product can tell without being read."""
 
 
 @strawberry.type(description="What one customer thinks of one product.")
@@ -88,14 +91,14 @@ class Product(Node):
         return product
 
     @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
-    def reviews(self, info: GatewayInfo, first: int = 3) -> list[Review]:
+    def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
         """Returns the first reviews."""
         return pending(info.context.loaders.reviews(self.number, checked_first(first, MOST_REVIEWS)))
 
 
 def product_of(info: GatewayInfo, number: int) -> Product | None:
     """Returns the product with this id, without a call if the query asks for no more than its id and reviews."""
-    if asks_only(info, _KNOWN):
+    if asks_only(info, KNOWN):
         return Product.known(number)
     return pending(info.context.loaders.product(number))
 
@@ -178,7 +181,18 @@ class ProductQuery:
             first,
             after,
             MOST_PER_PAGE,
+            _reviews_ahead(info),
         )
+
+
+def _reviews_ahead(info: GatewayInfo) -> Callable[[list[Product]], Awaitable[None]] | None:
+    lengths = {first_of(info, node, DEFAULT_REVIEWS) for node in find(info, "edges", "node", "reviews")}
+    valid = [first for first in lengths if first is not None and 1 <= first <= MOST_REVIEWS]
+    if not valid:
+        return None
+    return lambda products: info.context.loaders.ahead(
+        reviews=[(product.number, first) for product in products for first in valid]
+    )
 
 
 @strawberry.type

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from graphql import FieldNode, FragmentDefinitionNode, FragmentSpreadNode, InlineFragmentNode, SelectionSetNode
+from graphql import (
+    FieldNode,
+    FragmentDefinitionNode,
+    FragmentSpreadNode,
+    InlineFragmentNode,
+    IntValueNode,
+    SelectionSetNode,
+    VariableNode,
+)
 
 from graphql_gateway.context import GatewayInfo
 
@@ -23,19 +31,67 @@ def asks_only(info: GatewayInfo, known: frozenset[str]) -> bool:
     return True
 
 
-def asks(info: GatewayInfo, name: str) -> bool:
-    """Tells whether the query asks for a field of the object, as far as that shows without a look at fragments.
+def find(info: GatewayInfo, *path: str) -> list[FieldNode]:
+    """Returns where the query asks for a field inside the field in hand: several places, if it has aliases.
 
     Args:
-        info: Of the field that returns the object.
-        name: GraphQL name of the object's field.
+        info: Of the field in hand.
+        path: GraphQL names from there on: "edges", "node", "reviews".
     """
-    return any(
-        isinstance(selection, FieldNode) and selection.name.value == name
-        for node in info._raw_info.field_nodes
-        if node.selection_set is not None
-        for selection in node.selection_set.selections
-    )
+    raw = info._raw_info
+    found: list[FieldNode] = []
+    for node in raw.field_nodes:
+        _find(node.selection_set, path, raw.fragments, found)
+    return found
+
+
+def first_of(info: GatewayInfo, node: FieldNode, default: int) -> int | None:
+    """Returns the `first` of a field inside the field in hand; None if it is not a number.
+
+    Args:
+        info: Of the field in hand.
+        node: The field inside it.
+        default: What the schema says where the query says nothing.
+    """
+    for argument in node.arguments or ():
+        if argument.name.value == "first":
+            if isinstance(argument.value, IntValueNode):
+                return int(argument.value.value)
+            if isinstance(argument.value, VariableNode):
+                value = info.variable_values.get(argument.value.name.value, default)
+                return value if isinstance(value, int) else None
+            return None
+    return default
+
+
+def within(info: GatewayInfo, node: FieldNode, known: frozenset[str]) -> bool:
+    """Tells whether only known fields are asked of an object inside the field in hand.
+
+    Args:
+        info: Of the field in hand.
+        node: The field that returns the object.
+        known: GraphQL names of the fields that need no call.
+    """
+    return node.selection_set is None or _within(node.selection_set, known, info._raw_info.fragments)
+
+
+def _find(
+    selection_set: SelectionSetNode | None,
+    path: tuple[str, ...],
+    fragments: Mapping[str, FragmentDefinitionNode],
+    found: list[FieldNode],
+) -> None:
+    for selection in selection_set.selections if selection_set is not None else ():
+        if isinstance(selection, FieldNode):
+            if selection.name.value == path[0]:
+                if len(path) == 1:
+                    found.append(selection)
+                else:
+                    _find(selection.selection_set, path[1:], fragments, found)
+        elif isinstance(selection, FragmentSpreadNode):
+            _find(fragments[selection.name.value].selection_set, path, fragments, found)
+        elif isinstance(selection, InlineFragmentNode):
+            _find(selection.selection_set, path, fragments, found)
 
 
 def _within(

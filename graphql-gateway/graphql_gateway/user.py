@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, cast
 
 import strawberry
@@ -12,7 +13,8 @@ from graphql_gateway.field import field
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
 from graphql_gateway.pending import pending
-from graphql_gateway.selection import asks_only
+from graphql_gateway.product import KNOWN as PRODUCT_KNOWN
+from graphql_gateway.selection import asks_only, find, within
 from graphql_gateway.values import Address, AddressInput
 from shop.clients import User as ShopUser
 from shop.errors import InvalidArgument, NotFound
@@ -87,7 +89,19 @@ class User(Node):
             first,
             after,
             MOST_ORDERS_PER_PAGE,
+            _details_ahead(info),
         )
+
+
+def _details_ahead(info: GatewayInfo) -> Callable[[list[Order]], Awaitable[None]] | None:
+    payment = bool(find(info, "edges", "node", "payment"))
+    products = any(not within(info, node, PRODUCT_KNOWN) for node in find(info, "edges", "node", "lines", "product"))
+    if not payment and not products:
+        return None
+    return lambda orders: info.context.loaders.ahead(
+        payments=[order.number for order in orders] if payment else (),
+        products=[line.product_number for order in orders for line in order.lines] if products else (),
+    )
 
 
 def user_of(info: GatewayInfo, number: int) -> User | None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graphql_gateway.global_id import global_id
+from shop.errors import Unavailable
 
 
 @pytest.mark.parametrize("kind", ["Order", "Payment", "Product", "User"])
@@ -250,3 +251,30 @@ async def test_a_cursor_of_another_list_is_refused(gateway: Any) -> None:
     )
 
     assert (code, field) == ("INVALID_PAGE_TOKEN", "after")
+
+
+async def test_what_is_read_ahead_may_stand_in_fragments_and_depend_on_variables(gateway: Any) -> None:
+    query = """
+      query ($n: Int!) { products(first: 2) { ... on ProductConnection { edges { ...e } } } }
+      fragment e on ProductEdge { node { ... on Product { reviews(first: $n) { id } } } }
+    """
+    data = await gateway.data(query, {"n": 2})
+
+    assert [len(edge["node"]["reviews"]) for edge in data["products"]["edges"]] == [2, 2]
+    assert gateway.shop.store.methods == ["list_products", "batch_list_reviews"]
+
+
+async def test_what_fails_when_read_ahead_is_the_fields_error(gateway: Any) -> None:
+    async def fail(method: str) -> None:
+        if method == "batch_get_products":
+            raise Unavailable("the product service does not answer; try again")
+
+    gateway.shop.store.on_call = fail
+    query = "{ me { orders(first: 1) { edges { node { id payment { status } lines { product { title } } } } } } }"
+    answer = await gateway.run(query, user=1)
+
+    node = answer["data"]["me"]["orders"]["edges"][0]["node"]
+    assert node["payment"] == {"status": "CAPTURED"}
+    assert node["lines"] == [{"product": None}, {"product": None}]
+    assert [error["path"][-1] for error in answer["errors"]] == ["product", "product"]
+    assert gateway.shop.store.methods.count("batch_get_products") == 1
