@@ -51,7 +51,8 @@ def launch(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], env: Map
         env: The environment that the settings come from.
 
     Returns:
-        The exit code: 0, or 2 if a setting is wrong, or 1 if a part that is needed is not to be had.
+        The exit code: 0; 2 if a setting is wrong; 1 if a part that is needed is not to be had; 130 after Ctrl-C before
+        it served.
     """
     try:
         config = ServiceConfig.from_env(env)
@@ -64,6 +65,9 @@ def launch(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], env: Map
     except (StartError, ShopError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        # Ctrl-C before the process serves; afterwards it is the usual way to stop.
+        return 128 + signal.SIGINT
     return 0
 
 

@@ -1,0 +1,64 @@
+"""The HTTP server of the gateways: serves, stops gracefully, and says clearly why it cannot start."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+from shop.platform.http_server import serve_http
+from shop.platform.lifecycle import StartError
+
+pytestmark = pytest.mark.integration
+
+
+async def slow_app(scope: Any, receive: Any, send: Any) -> None:
+    """Answers after a moment; has no lifespan."""
+    assert scope["type"] == "http", "no lifespan here"
+    await asyncio.sleep(0.2)
+    await send({"type": "http.response.start", "status": 200, "headers": []})
+    await send({"type": "http.response.body", "body": b"done"})
+
+
+async def broken_app(scope: Any, receive: Any, send: Any) -> None:
+    """Fails when it is started."""
+    assert scope["type"] == "lifespan"
+    await receive()
+    await send({"type": "lifespan.startup.failed", "message": "no peers"})
+
+
+async def get(address: str) -> httpx.Response:
+    async with httpx.AsyncClient(trust_env=False) as client:
+        for _ in range(100):
+            try:
+                return await client.get(f"http://{address}/", timeout=5)
+            except httpx.ConnectError:
+                await asyncio.sleep(0.02)
+    raise AssertionError("the server does not answer")
+
+
+async def test_request_under_way_is_answered_before_the_stop(free_address: str) -> None:
+    stop = asyncio.Event()
+    serving = asyncio.create_task(serve_http(slow_app, free_address, stop=stop))
+    assert (await get(free_address)).text == "done"
+    last = asyncio.create_task(get(free_address))
+    await asyncio.sleep(0.1)
+    stop.set()
+    assert (await last).status_code == 200
+    await asyncio.wait_for(serving, 5)
+
+
+async def test_port_in_use_is_said_clearly(free_address: str) -> None:
+    stop = asyncio.Event()
+    serving = asyncio.create_task(serve_http(slow_app, free_address, stop=stop))
+    await get(free_address)
+    with pytest.raises(StartError, match=f"cannot listen on {free_address}"):
+        await serve_http(slow_app, free_address)
+    stop.set()
+    await asyncio.wait_for(serving, 5)
+
+
+async def test_application_that_fails_to_start_is_said_clearly(free_address: str) -> None:
+    with pytest.raises(StartError, match="failed to start"):
+        await asyncio.wait_for(serve_http(broken_app, free_address, stop=asyncio.Event()), 5)
