@@ -20,7 +20,18 @@ BACKLOG = 2048
 
 
 class _Server(uvicorn.Server):
-    """uvicorn, with the signals left to the process."""
+    """uvicorn, with the signals and the end of the process left to the process."""
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts the application.
+
+        Raises:
+            StartError: It failed to start.
+        """
+        try:
+            await super().startup(sockets)
+        except SystemExit as error:
+            raise StartError("the application failed to start; its log says why") from error
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -65,8 +76,6 @@ async def serve_http(app: Any, listen: str, grace: int = GRACE_S, *, stop: async
             waiting.cancel()
             server.should_exit = True
             await serving
-        if not ended.is_set():
-            raise StartError("the application failed to start; its log says why")
 
 
 def _bind(listen: str) -> socket.socket:

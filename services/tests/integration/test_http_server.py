@@ -7,6 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
+
 from shop.platform.http_server import serve_http
 from shop.platform.lifecycle import StartError
 
