@@ -71,7 +71,7 @@ def admin(shop_url: str) -> Iterator[psycopg.Connection]:
 
 @dataclass(frozen=True)
 class Trial:
-    """A seeded database of one test's own."""
+    """A database that was copied from the template."""
 
     admin_url: str
     name: str
@@ -92,13 +92,27 @@ def template(admin_url: str) -> str:
     return prepare(admin_url, seed=1, scale=1)
 
 
-@pytest.fixture
-def trial(admin_url: str, template: str) -> Iterator[Trial]:
-    """A fresh copy of the template."""
+@contextlib.contextmanager
+def fresh_trial(admin_url: str, template: str) -> Iterator[Trial]:
+    """A fresh copy of the template, dropped at the end."""
     name = create_trial(admin_url, template=template, name=f"trial_{uuid.uuid4().hex[:12]}")
     yield Trial(admin_url, name)
     with contextlib.closing(psycopg.connect(admin_url, autocommit=True)) as admin:
         admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def trial(admin_url: str, template: str) -> Iterator[Trial]:
+    """A seeded database of this test's own."""
+    with fresh_trial(admin_url, template) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def shared_trial(admin_url: str, template: str) -> Iterator[Trial]:
+    """A seeded database that the tests of one module share; each leaves nothing under way."""
+    with fresh_trial(admin_url, template) as made:
+        yield made
 
 
 @dataclass(frozen=True)
