@@ -90,7 +90,7 @@ class CancellationSaga:
     async def _finish(self, cancellation: Cancellation) -> None:
         try:
             await self.take_up(cancellation)
-        except ShopError as error:
+        except Exception as error:
             try:
                 with own_time(1.0):
                     await self._store.postpone(cancellation, 0.0)

@@ -93,7 +93,7 @@ class CheckoutSaga:
         with deadline(FORWARD_LIMIT_S):
             try:
                 claimed = await self._store.claim(checkout)
-            except ShopError:
+            except Exception:
                 # It may be stored all the same.
                 await self._leave(checkout)
                 raise
@@ -102,7 +102,7 @@ class CheckoutSaga:
             placed, order = await self._forward(claimed, request)
         try:
             await self._settle(placed)
-        except ShopError as error:
+        except Exception as error:
             await self._leave(placed)
             raise Unavailable(
                 "the order is stored but not paid yet; repeat the call with the same idempotency_key"

@@ -37,7 +37,8 @@ async def patiently(call: Callable[[], Awaitable[T]]) -> T:
     attempts = AsyncRetrying(
         stop=stop_after_attempt(ATTEMPTS),
         wait=wait_random_exponential(multiplier=FIRST_PAUSE_S, max=LONGEST_PAUSE_S),
-        retry=retry_if_exception(uncertain),
+        # A cancellation is no failed attempt: it ends the matter.
+        retry=retry_if_exception(lambda error: isinstance(error, Exception) and uncertain(error)),
         reraise=True,
     )
     async for attempt in attempts:

@@ -124,12 +124,12 @@ def request_hash(lines: Sequence[CheckoutLine], payment_token: str) -> bytes:
     return hashlib.sha256(json.dumps(body, separators=(",", ":")).encode()).digest()
 
 
-def uncertain(error: BaseException) -> bool:
+def uncertain(error: Exception) -> bool:
     """Whether a call that ended with this error may have been carried out."""
     return not isinstance(error, ShopError) or error.code in UNCERTAIN
 
 
-def undo_from(step: Step, error: BaseException) -> Step | None:
+def undo_from(step: Step, error: Exception) -> Step | None:
     """Returns the furthest step that must be taken back after a step's call failed.
 
     Args:

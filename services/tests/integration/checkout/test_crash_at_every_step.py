@@ -1,0 +1,231 @@
+"""A crash, or a call of which nobody knows whether it got through, at every moment of a saga.
+
+A crash ends the saga on the spot, as SIGKILL does; then the next boot of the same process recovers. Whatever the
+moment, the audit must find nothing broken and nothing under way, and the same key must give one order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import psycopg
+import pytest
+
+from shop.clients import OrderStatus
+from shop.errors import Conflict, DeadlineExceeded, PaymentDeclined, ShopError, Unavailable
+
+pytestmark = pytest.mark.integration
+Buy = Callable[..., Any]
+Count = Callable[[], int]
+
+FORWARD = (
+    "checkouts.claim",
+    "user.get_user",
+    "product.reserve_stock",
+    "checkouts.advance",
+    "payment.authorize_payment",
+    "checkouts.place",
+    "product.confirm_reservation",
+    "payment.capture_payment",
+    "checkouts.complete",
+)
+# What a declined payment brings about.
+BACKWARD = ("checkouts.start_undo", "product.release_reservation", "checkouts.fail")
+CANCELLING = ("cancellations.begin", "payment.void_payment", "product.release_reservation", "cancellations.complete")
+MOMENTS = [pytest.param(False, id="before"), pytest.param(True, id="after")]
+
+
+@pytest.fixture
+def conftest(request: pytest.FixtureRequest) -> Any:
+    """The module of this folder's conftest, for its classes."""
+    return request.config.pluginmanager.getplugin(str(request.path.with_name("conftest.py")))
+
+
+@pytest.fixture
+def order_count(backends: Any, user: int) -> Callable[[], int]:
+    """Counts the orders of this test's user."""
+
+    def count() -> int:
+        with psycopg.connect(backends.trial.url) as admin:
+            row = admin.execute("SELECT count(*) FROM shop_order.orders WHERE user_id = %s", [user]).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    return count
+
+
+async def test_a_whole_checkout_makes_these_calls(backends: Any, buy: Buy, conftest: Any) -> None:
+    faults = conftest.Faults()
+    order, _ = backends.order(faults)
+    await buy(order)
+    assert sorted(faults.calls) == sorted(FORWARD)
+
+
+@pytest.mark.parametrize("after", MOMENTS)
+@pytest.mark.parametrize("call", FORWARD)
+async def test_crash_on_the_way_forward(
+    backends: Any, buy: Buy, order_count: Count, conftest: Any, call: str, after: bool
+) -> None:
+    faults = conftest.Faults([conftest.Fault(call, conftest.Crash(), after)])
+    order, _ = backends.order(faults)
+    with pytest.raises(conftest.Crash):
+        await buy(order)
+    order, recovery = backends.order()
+    recovered = await recovery.sweep()
+    begun, ended = (call, after) != ("checkouts.claim", False), (call, after) == ("checkouts.complete", True)
+    assert recovered == int(begun and not ended)
+    # From the statement that stored the order on, it goes forward; before it, back.
+    past_pivot = FORWARD.index(call) > FORWARD.index("checkouts.place") or (call, after) == ("checkouts.place", True)
+    assert order_count() == int(past_pivot)
+    assert backends.audit() == []
+    assert (await buy(order)).status is OrderStatus.CONFIRMED
+    assert order_count() == 1
+    assert backends.audit() == []
+
+
+@pytest.mark.parametrize("after", MOMENTS)
+@pytest.mark.parametrize("call", BACKWARD)
+async def test_crash_on_the_way_back(
+    backends: Any, buy: Buy, order_count: Count, conftest: Any, call: str, after: bool
+) -> None:
+    faults = conftest.Faults([conftest.Fault(call, conftest.Crash(), after)])
+    order, _ = backends.order(faults)
+    with pytest.raises(conftest.Crash):
+        await buy(order, token="tok_declined")
+    order, recovery = backends.order()
+    await recovery.sweep()
+    assert order_count() == 0
+    assert backends.audit() == []
+    if (call, after) == ("checkouts.start_undo", False):
+        # Nothing had been stored of the answer, so the checkout starts anew, and ends as it did.
+        assert await recovery.sweep() == 0
+    with pytest.raises(PaymentDeclined):
+        await buy(order, token="tok_declined")
+    assert backends.audit() == []
+
+
+@pytest.mark.parametrize("after", MOMENTS)
+@pytest.mark.parametrize("call", FORWARD)
+@pytest.mark.parametrize("kind", [Unavailable, DeadlineExceeded, RuntimeError])
+async def test_a_call_that_may_have_got_through(
+    backends: Any, buy: Buy, order_count: Count, conftest: Any, kind: type[Exception], call: str, after: bool
+) -> None:
+    faults = conftest.Faults([conftest.Fault(call, kind("who knows"), after)])
+    order, recovery = backends.order(faults)
+    try:
+        bought = await buy(order)
+    except (ShopError, RuntimeError):
+        bought = None
+    # Confirming and capturing are repeated within the call.
+    if call in ("product.confirm_reservation", "payment.capture_payment") and kind is not RuntimeError:
+        assert bought is not None
+    await recovery.sweep()
+    assert backends.audit() == []
+    again = await buy(order)
+    assert bought is None or again.id == bought.id
+    assert order_count() == 1
+    assert backends.audit() == []
+
+
+@pytest.mark.parametrize("after", MOMENTS)
+@pytest.mark.parametrize("call", CANCELLING)
+async def test_crash_while_cancelling(backends: Any, buy: Buy, conftest: Any, call: str, after: bool) -> None:
+    faults = conftest.Faults()
+    order, _ = backends.order(faults)
+    bought = await buy(order)
+    faults.planned.append(conftest.Fault(call, conftest.Crash(), after))
+    with pytest.raises(conftest.Crash):
+        await order.cancel_order(bought.id)
+    order, recovery = backends.order()
+    await recovery.sweep()
+    assert backends.audit() == []
+    begun = (call, after) != ("cancellations.begin", False)
+    assert (await order.get_order(bought.id)).status is (OrderStatus.CANCELLED if begun else OrderStatus.CONFIRMED)
+    assert (await order.cancel_order(bought.id)).status is OrderStatus.CANCELLED
+    assert backends.audit() == []
+
+
+async def test_a_crash_during_recovery_is_recovered_too(backends: Any, buy: Buy, conftest: Any) -> None:
+    faults = conftest.Faults([conftest.Fault("payment.authorize_payment", conftest.Crash(), True)])
+    order, _ = backends.order(faults)
+    with pytest.raises(conftest.Crash):
+        await buy(order)
+    for call in ("checkouts.start_undo", "payment.void_payment", "product.release_reservation", "checkouts.fail"):
+        faults = conftest.Faults([conftest.Fault(call, conftest.Crash(), call != "checkouts.fail")])
+        _, recovery = backends.order(faults)
+        with pytest.raises(conftest.Crash):
+            await recovery.sweep()
+    order, recovery = backends.order()
+    assert await recovery.sweep() == 1
+    assert backends.audit() == []
+    assert (await buy(order)).status is OrderStatus.CONFIRMED
+    assert backends.audit() == []
+
+
+async def test_a_process_that_only_seemed_dead_cannot_spoil_the_recovery(
+    backends: Any, buy: Buy, order_count: Count, conftest: Any
+) -> None:
+    """The other process takes the checkout over and undoes it while this one is between two steps."""
+    _, recovery = backends.order()
+
+    class Slow:
+        async def authorize_payment(self, **arguments: Any) -> Any:
+            payment = await backends.payment.authorize_payment(**arguments)
+            assert await recovery.sweep() == 1
+            return payment
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(backends.payment, name)
+
+    slow = type(backends)(backends.trial, backends.product, backends.user, Slow(), backends.database)
+    order, _ = slow.order()
+    with pytest.raises(Conflict, match="taken this checkout over"):
+        await buy(order)
+    assert order_count() == 0
+    assert backends.audit() == []
+
+
+async def test_two_processes_never_recover_the_same_checkout(backends: Any, buy: Buy, conftest: Any) -> None:
+    for number in range(6):
+        order, _ = backends.order(
+            conftest.Faults([conftest.Fault("payment.capture_payment", conftest.Crash())]), instance="dead"
+        )
+        with pytest.raises(conftest.Crash):
+            await buy(order, key=f"key-{number}")
+    with psycopg.connect(backends.trial.url, autocommit=True) as admin:
+        admin.execute("UPDATE shop_order.checkout SET lease_until = now() WHERE state = 'RUNNING'")
+    sweeps = [backends.order(instance=name)[1].sweep() for name in ("left", "right")]
+    assert sum(await asyncio.gather(*sweeps)) == 6
+    assert backends.audit() == []
+
+
+async def test_a_live_process_of_another_instance_is_left_alone(backends: Any, buy: Buy, conftest: Any) -> None:
+    order, _ = backends.order(
+        conftest.Faults([conftest.Fault("payment.capture_payment", conftest.Crash())]), instance="alive"
+    )
+    with pytest.raises(conftest.Crash):
+        await buy(order)
+    assert await backends.order(instance="other")[1].sweep() == 0
+    assert await backends.order(instance="alive")[1].sweep() == 1
+
+
+async def test_what_cannot_be_finished_is_tried_again_later(backends: Any, buy: Buy, conftest: Any) -> None:
+    order, _ = backends.order(conftest.Faults([conftest.Fault("payment.capture_payment", conftest.Crash())]))
+    with pytest.raises(conftest.Crash):
+        await buy(order)
+    away = [conftest.Fault("payment.capture_payment", Unavailable("away")) for _ in range(4)]
+    _, recovery = backends.order(conftest.Faults(away))
+    assert await recovery.sweep() == 0
+    with pytest.raises(Conflict, match="under way"):
+        await buy(backends.order()[0])
+    # Not before the pause is over, which grows with each attempt.
+    assert await recovery.sweep() == 0
+    with psycopg.connect(backends.trial.url, autocommit=True) as admin:
+        row = admin.execute("SELECT lease_until - now() FROM shop_order.checkout WHERE state = 'RUNNING'").fetchone()
+        assert row is not None
+        assert 0.5 < row[0].total_seconds() <= 2.0
+        admin.execute("UPDATE shop_order.checkout SET lease_until = now() WHERE state = 'RUNNING'")
+    assert await recovery.sweep() == 1
+    assert backends.audit() == []

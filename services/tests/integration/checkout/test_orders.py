@@ -1,0 +1,209 @@
+"""Reading orders, moving them along, and cancelling them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+import pytest
+
+from shop.clients import Clients, Order, OrderStatus, PaymentStatus
+from shop.database.audit import audit
+from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound, ShopError
+
+pytestmark = pytest.mark.integration
+Buy = Callable[..., Any]
+NOWHERE = 2**62
+
+
+async def seeded(shop: Clients, status: OrderStatus) -> Order:
+    """A seeded order of one status, each time another one."""
+    seen = taken.setdefault(status, set())
+    orders = await shop.order.batch_get_orders(range(9_001, 10_001))
+    order = next(order for order in orders if order.status is status and order.id not in seen)
+    seen.add(order.id)
+    return order
+
+
+taken: dict[OrderStatus, set[int]] = {}
+
+
+async def test_a_seeded_order_has_its_lines(shop: Clients) -> None:
+    order = await shop.order.get_order(1)
+    assert (order.id, order.user_id) == (1, 1)
+    assert order.total.currency == "EUR"
+    assert sum(line.unit_price.amount_minor * line.quantity for line in order.lines) == order.total.amount_minor
+    assert [line.line_number for line in order.lines] == list(range(1, len(order.lines) + 1))
+    assert order.placed_at < datetime(2026, 1, 1, tzinfo=UTC)
+    assert order.placed_at.microsecond == 0
+
+
+async def test_unknown_orders(shop: Clients) -> None:
+    with pytest.raises(NotFound, match=f"no order {NOWHERE}"):
+        await shop.order.get_order(NOWHERE)
+    assert [order.id for order in await shop.order.batch_get_orders([7, NOWHERE, 3, 7])] == [7, 3]
+
+
+@pytest.mark.parametrize("ids", [[], [0], [1, -1], list(range(1, 1_002))])
+async def test_batches_out_of_range(shop: Clients, ids: list[int]) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        await shop.order.batch_get_orders(ids)
+    assert refusal.value.field.startswith("ids")
+
+
+async def test_a_thousand_orders_are_one_statement(statements: Counter[str], shop: Clients) -> None:
+    statements.clear()
+    assert len(await shop.order.batch_get_orders(range(1, 1_001))) == 1_000
+    assert sum(statements.values()) == 1
+
+
+async def test_pages_of_a_user_are_newest_first(shop: Clients) -> None:
+    first = await shop.order.list_orders_by_user(5)
+    assert [order.id for order in first.items] == [7_205 - 800 * n for n in range(10)]
+    assert first.next_page_token == ""
+    pages, token = [], ""
+    while True:
+        page = await shop.order.list_orders_by_user(5, page_size=3, page_token=token)
+        pages.append(page.items)
+        token = page.next_page_token
+        if not token:
+            break
+    assert [len(page) for page in pages] == [3, 3, 3, 1]
+    assert tuple(order for page in pages for order in page) == first.items
+
+
+async def test_a_user_without_orders_has_an_empty_page(shop: Clients) -> None:
+    page = await shop.order.list_orders_by_user(10_000)
+    assert (page.items, page.next_page_token) == ((), "")
+
+
+async def test_a_page_token_of_another_user_is_refused(shop: Clients) -> None:
+    token = (await shop.order.list_orders_by_user(5, page_size=3)).next_page_token
+    for made_up in (token + "x", "AAAA", "ü"):
+        with pytest.raises(InvalidPageToken):
+            await shop.order.list_orders_by_user(5, page_size=3, page_token=made_up)
+    with pytest.raises(InvalidPageToken):
+        await shop.order.list_orders_by_user(6, page_size=3, page_token=token)
+    with pytest.raises(InvalidArgument, match="page_size"):
+        await shop.order.list_orders_by_user(5, page_size=101)
+
+
+@pytest.mark.parametrize(("after", "limit", "ids"), [(0, 0, range(1, 1_001)), (27_000, 600, range(27_001, 27_601))])
+async def test_lines_are_streamed_with_their_orders(shop: Clients, after: int, limit: int, ids: range) -> None:
+    lines = [line async for line in shop.order.stream_order_lines(after_line_id=after, limit=limit)]
+    assert [line.id for line in lines] == list(ids)
+    orders = await shop.order.batch_get_orders(sorted({line.order_id for line in lines}))
+    joined = {line.id: (order, line) for order in orders for line in order.lines}
+    for line in lines:
+        order, own = joined[line.id]
+        assert (line.user_id, line.status, line.placed_at) == (order.user_id, order.status, order.placed_at)
+        assert (line.product_id, line.quantity, line.unit_price) == (own.product_id, own.quantity, own.unit_price)
+
+
+async def test_a_stream_is_one_statement(statements: Counter[str], shop: Clients) -> None:
+    statements.clear()
+    assert len([line async for line in shop.order.stream_order_lines(limit=1_000)]) == 1_000
+    assert sum(statements.values()) == 1
+
+
+async def test_a_long_stream_runs_over_a_cursor(shop: Clients) -> None:
+    lines = [line.id async for line in shop.order.stream_order_lines(after_line_id=100, limit=20_000)]
+    assert lines == list(range(101, 20_101))
+    assert len([line async for line in shop.order.stream_order_lines(after_line_id=29_990, limit=100_000)]) >= 10
+
+
+async def test_a_stream_that_is_given_up_frees_its_connection(shop: Clients) -> None:
+    for _ in range(10):
+        stream = shop.order.stream_order_lines(limit=100_000)
+        await anext(aiter(stream))
+        await stream.aclose()  # type: ignore[attr-defined]
+    assert (await shop.order.get_order(1)).id == 1
+
+
+@pytest.mark.parametrize(("after", "limit"), [(-1, 0), (0, -1), (0, 100_001)])
+async def test_streams_out_of_range(shop: Clients, after: int, limit: int) -> None:
+    with pytest.raises(InvalidArgument):
+        await anext(aiter(shop.order.stream_order_lines(after_line_id=after, limit=limit)))
+
+
+async def test_an_order_moves_along(shop: Clients, buy: Buy) -> None:
+    order = await buy(shop.order)
+    for wanted in (OrderStatus.DELIVERED, OrderStatus.SHIPPED, OrderStatus.SHIPPED, OrderStatus.DELIVERED):
+        now = (await shop.order.get_order(order.id)).status
+        if (now, wanted) in {
+            (OrderStatus.CONFIRMED, OrderStatus.SHIPPED),
+            (OrderStatus.SHIPPED, OrderStatus.DELIVERED),
+        }:
+            moved = await shop.order.update_order_status(order.id, wanted)
+            assert moved.status is wanted
+            assert moved.lines == order.lines
+        else:
+            with pytest.raises(FailedPrecondition, match=f"order {order.id} is {now}"):
+                await shop.order.update_order_status(order.id, wanted)
+    with pytest.raises(NotFound):
+        await shop.order.update_order_status(NOWHERE, OrderStatus.SHIPPED)
+
+
+@pytest.mark.parametrize("status", sorted(set(OrderStatus) - {OrderStatus.SHIPPED, OrderStatus.DELIVERED}))
+async def test_statuses_that_are_not_set_by_hand(shop: Clients, status: OrderStatus) -> None:
+    with pytest.raises(InvalidArgument, match="SHIPPED, DELIVERED") as refusal:
+        await shop.order.update_order_status(1, status)
+    assert refusal.value.field == "status"
+
+
+async def test_cancelling_gives_stock_and_money_back(shop: Clients, buy: Buy, shared_trial: Any) -> None:
+    before = await shop.product.batch_get_products([8_001, 8_002])
+    order = await buy(shop.order)
+    assert await shop.product.batch_get_products([8_001, 8_002]) != before
+    for _ in range(2):
+        assert (await shop.order.cancel_order(order.id)).status is OrderStatus.CANCELLED
+    assert await shop.product.batch_get_products([8_001, 8_002]) == before
+    (payment,) = await shop.payment.batch_get_payments_by_order([order.id])
+    assert payment.status is PaymentStatus.VOIDED
+    assert (await buy(shop.order)).status is OrderStatus.CANCELLED
+    assert all(finding.ok for finding in audit(shared_trial.admin_url, shared_trial.name, grace_s=0.0))
+
+
+@pytest.mark.parametrize("status", [OrderStatus.CONFIRMED, OrderStatus.CANCELLED])
+async def test_seeded_orders_can_be_cancelled_too(shop: Clients, shared_trial: Any, status: OrderStatus) -> None:
+    order = await seeded(shop, status)
+    assert (await shop.order.cancel_order(order.id)).status is OrderStatus.CANCELLED
+    assert all(finding.ok for finding in audit(shared_trial.admin_url, shared_trial.name, grace_s=0.0))
+
+
+@pytest.mark.parametrize("status", [OrderStatus.SHIPPED, OrderStatus.DELIVERED])
+async def test_what_was_shipped_is_not_cancelled(shop: Clients, status: OrderStatus) -> None:
+    order = await seeded(shop, status)
+    with pytest.raises(FailedPrecondition, match=f"order {order.id} is {status}"):
+        await shop.order.cancel_order(order.id)
+    with pytest.raises(NotFound):
+        await shop.order.cancel_order(NOWHERE)
+
+
+async def test_shipping_and_cancelling_at_once_do_one_of_both(shop: Clients, buy: Buy, shared_trial: Any) -> None:
+    for number in range(10):
+        order = await buy(shop.order, key=f"key-{number}")
+        answers = await asyncio.gather(
+            shop.order.cancel_order(order.id),
+            shop.order.update_order_status(order.id, OrderStatus.SHIPPED),
+            shop.order.cancel_order(order.id),
+            return_exceptions=True,
+        )
+        ended = (await shop.order.get_order(order.id)).status
+        assert ended in (OrderStatus.CANCELLED, OrderStatus.SHIPPED)
+        for answer in answers:
+            assert isinstance(answer, ShopError) or (isinstance(answer, Order) and answer.status is ended)
+    assert all(finding.ok for finding in audit(shared_trial.admin_url, shared_trial.name, grace_s=0.0))
+
+
+async def test_an_order_whose_checkout_is_under_way_is_not_cancelled(shop: Clients, shared_trial: Any) -> None:
+    order = await seeded(shop, OrderStatus.CONFIRMED)
+    with psycopg.connect(shared_trial.url, autocommit=True) as admin:
+        admin.execute("UPDATE shop_order.orders SET status = 'PENDING' WHERE id = %s", [order.id])
+        with pytest.raises(ShopError, match="under way"):
+            await shop.order.cancel_order(order.id)
+        admin.execute("UPDATE shop_order.orders SET status = 'CONFIRMED' WHERE id = %s", [order.id])
