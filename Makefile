@@ -15,7 +15,7 @@ RUN := $(VENV)/python
 INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit 0; };
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-SETTINGS := topology profile rate seed workload trace scale edge mesh mtls http rtt
+SETTINGS := topology profile rate seed workload trace scale edge mesh mtls http rtt run journey wait
 BENCH := $(SETTINGS)
 UP := topology seed scale edge mesh mtls http rtt
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
@@ -41,12 +41,12 @@ bench: setup ## Start a topology, replay the load, print latency and hop budget,
 	@$(RUN) -m experiment bench $(call options,$(BENCH))
 
 .PHONY: trace
-trace: setup ## Show the p50 and p99 exemplars of the newest results, hop by hop
-	@$(RUN) -m experiment trace
+trace: setup ## Show a run's p50 and p99 exemplars, hop by hop, and serve them in Jaeger
+	@$(RUN) -m experiment trace $(call options,run journey) $(if $(filter no,$(wait)),--no-wait)
 
 .PHONY: audit
 audit: setup ## Check the shop's invariants on the data that the last run left
-	@$(RUN) -m experiment audit
+	@$(RUN) -m experiment audit $(call options,run)
 
 ##@ Run
 
