@@ -15,8 +15,8 @@ RUN := $(VENV)/python
 INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit 0; };
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-SETTINGS := topology profile rate seed workload trace scale edge mesh mtls http rtt run journey wait
-BENCH := $(SETTINGS)
+BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt
+SETTINGS := $(BENCH) run journey wait
 UP := topology seed scale edge mesh mtls http rtt
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
