@@ -1,18 +1,23 @@
-"""Makes the Python stubs of the contract, or checks that they are up to date.
+"""Makes the Python and Go stubs of the contract, or checks that they are up to date.
 
 protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
-services themselves; so the stubs are put under `shop.stubs` and their imports are pointed there.
+services themselves; so the stubs are put under `shop.stubs` and their imports are pointed there. The load
+generator's Go stubs are made with the plugins that its module pins.
 
-    python proto/generate.py           write services/shop/stubs
+    python proto/generate.py           write services/shop/stubs and load/internal/stubs
     python proto/generate.py --check   exit 1 and list the stale files, write nothing
+
+GO names the go command; without it the one on PATH is taken.
 """
 
 from __future__ import annotations
 
 import argparse
 import filecmp
+import os
 import re
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -20,25 +25,31 @@ from pathlib import Path
 from grpc_tools import protoc
 
 PROTO = Path(__file__).resolve().parent
-STUBS = PROTO.parent / "services" / "shop" / "stubs"
+ROOT = PROTO.parent
+PYTHON_STUBS = ROOT / "services" / "shop" / "stubs"
+GO_MODULE = ROOT / "load"
+GO_STUBS = GO_MODULE / "internal" / "stubs"
+GO_PACKAGE = "hopwise/load/internal/stubs"
+GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
+BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
 IMPORT = re.compile(r"\bshop\.((?:product|order|user|payment|type)\.v1)")
 DESCRIPTOR = re.compile(r"AddSerializedFile|_serialized_|DESCRIPTOR\b")
 
 
-def generate(into: Path) -> None:
-    """Writes the stubs of every proto file below `into`.
+def generate_python(into: Path) -> None:
+    """Writes the Python stubs of every proto file below `into`.
 
     Raises:
         RuntimeError: protoc refused a file; it has printed why.
     """
-    protos = sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("shop/**/*.proto"))
-    grpc_include = str(Path(protoc.__file__).parent / "_proto")
     with tempfile.TemporaryDirectory() as scratch:
-        arguments = [f"-I{PROTO}", f"-I{grpc_include}", f"--python_out={scratch}", f"--grpc_python_out={scratch}"]
-        arguments += [f"--mypy_out=quiet:{scratch}", f"--mypy_grpc_out=quiet:{scratch}"]
-        if protoc.main(["protoc", *arguments, *protos]) != 0:
-            raise RuntimeError("protoc failed; its message is above")
+        _protoc(
+            f"--python_out={scratch}",
+            f"--grpc_python_out={scratch}",
+            f"--mypy_out=quiet:{scratch}",
+            f"--mypy_grpc_out=quiet:{scratch}",
+        )
         for made in sorted(Path(scratch, "shop").rglob("*.py*")):
             target = into / made.relative_to(Path(scratch, "shop"))
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -52,6 +63,46 @@ def generate(into: Path) -> None:
     into.joinpath("__init__.py").write_text(HEADER + "\n" + "".join(lines))
 
 
+def generate_go(into: Path) -> None:
+    """Writes the Go stubs of every proto file below `into`: `shop/order/v1` becomes the package `orderv1`.
+
+    Raises:
+        RuntimeError: there is no go command, a plugin cannot be built, or protoc refused a file.
+    """
+    arguments = [f"--plugin={name}={_go_plugin(name)}" for name in GO_PLUGINS]
+    for plugin in ("go", "go-grpc"):
+        arguments += [f"--{plugin}_out={into}", f"--{plugin}_opt=module={GO_PACKAGE}"]
+        for name in _protos():
+            _, area, version, _ = name.split("/")
+            arguments.append(f"--{plugin}_opt=M{name}={GO_PACKAGE}/{area}{version};{area}{version}")
+    _protoc(*arguments)
+
+
+def _protos() -> list[str]:
+    return sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("shop/**/*.proto"))
+
+
+def _protoc(*arguments: str) -> None:
+    grpc_include = str(Path(protoc.__file__).parent / "_proto")
+    if protoc.main(["protoc", f"-I{PROTO}", f"-I{grpc_include}", *arguments, *_protos()]) != 0:
+        raise RuntimeError("protoc failed; its message is above")
+
+
+def _go_plugin(name: str) -> str:
+    """Returns the path of one of the Go module's tools, which is built if it is not yet."""
+    go = os.environ.get("GO") or "go"
+    command = [go, "tool", "-n", name]
+    try:
+        found = subprocess.run(  # noqa: S603 - the pinned tools of our own module
+            command, cwd=GO_MODULE, capture_output=True, text=True, check=True, timeout=BUILD_LIMIT_S
+        )
+    except FileNotFoundError as error:
+        raise RuntimeError(f"the Go stubs need the go command; {go!r} is not there: run `make setup`") from error
+    except subprocess.CalledProcessError as error:
+        raise RuntimeError(f"{' '.join(command)} failed: {error.stderr.strip()}") from error
+    return found.stdout.strip()
+
+
 def _redirect(line: str) -> str:
     """Points module references at shop.stubs, leaving descriptors and full RPC names as they are."""
     if DESCRIPTOR.search(line) or "'/shop." in line or "'shop." in line or '"shop.' in line:
@@ -63,7 +114,7 @@ def stale(made: Path, stored: Path) -> list[str]:
     """Lists the files that differ between two folders of stubs, or stand in one of them only."""
 
     def files(folder: Path) -> set[str]:
-        kept = (path for path in folder.rglob("*.py*") if "__pycache__" not in path.parts)
+        kept = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
         return {str(path.relative_to(folder)) for path in kept}
 
     both = files(made) & files(stored)
@@ -76,20 +127,26 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="only say whether the stubs are up to date")
     check: bool = parser.parse_args().check
-    with tempfile.TemporaryDirectory() as folder:
-        made = Path(folder, "stubs")
-        made.mkdir()
-        generate(made)
-        if check:
-            names = stale(made, STUBS)
-            for name in names:
-                print(f"stale: services/shop/stubs/{name}", file=sys.stderr)
-            if names:
-                print("the stubs do not match proto/: run `make stubs` and commit the result", file=sys.stderr)
-            return 1 if names else 0
-        shutil.rmtree(STUBS, ignore_errors=True)
-        shutil.copytree(made, STUBS)
-    return 0
+    names: list[str] = []
+    for stored, generate in ((PYTHON_STUBS, generate_python), (GO_STUBS, generate_go)):
+        with tempfile.TemporaryDirectory() as folder:
+            made = Path(folder, "stubs")
+            made.mkdir()
+            try:
+                generate(made)
+            except RuntimeError as error:
+                print(f"stubs: {error}", file=sys.stderr)
+                return 1
+            if check:
+                names += [f"{stored.relative_to(ROOT)}/{name}" for name in stale(made, stored)]
+            else:
+                shutil.rmtree(stored, ignore_errors=True)
+                shutil.copytree(made, stored)
+    for name in names:
+        print(f"stale: {name}", file=sys.stderr)
+    if names:
+        print("the stubs do not match proto/: run `make stubs` and commit the result", file=sys.stderr)
+    return 1 if names else 0
 
 
 if __name__ == "__main__":

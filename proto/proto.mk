@@ -1,7 +1,7 @@
 # The contract.
 BUF := $(VENV)/buf
-# protoc looks for its plugins on PATH.
-STUBS := PATH="$(CURDIR)/$(VENV):$$PATH" $(RUN) proto/generate.py
+# protoc looks for its Python plugins on PATH; the Go ones are tools of the load generator's module.
+STUBS = PATH="$(CURDIR)/$(VENV):$$PATH" GO="$(GO)" $(RUN) proto/generate.py
 , := ,
 # The contract must not break what the last commit promised; a first commit has promised nothing.
 PROTO_BEFORE := $(shell git rev-parse --verify -q HEAD:proto >/dev/null 2>&1 && echo yes)
@@ -9,7 +9,7 @@ PROTO_BEFORE := $(shell git rev-parse --verify -q HEAD:proto >/dev/null 2>&1 && 
 ##@ Contract
 
 .PHONY: stubs
-stubs: $(ENVIRONMENT) ## Make the Python stubs of the contract
+stubs: $(ENVIRONMENT) ## Make the Python and Go stubs of the contract
 	@$(STUBS)
 
 .PHONY: lint-proto
