@@ -122,3 +122,37 @@ def test_customers_act_for_themselves_and_partners_for_all() -> None:
         require_user(Principal("customer", 18), 17)
     with pytest.raises(PermissionDenied):
         require_partner(Principal("customer", 17))
+
+
+def test_a_verified_token_is_remembered_until_it_expires(keys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [time.time()]
+    token = TokenSigner(keys.private_pem).sign(Principal("customer", 17), ttl_s=60)
+    verifier = TokenVerifier(keys.public_pem, clock=lambda: now[0])
+    read, decode = [], jwt.decode
+    monkeypatch.setattr(jwt, "decode", lambda *args, **kwargs: read.append(args[0]) or decode(*args, **kwargs))
+    assert {verifier.verify(token) for _ in range(3)} == {Principal("customer", 17)}
+    assert read == [token]
+    now[0] += 61
+    # Its signature and times are checked anew: by the real clock it is valid still.
+    assert verifier.verify(token) == Principal("customer", 17)
+    assert read == [token, token]
+
+
+def test_a_token_that_is_remembered_does_not_let_another_in(keys: Any) -> None:
+    token = TokenSigner(keys.private_pem).sign(Principal("customer", 17))
+    verifier = TokenVerifier(keys.public_pem)
+    verifier.verify(token)
+    with pytest.raises(Unauthenticated):
+        verifier.verify(token[:-4] + ("AAAA" if token[-4:] != "AAAA" else "BBBB"))
+
+
+def test_only_the_tokens_used_last_are_remembered(keys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    signer, verifier = TokenSigner(keys.private_pem), TokenVerifier(keys.public_pem, capacity=2)
+    first, second, third = (signer.sign(Principal("customer", number)) for number in (1, 2, 3))
+    for token in (first, second, first, third):
+        verifier.verify(token)
+    read, decode = [], jwt.decode
+    monkeypatch.setattr(jwt, "decode", lambda *args, **kwargs: read.append(args[0]) or decode(*args, **kwargs))
+    for token in (first, third, second):
+        verifier.verify(token)
+    assert read == [second]
