@@ -21,11 +21,10 @@ from shop.order.recovery import Recovery
 from shop.order.service import OrderService
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
-from shop.platform.grpc_server import grpc_server
 from shop.platform.lifecycle import stop_signal
+from shop.platform.serve import Protocols, listening, servers
 
 EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
-EXAMPLE_ADDRESS = "127.0.0.1:18030"
 # With the server's own grace below the five seconds that a stop may take.
 DRAIN_S = 1.5
 
@@ -50,7 +49,8 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
         StartError: The database does not answer.
     """
     url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
-    listen = required(config.listen_grpc, "SHOP_LISTEN_GRPC", EXAMPLE_ADDRESS)
+    # Whatever it serves, an instance is told from others by the first address that only it can hold.
+    listen = next(iter(listening(config).values()))
     driver = Driver(f"{socket.gethostname()}/{listen}", str(uuid.uuid4()))
     async with AsyncExitStack() as stack:
         database = await connect_database(url, config.database_pool)
@@ -75,11 +75,10 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
 
 async def serve(config: ServiceConfig) -> None:
     """Serves orders until the process is told to stop."""
-    listen = required(config.listen_grpc, "SHOP_LISTEN_GRPC", EXAMPLE_ADDRESS)
     async with (
         stop_signal() as stop,
         bootstrap(config) as parts,
-        grpc_server(listen, lambda server: register(server, parts.service)),
+        servers(config, Protocols(grpc=lambda server: register(server, parts.service))),
         # Last: only who holds the address may take over what the process before it left there.
         recovering(parts.recovery),
     ):

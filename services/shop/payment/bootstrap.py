@@ -11,7 +11,7 @@ from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
-from shop.platform.grpc_server import serve_grpc
+from shop.platform.serve import Protocols, run_servers
 
 EXAMPLE_URL = "postgresql://shop_payment:…@127.0.0.1:18060/shop_trial"
 
@@ -39,4 +39,4 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[PaymentService]:
 async def serve(config: ServiceConfig) -> None:
     """Serves payments until the process is told to stop."""
     async with bootstrap(config) as service:
-        await serve_grpc(config, lambda server: register(server, service))
+        await run_servers(config, Protocols(grpc=lambda server: register(server, service)))

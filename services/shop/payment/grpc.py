@@ -11,6 +11,7 @@ from grpc.aio import Server, ServicerContext
 
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
+from shop.platform.access import Access, lets_in
 from shop.platform.protobuf import money_from, money_message
 from shop.stubs import payment_pb2, payment_pb2_grpc
 
@@ -27,6 +28,7 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
     def __init__(self, service: PaymentService) -> None:
         self._service = service
 
+    @lets_in(Access.INTERNAL)
     async def AuthorizePayment(
         self, request: payment_pb2.AuthorizePaymentRequest, context: Context
     ) -> payment_pb2.Payment:
@@ -38,18 +40,22 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
             )
         )
 
+    @lets_in(Access.INTERNAL)
     async def CapturePayment(self, request: payment_pb2.CapturePaymentRequest, context: Context) -> payment_pb2.Payment:
         """Takes an amount."""
         return _encode(await self._service.capture_payment(checkout_id=request.checkout_id, order_id=request.order_id))
 
+    @lets_in(Access.INTERNAL)
     async def VoidPayment(self, request: payment_pb2.VoidPaymentRequest, context: Context) -> payment_pb2.Payment:
         """Gives an amount back."""
         return _encode(await self._service.void_payment(request.checkout_id))
 
+    @lets_in(Access.CALLER)
     async def GetPayment(self, request: payment_pb2.GetPaymentRequest, context: Context) -> payment_pb2.Payment:
         """Returns one payment."""
         return _encode(await self._service.get_payment(request.id))
 
+    @lets_in(Access.CALLER)
     async def BatchGetPaymentsByOrder(
         self, request: payment_pb2.BatchGetPaymentsByOrderRequest, context: Context
     ) -> payment_pb2.BatchGetPaymentsByOrderResponse:

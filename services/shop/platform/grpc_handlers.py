@@ -23,6 +23,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, ShopError
+from shop.platform.access import EDGE_HEADER, Access, Door, access_of
 from shop.platform.deadline import DEADLINE, passed
 from shop.platform.error_table import row
 from shop.platform.grpc_errors import status_of
@@ -50,19 +51,21 @@ _CANCELLED = grpc.StatusCode.CANCELLED.value[0]
 
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Metadata: TypeAlias = dict[str, str]
 
 
-def guarded(handler: Handler, method: str) -> Handler:
-    """Puts span, deadline and errors around a method.
+def guarded(handler: Handler, method: str, door: Door) -> Handler:
+    """Puts span, deadline, errors and the door around a method.
 
     Args:
         handler: A unary or server-streaming method, as the generated code registers it.
         method: Its full name, "/shop.product.v1.ProductService/GetProduct".
+        door: Says who is let in.
     """
     attributes = call_attributes(method)
     if handler.response_streaming:
-        return grpc.unary_stream_rpc_method_handler(_streaming(handler, attributes))
-    return grpc.unary_unary_rpc_method_handler(_unary(handler, attributes))
+        return grpc.unary_stream_rpc_method_handler(_streaming(handler, attributes, door))
+    return grpc.unary_unary_rpc_method_handler(_unary(handler, attributes, door))
 
 
 def call_attributes(method: str) -> dict[str, str]:
@@ -71,14 +74,17 @@ def call_attributes(method: str) -> dict[str, str]:
     return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
 
 
-def _unary(handler: Handler, attributes: dict[str, str]) -> Callable[[bytes, Context], Awaitable[bytes]]:
+def _unary(handler: Handler, attributes: dict[str, str], door: Door) -> Callable[[bytes, Context], Awaitable[bytes]]:
     behaviour = cast(Callable[[Any, Context], Awaitable[Any]], handler.unary_unary)
     decode, encode = _coders(handler)
+    access = access_of(behaviour)
 
     async def call(raw: bytes, context: Context) -> bytes:
+        metadata = cast(Metadata, dict(context.invocation_metadata() or ()))
         _take_deadline(context)
-        with _server_span(context, attributes) as span:
+        with _server_span(metadata, attributes) as span:
             try:
+                _admit(door, access, metadata)
                 return encode(await behaviour(_decoded(decode, raw), context))
             except Exception as error:
                 failure = _failure(error, span)
@@ -87,14 +93,17 @@ def _unary(handler: Handler, attributes: dict[str, str]) -> Callable[[bytes, Con
     return call
 
 
-def _streaming(handler: Handler, attributes: dict[str, str]) -> Callable[[bytes, Context], Awaitable[None]]:
+def _streaming(handler: Handler, attributes: dict[str, str], door: Door) -> Callable[[bytes, Context], Awaitable[None]]:
     behaviour = cast(Callable[[Any, Context], AsyncGenerator[Any]], handler.unary_stream)
     decode, encode = _coders(handler)
+    access = access_of(behaviour)
 
     async def call(raw: bytes, context: Context) -> None:
+        metadata = cast(Metadata, dict(context.invocation_metadata() or ()))
         _take_deadline(context)
-        with _server_span(context, attributes) as span:
+        with _server_span(metadata, attributes) as span:
             try:
+                _admit(door, access, metadata)
                 async with aclosing(behaviour(_decoded(decode, raw), context)) as messages:
                     async for message in messages:
                         await context.write(encode(message))
@@ -120,6 +129,10 @@ def _decoded(decode: Callable[[bytes], Any], raw: bytes) -> Any:
         raise InvalidArgument("the request is not a message of this method's type") from error
 
 
+def _admit(door: Door, access: Access, metadata: Metadata) -> None:
+    door.admit(access, metadata.get("authorization"), edge=EDGE_HEADER in metadata)
+
+
 def _take_deadline(context: Context) -> None:
     # Each call runs in a task of its own, so what is set here ends with it.
     left = context.time_remaining()
@@ -127,9 +140,8 @@ def _take_deadline(context: Context) -> None:
 
 
 @contextmanager
-def _server_span(context: Context, attributes: dict[str, str]) -> Iterator[Span]:
+def _server_span(carrier: Metadata, attributes: dict[str, str]) -> Iterator[Span]:
     """Opens the SERVER span of a call whose caller is traced; else only passes the caller's decision on."""
-    carrier = dict(context.invocation_metadata() or ())
     if "traceparent" not in carrier:
         yield trace.INVALID_SPAN
         return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -11,11 +10,10 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from shop.platform.config import ServiceConfig, required, split_address
+from shop.platform.access import Door, NoVerifier
+from shop.platform.config import split_address
 from shop.platform.grpc_handlers import Handler, guarded
-from shop.platform.lifecycle import StartError, run, stop_signal
-
-__all__ = ["Register", "grpc_server", "run", "serve_grpc"]
+from shop.platform.lifecycle import StartError
 
 GRACE_S = 3.0
 OPTIONS: tuple[tuple[str, Any], ...] = (
@@ -34,7 +32,8 @@ Register = Callable[[grpc.aio.Server], list[str]]
 class _Guard(grpc.aio.ServerInterceptor):
     """Guards each method of the shop once; health checks and reflection stay as they are, and untraced."""
 
-    def __init__(self) -> None:
+    def __init__(self, door: Door) -> None:
+        self._door = door
         self._handlers: dict[str, Handler] = {}
 
     async def intercept_service(
@@ -50,17 +49,18 @@ class _Guard(grpc.aio.ServerInterceptor):
         # No handler: the method is not there, which gRPC itself answers.
         if handler is None or method.startswith("/grpc."):
             return handler
-        self._handlers[method] = guarded(handler, method)
+        self._handlers[method] = guarded(handler, method, self._door)
         return self._handlers[method]
 
 
 @asynccontextmanager
-async def grpc_server(listen: str, add: Register) -> AsyncIterator[str]:
+async def grpc_server(listen: str, add: Register, door: Door | None = None) -> AsyncIterator[str]:
     """Runs a gRPC server for as long as the context lasts; at its end, calls under way get `GRACE_S` to finish.
 
     Args:
         listen: "host:port"; port 0 takes a free one.
         add: Adds the servicers.
+        door: Says who is let in; without one, what comes from inside and what is open to everybody.
 
     Yields:
         The address that it listens on, "host:port".
@@ -68,7 +68,7 @@ async def grpc_server(listen: str, add: Register) -> AsyncIterator[str]:
     Raises:
         StartError: The port is in use.
     """
-    server = grpc.aio.server(interceptors=[_Guard()], options=OPTIONS)
+    server = grpc.aio.server(interceptors=[_Guard(door or Door(NoVerifier(), trusts_inside=True))], options=OPTIONS)
     names = add(server)
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
@@ -82,25 +82,6 @@ async def grpc_server(listen: str, add: Register) -> AsyncIterator[str]:
         # Runs before the stop: whoever checks health sends nothing new while calls finish.
         stack.push_async_callback(checks.enter_graceful_shutdown)
         yield f"{split_address(listen)[0]}:{port}"
-
-
-async def serve_grpc(config: ServiceConfig, add: Register, *, stop: asyncio.Event | None = None) -> None:
-    """Serves gRPC until SIGTERM or SIGINT.
-
-    Args:
-        config: Says where to listen.
-        add: Adds the servicers.
-        stop: Ends the server in place of the signals, where one process runs several.
-
-    Raises:
-        ConfigError: SHOP_LISTEN_GRPC is not set.
-        StartError: The port is in use.
-    """
-    listen = required(config.listen_grpc, "SHOP_LISTEN_GRPC", "127.0.0.1:18020")
-    async with AsyncExitStack() as stack:
-        ended = stop if stop is not None else await stack.enter_async_context(stop_signal())
-        await stack.enter_async_context(grpc_server(listen, add))
-        await ended.wait()
 
 
 def _bind(server: grpc.aio.Server, listen: str) -> int:

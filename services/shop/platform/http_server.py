@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import Iterator
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import uvicorn
@@ -22,6 +22,10 @@ BACKLOG = 2048
 class _Server(uvicorn.Server):
     """uvicorn, with the signals and the end of the process left to the process."""
 
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Starts the application.
 
@@ -32,20 +36,24 @@ class _Server(uvicorn.Server):
             await super().startup(sockets)
         except SystemExit as error:
             raise StartError("the application failed to start; its log says why") from error
+        self.ready.set()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
-async def serve_http(app: Any, listen: str, grace: int = GRACE_S, *, stop: asyncio.Event | None = None) -> None:
-    """Serves an ASGI application until SIGTERM or SIGINT.
+@asynccontextmanager
+async def http_server(app: Any, listen: str, grace: int = GRACE_S) -> AsyncIterator[str]:
+    """Serves an ASGI application for as long as the context lasts.
 
     Args:
         app: The application.
-        listen: "host:port".
-        grace: How long requests under way get to finish, in seconds.
-        stop: Ends the server in place of the signals, where one process runs several.
+        listen: "host:port"; port 0 takes a free one.
+        grace: How long requests under way get to finish at the end, in seconds.
+
+    Yields:
+        The address that it listens on, "host:port".
 
     Raises:
         StartError: The port is in use, or the application failed to start.
@@ -65,17 +73,40 @@ async def serve_http(app: Any, listen: str, grace: int = GRACE_S, *, stop: async
             timeout_graceful_shutdown=grace,
         )
     )
+    with contextlib.closing(listener):
+        address = f"{split_address(listen)[0]}:{listener.getsockname()[1]}"
+        serving = asyncio.create_task(server.serve(sockets=[listener]))
+        ready = asyncio.create_task(server.ready.wait())
+        try:
+            await asyncio.wait({serving, ready}, return_when=asyncio.FIRST_COMPLETED)
+            if serving.done():
+                await serving
+                raise StartError(f"the server on {listen} ended before it was ready; its log says why")
+            yield address
+        finally:
+            ready.cancel()
+            server.should_exit = True
+            # A failure to start has been raised already.
+            if not serving.done():
+                await serving
+
+
+async def serve_http(app: Any, listen: str, grace: int = GRACE_S, *, stop: asyncio.Event | None = None) -> None:
+    """Serves an ASGI application until SIGTERM or SIGINT.
+
+    Args:
+        app: The application.
+        listen: "host:port".
+        grace: How long requests under way get to finish, in seconds.
+        stop: Ends the server in place of the signals, where one process runs several.
+
+    Raises:
+        StartError: The port is in use, or the application failed to start.
+    """
     async with AsyncExitStack() as stack:
         ended = stop if stop is not None else await stack.enter_async_context(stop_signal())
-        stack.callback(listener.close)
-        serving = asyncio.create_task(server.serve(sockets=[listener]))
-        waiting = asyncio.create_task(ended.wait())
-        try:
-            await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            waiting.cancel()
-            server.should_exit = True
-            await serving
+        await stack.enter_async_context(http_server(app, listen, grace))
+        await ended.wait()
 
 
 def _bind(listen: str) -> socket.socket:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
-from shop.platform.grpc_server import serve_grpc
+from shop.platform.serve import Protocols, run_servers
 from shop.product.grpc import register
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
@@ -35,4 +35,4 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
 async def serve(config: ServiceConfig) -> None:
     """Serves the catalogue until the process is told to stop."""
     async with bootstrap(config) as service:
-        await serve_grpc(config, lambda server: register(server, service))
+        await run_servers(config, Protocols(grpc=lambda server: register(server, service)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from shop.platform.auth import TokenSigner
 from shop.platform.config import ConfigError, ServiceConfig, required
 from shop.platform.database import connect_database
-from shop.platform.grpc_server import serve_grpc
+from shop.platform.serve import Protocols, run_servers
 from shop.user.grpc import register
 from shop.user.passwords import Argon2Passwords
 from shop.user.postgres import PostgresUserStore
@@ -40,7 +40,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
 async def serve(config: ServiceConfig) -> None:
     """Serves the accounts until the process is told to stop."""
     async with bootstrap(config) as service:
-        await serve_grpc(config, lambda server: register(server, service))
+        await run_servers(config, Protocols(grpc=lambda server: register(server, service)))
 
 
 def _signer(path: str) -> TokenSigner:

@@ -1,0 +1,223 @@
+"""Documents ready to run: parsed, validated and measured once, then kept."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+from graphql import (
+    DocumentNode,
+    GraphQLError,
+    GraphQLSchema,
+    GraphQLSyntaxError,
+    OperationDefinitionNode,
+    OperationType,
+    parse,
+    recommended_rules,
+    specified_rules,
+    validate,
+)
+
+from shop.errors import InvalidArgument
+from shop.platform.graphql.limits import MOST_TOKENS, check_parser_limits, check_shape, nested_too_deeply, operations_of
+from shop.platform.telemetry import child_span
+
+# A document of 1,000 tokens takes about half a megabyte, so each of the two stores stays below 64.
+MOST_DOCUMENTS = 128
+
+_RULES = (*specified_rules, *recommended_rules)
+
+V = TypeVar("V")
+
+
+class Cost(Protocol):
+    """What one document costs, as far as its variables leave it open."""
+
+    def check(self, values: Mapping[str, object]) -> int:
+        """Returns the cost with these variables; raises ResourceExhausted above the limit."""
+        ...
+
+
+Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], Cost]
+"""Finds out what a validated document costs."""
+
+
+class RequestError(Exception):
+    """The document cannot run: it is malformed, or not valid for the schema.
+
+    Args:
+        errors: What is wrong with it, for the client.
+    """
+
+    def __init__(self, errors: list[GraphQLError]) -> None:
+        super().__init__(errors[0].message)
+        self.errors = errors
+
+
+class PersistedQueryNotFound(Exception):  # noqa: N818 - named as the convention names it
+    """No document is known by this hash; the client sends it once more, with its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document that can run.
+
+    Attributes:
+        document: The parsed document.
+        operations: Its operations by name; the empty name if it has none.
+        cost: What it costs; None where nobody counts.
+    """
+
+    document: DocumentNode
+    operations: Mapping[str, OperationDefinitionNode]
+    cost: Cost | None
+
+    def operation(self, name: str | None) -> OperationDefinitionNode:
+        """Returns the operation to run.
+
+        Args:
+            name: Its name; may be left out if there is one only.
+
+        Raises:
+            InvalidArgument: There is none of this name, or the name is needed.
+        """
+        if name is None and len(self.operations) == 1:
+            return next(iter(self.operations.values()))
+        found = self.operations.get(name or "")
+        if found is None:
+            valid = ", ".join(self.operations)
+            raise InvalidArgument(
+                f"operationName is {name!r}; the document has the operations {valid}"
+                if name
+                else f"the document has several operations, so operationName is needed: {valid}",
+                field="operationName",
+            )
+        return found
+
+
+class Latest(Generic[V]):
+    """The values that were used last, no more than a fixed number.
+
+    Args:
+        capacity: How many values to keep.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._capacity = capacity
+        self._values: OrderedDict[str, V] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def get(self, key: str) -> V | None:
+        """Returns the value of a key, which counts as a use of it; None if it is not kept."""
+        value = self._values.get(key)
+        if value is not None:
+            self._values.move_to_end(key)
+        return value
+
+    def put(self, key: str, value: V) -> None:
+        """Keeps a value, at the price of the one that was not used for longest."""
+        self._values[key] = value
+        self._values.move_to_end(key)
+        if len(self._values) > self._capacity:
+            self._values.popitem(last=False)
+
+
+class Documents:
+    """Turns what a client sends into a document that can run.
+
+    Those sent by text and those persisted by hash are kept apart, so that no flood of texts drives out the latter.
+
+    Args:
+        schema: What documents must be valid for.
+        measure: Finds out what a document costs; None where nobody counts.
+        capacity: How many documents of each kind to keep.
+    """
+
+    def __init__(
+        self, schema: GraphQLSchema, measure: Measure | None = None, capacity: int = MOST_DOCUMENTS
+    ) -> None:
+        self._schema = schema
+        self._measure = measure
+        self._by_text: Latest[Prepared] = Latest(capacity)
+        self._by_hash: Latest[Prepared] = Latest(capacity)
+
+    def find(self, text: str | None, sha256: str | None) -> Prepared:
+        """Returns the document of a request.
+
+        Args:
+            text: The GraphQL text; None if the client sent its hash only.
+            sha256: The text's SHA-256 in lower-case hexadecimal, if the client wants it persisted.
+
+        Raises:
+            PersistedQueryNotFound: No document is known by the hash, and no text came with it.
+            InvalidArgument: The hash is of another text.
+            RequestError: The document is malformed, or not valid for the schema.
+            ResourceExhausted: It passes a limit that does not depend on variables.
+        """
+        if sha256 is None:
+            if text is None:
+                raise InvalidArgument("query is missing; send the GraphQL document as its text", field="query")
+            return self._of_text(text)
+        known = self._by_hash.get(sha256)
+        if text is None:
+            if known is None:
+                raise PersistedQueryNotFound
+            return known
+        if not hmac.compare_digest(hashlib.sha256(text.encode()).hexdigest().encode(), sha256.encode()):
+            raise InvalidArgument(
+                "sha256Hash is not the SHA-256 of query, in lower-case hexadecimal",
+                field="extensions.persistedQuery.sha256Hash",
+            )
+        if known is None:
+            known = self._of_text(text)
+            self._by_hash.put(sha256, known)
+        return known
+
+    def _of_text(self, text: str) -> Prepared:
+        known = self._by_text.get(text)
+        if known is None:
+            known = prepare(self._schema, text, self._measure)
+            self._by_text.put(text, known)
+        return known
+
+
+def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) -> Prepared:
+    """Parses, measures and validates a document.
+
+    Args:
+        schema: What it must be valid for.
+        text: The GraphQL text.
+        measure: Finds out what the document costs; None where nobody counts.
+
+    Raises:
+        RequestError: It is malformed, or not valid for the schema.
+        ResourceExhausted: It passes a limit that does not depend on variables.
+    """
+    try:
+        with child_span("graphql.parse"):
+            document = parse(text, max_tokens=MOST_TOKENS)
+            check_shape(document)
+        with child_span("graphql.validate"):
+            errors = validate(schema, document, _RULES, max_errors=5)
+    except GraphQLSyntaxError as error:
+        check_parser_limits(error.message)
+        raise RequestError([error]) from error
+    except RecursionError as error:
+        raise nested_too_deeply() from error
+    if errors:
+        raise RequestError(errors)
+    operations = {node.name.value if node.name else "": node for node in operations_of(document)}
+    if not operations:
+        raise InvalidArgument("the document has no operation; add a query or a mutation", field="query")
+    return Prepared(document, operations, measure(schema, document) if measure is not None else None)
+
+
+def is_mutation(operation: OperationDefinitionNode) -> bool:
+    """Tells whether an operation changes anything."""
+    return operation.operation is OperationType.MUTATION

@@ -1,0 +1,172 @@
+"""A GraphQL schema over HTTP, as an ASGI application: `/graphql`, and `/healthz`.
+
+Strawberry's own view has no place for persisted queries, nor for the statuses of application/graphql-response+json,
+so that nearly all of it would be overridden; what is done here ends where Strawberry's `Schema.execute` begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import orjson
+from strawberry.http.ides import get_graphql_ide_html
+
+from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, ShopError
+from shop.platform.deadline import deadline
+from shop.platform.error_table import row
+from shop.platform.graphql.documents import Documents, Measure, PersistedQueryNotFound, RequestError, is_mutation
+from shop.platform.graphql.errors import graphql_errors, not_found_by_hash, shop_error
+from shop.platform.graphql.request import GraphQLRequest, Refused, from_json, from_query_string, read_body
+from shop.platform.graphql.schema import RequestContext, Schema
+from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation
+from shop.platform.telemetry import child_span
+
+ROUTE = "/graphql"
+DEADLINE_S = 5.0
+
+_JSON = b"application/json"
+_RESPONSE_JSON = b"application/graphql-response+json"
+
+
+class Endpoint:
+    """Answers HTTP requests.
+
+    Args:
+        schema: Answers the queries.
+        context: Makes what the resolvers of one request share, of the request's headers; may refuse with a ShopError.
+        measure: Finds out what a document costs; None where nobody counts.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        context: Callable[[dict[bytes, bytes]], RequestContext],
+        measure: Measure | None = None,
+    ) -> None:
+        self._schema = schema
+        self._context = context
+        self._documents = Documents(schema._schema, measure)
+        self._graphiql = get_graphql_ide_html(graphql_ide="graphiql").encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handles one request, or the start and end of the server."""
+        if scope["type"] == "http":
+            if scope["path"] == ROUTE:
+                await self._graphql(scope, receive, send)
+            elif scope["path"] == "/healthz":
+                await _respond(send, 200, b"ok\n", b"text/plain; charset=utf-8")
+            else:
+                error = NotFound(f"there is nothing at {scope['path'][:100]}; POST {ROUTE} answers queries")
+                await _respond(send, 404, _errors([shop_error(error)]), _JSON)
+        elif scope["type"] == "lifespan":
+            await _live(receive, send)
+
+    async def _graphql(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = dict(scope["headers"])
+        try:
+            if scope["method"] == "POST":
+                request = await _from_post(headers, receive)
+            elif scope["method"] == "GET":
+                if not scope["query_string"] and b"text/html" in headers.get(b"accept", b""):
+                    await _respond(send, 200, self._graphiql, b"text/html; charset=utf-8")
+                    return
+                request = from_query_string(scope["query_string"])
+            else:
+                raise _bad_method("only GET and POST are valid", b"GET, POST")
+            status, body = await self._answer(request, self._made(headers), headers, scope["method"])
+        except Refused as refused:
+            body = _errors([shop_error(refused.error)])
+            await _respond(send, refused.status, body, _JSON, refused.headers)
+            return
+        if _RESPONSE_JSON in headers.get(b"accept", b""):
+            await _respond(send, status, body, _RESPONSE_JSON)
+        else:
+            # Of application/json, clients expect 200 for whatever was a GraphQL request.
+            await _respond(send, 200, body, _JSON)
+
+    def _made(self, headers: dict[bytes, bytes]) -> RequestContext:
+        try:
+            return self._context(headers)
+        except ShopError as error:
+            raise Refused(row(error).http, error) from error
+
+    async def _answer(
+        self, request: GraphQLRequest, context: RequestContext, headers: dict[bytes, bytes], method: str
+    ) -> tuple[int, bytes]:
+        try:
+            prepared = self._documents.find(request.query, request.sha256)
+            operation = prepared.operation(request.operation_name)
+            if method == "GET" and is_mutation(operation):
+                raise _bad_method("mutations need POST", b"POST")
+            name_operation(operation.operation.value, operation.name.value if operation.name else "")
+            if prepared.cost is not None:
+                prepared.cost.check(request.variables)
+        except PersistedQueryNotFound:
+            return 200, _errors([not_found_by_hash()])
+        except RequestError as error:
+            return 400, _errors(graphql_errors(error.errors))
+        except ShopError as error:
+            return 400, _errors([shop_error(error)])
+        context.document = prepared.document
+        limit = _limit(headers)
+        try:
+            with deadline(limit), child_span("graphql.execute"):
+                async with asyncio.timeout(limit):
+                    result = await self._schema.execute(
+                        None, request.variables, context, operation_name=request.operation_name
+                    )
+        except TimeoutError:
+            return 200, _errors([shop_error(DeadlineExceeded("the time that the caller allowed is over"))])
+        if not result.errors:
+            return 200, orjson.dumps({"data": result.data})
+        body = {"errors": graphql_errors(result.errors), "data": result.data}
+        # Without a path, the operation did not even begin: a variable is missing, or of the wrong type.
+        begun = result.data is not None or any(error.path is not None for error in result.errors)
+        return 200 if begun else 400, orjson.dumps(body)
+
+
+async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if kind != _JSON:
+        error = InvalidArgument(f"the content type is {kind.decode('latin-1')!r}; application/json is valid")
+        raise Refused(415, error)
+    return from_json(await read_body(receive, headers.get(b"content-length")))
+
+
+def _limit(headers: dict[bytes, bytes]) -> float:
+    allowed = headers.get(b"x-envoy-expected-rq-timeout-ms", b"")
+    if allowed.isdigit() and len(allowed) < 8 and int(allowed) > 0:
+        return int(allowed) / 1000
+    return DEADLINE_S
+
+
+def _bad_method(message: str, allow: bytes) -> Refused:
+    return Refused(405, InvalidArgument(message), ((b"allow", allow),))
+
+
+def _errors(errors: Sequence[dict[str, Any]]) -> bytes:
+    return orjson.dumps({"errors": errors})
+
+
+async def _respond(
+    send: Send, status: int, body: bytes, content_type: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> None:
+    length = (b"content-length", str(len(body)).encode())
+    await send(
+        {
+            "type": "http.response.start",
+            "status": status,
+            "headers": [(b"content-type", content_type), length, *headers],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

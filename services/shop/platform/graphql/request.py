@@ -1,0 +1,147 @@
+"""Reads a GraphQL request from HTTP, as the GraphQL-over-HTTP specification has it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl
+
+import orjson
+
+from shop.errors import InvalidArgument, ResourceExhausted, ShopError
+
+MOST_BODY_BYTES = 256 * 1024
+_HEX = frozenset("0123456789abcdef")
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+
+
+class Refused(Exception):  # noqa: N818 - not an error of this program
+    """The request is not a GraphQL request.
+
+    Args:
+        status: HTTP status.
+        error: What is wrong with it.
+        headers: More headers of the answer.
+    """
+
+    def __init__(self, status: int, error: ShopError, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+        super().__init__(error.message)
+        self.status = status
+        self.error = error
+        self.headers = headers
+
+
+@dataclass(frozen=True, slots=True)
+class GraphQLRequest:
+    """What a client asks for.
+
+    Attributes:
+        query: The document's text; None if it is persisted.
+        variables: Values of its variables.
+        operation_name: Which of its operations to run; None if it has one only.
+        sha256: Hash of the document, if the client uses persisted queries.
+    """
+
+    query: str | None
+    variables: dict[str, Any]
+    operation_name: str | None
+    sha256: str | None
+
+
+async def read_body(receive: Receive, content_length: bytes | None) -> bytes:
+    """Returns the body.
+
+    Args:
+        receive: Of ASGI.
+        content_length: The header of that name.
+
+    Raises:
+        Refused: It is larger than the limit, or the client went away.
+    """
+    if content_length is not None and content_length.isdigit() and int(content_length) > MOST_BODY_BYTES:
+        raise _too_large(int(content_length))
+    message = await receive()
+    body: bytes = message.get("body", b"")
+    while message.get("more_body", False):
+        if len(body) > MOST_BODY_BYTES:
+            break
+        message = await receive()
+        body += message.get("body", b"")
+    if message["type"] == "http.disconnect":
+        raise Refused(400, InvalidArgument("the request ended before its body did"))
+    if len(body) > MOST_BODY_BYTES:
+        raise _too_large(len(body))
+    return body
+
+
+def from_json(body: bytes) -> GraphQLRequest:
+    """Returns the request that a JSON body holds.
+
+    Raises:
+        Refused: It is not one.
+    """
+    try:
+        # orjson bounds the nesting itself.
+        parameters = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise _malformed(f"the body is not JSON: {error}") from error
+    if isinstance(parameters, list):
+        raise _malformed("the body is a list of operations, which is not supported; send one request for each")
+    return _checked(parameters, "the body")
+
+
+def from_query_string(query_string: bytes) -> GraphQLRequest:
+    """Returns the request that the query string of a GET holds.
+
+    Raises:
+        Refused: It is not one.
+    """
+    parameters: dict[str, Any] = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
+    for name in ("variables", "extensions"):
+        text = parameters.get(name)
+        if text is not None:
+            try:
+                parameters[name] = orjson.loads(text)
+            except orjson.JSONDecodeError as error:
+                raise _malformed(f"{name} is not JSON: {error}", name) from error
+    return _checked(parameters, "the query string")
+
+
+def _checked(parameters: object, where: str) -> GraphQLRequest:
+    if not isinstance(parameters, dict):
+        raise _malformed(f"{where} must be an object with query, variables, operationName and extensions")
+    query = _typed(parameters, "query", str, "a text")
+    variables = _typed(parameters, "variables", dict, "an object")
+    operation_name = _typed(parameters, "operationName", str, "a text")
+    extensions = _typed(parameters, "extensions", dict, "an object")
+    return GraphQLRequest(query, variables or {}, operation_name or None, _hash(extensions) if extensions else None)
+
+
+def _typed(parameters: dict[str, Any], name: str, kind: type, what: str) -> Any:
+    value = parameters.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise _malformed(f"{name} must be {what} or null", name)
+    return value
+
+
+def _hash(extensions: dict[str, Any]) -> str | None:
+    persisted = extensions.get("persistedQuery")
+    if persisted is None:
+        return None
+    field = "extensions.persistedQuery"
+    if not isinstance(persisted, dict) or persisted.get("version") != 1:
+        raise _malformed(f'{field} must be an object {{"version": 1, "sha256Hash": "..."}}', field)
+    sha256 = persisted.get("sha256Hash")
+    if not isinstance(sha256, str) or len(sha256) != 64 or not _HEX.issuperset(sha256):
+        raise _malformed(f"{field}.sha256Hash must be 64 lower-case hexadecimal digits", f"{field}.sha256Hash")
+    return sha256
+
+
+def _malformed(message: str, field: str = "") -> Refused:
+    return Refused(400, InvalidArgument(message, field=field))
+
+
+def _too_large(size: int) -> Refused:
+    return Refused(413, ResourceExhausted(f"the body has {size} bytes or more; the limit is {MOST_BODY_BYTES}"))

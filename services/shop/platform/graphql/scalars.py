@@ -1,0 +1,68 @@
+"""Scalars that GraphQL does not have itself: 64-bit integers and moments in time."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import NewType
+
+import strawberry
+from graphql import GraphQLError
+from strawberry.types.scalar import ScalarDefinition
+
+Long = NewType("Long", int)
+Moment = NewType("Moment", datetime)
+
+_MOST = 2**63 - 1
+
+
+def serialize_long(value: int) -> int:
+    """Returns the integer as it is; the services hand out 64-bit integers only."""
+    return value
+
+
+def parse_long(value: object) -> Long:
+    """Returns a whole number of 64 bits.
+
+    Raises:
+        GraphQLError: The value is anything else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not -_MOST - 1 <= value <= _MOST:
+        raise GraphQLError(f"{value!r} is not a Long; whole numbers from -2^63 to 2^63 - 1 are valid")
+    return Long(value)
+
+
+def serialize_moment(value: datetime) -> str:
+    """Returns RFC 3339 in UTC with whole seconds: "2025-03-04T05:06:07Z"."""
+    moment = value if value.tzinfo is UTC else value.astimezone(UTC)
+    return moment.isoformat(timespec="seconds")[:19] + "Z"
+
+
+def parse_moment(value: object) -> Moment:
+    """Returns the moment that an RFC 3339 text names.
+
+    Raises:
+        GraphQLError: The text is anything else, or names no time zone.
+    """
+    try:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None:
+        raise GraphQLError(f'{value!r} is not a DateTime; RFC 3339 is valid, as in "2025-03-04T05:06:07Z"')
+    return Moment(moment.astimezone(UTC))
+
+
+SCALARS: dict[object, ScalarDefinition] = {
+    Long: strawberry.scalar(
+        name="Long",
+        description="A whole number of 64 bits, as a JSON number.",
+        serialize=serialize_long,
+        parse_value=parse_long,
+    ),
+    Moment: strawberry.scalar(
+        name="DateTime",
+        description='A moment in UTC with whole seconds, RFC 3339: "2025-03-04T05:06:07Z".',
+        serialize=serialize_moment,
+        parse_value=parse_moment,
+    ),
+}

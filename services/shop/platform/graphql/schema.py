@@ -1,0 +1,58 @@
+"""Strawberry's schema, told which document to run by whoever has it ready."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import strawberry
+from graphql import DocumentNode, GraphQLError
+from strawberry.extensions import SchemaExtension
+from strawberry.schema.config import StrawberryConfig
+from strawberry.types import ExecutionContext
+
+from shop.platform.graphql.scalars import SCALARS
+
+
+class RequestContext:
+    """What the resolvers of one request share.
+
+    Attributes:
+        document: What the request asks for, parsed and validated; set by the endpoint.
+    """
+
+    __slots__ = ("document",)
+
+    document: DocumentNode
+
+
+class ReadyDocument(SchemaExtension):
+    """Lets Strawberry begin with execution: the document of the request's context has been parsed and validated."""
+
+    def on_operation(self) -> Iterator[None]:
+        """Hands the document over."""
+        self.execution_context.graphql_document = self.execution_context.context.document
+        self.execution_context.pre_execution_errors = []
+        yield
+
+
+class Schema(strawberry.Schema):
+    """A schema with the shop's scalars, run by `shop.platform.graphql.endpoint`.
+
+    Args:
+        query: The type of everything that can be read.
+        mutation: The type of everything that can be changed.
+        types: Types that no field names, as those behind an interface.
+    """
+
+    def __init__(self, query: type, mutation: type, types: tuple[type, ...] = ()) -> None:
+        super().__init__(
+            query=query,
+            mutation=mutation,
+            types=types,
+            extensions=[ReadyDocument],
+            config=StrawberryConfig(scalar_map=SCALARS),
+        )
+
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> Any:
+        """Leaves the log to `shop.platform.graphql.errors`, which knows the errors that clients are meant to see."""

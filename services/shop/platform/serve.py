@@ -1,0 +1,95 @@
+"""The servers of one service: the same use cases over each protocol that the configuration names."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from shop.platform.access import Door, service_door
+from shop.platform.config import ConfigError, ServiceConfig
+from shop.platform.grpc_server import Register, grpc_server
+from shop.platform.http_server import http_server
+from shop.platform.lifecycle import stop_signal
+
+BuildApp = Callable[[Door], Any]
+"""Builds the ASGI application of a protocol; the door says who is let in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocols:
+    """What serves a service over each protocol.
+
+    An application is built only where it is served, so that a process pays for no framework that it does not use.
+
+    Attributes:
+        grpc: Adds the servicers to a gRPC server.
+        rest: Builds the REST application; None if there is none.
+        graphql: Builds the GraphQL application; None if there is none.
+    """
+
+    grpc: Register
+    rest: BuildApp | None = None
+    graphql: BuildApp | None = None
+
+
+def listening(config: ServiceConfig) -> dict[str, str]:
+    """Returns the address of each protocol that is to be served, at least one.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    asked = {"grpc": config.listen_grpc, "rest": config.listen_rest, "graphql": config.listen_graphql}
+    found = {protocol: address for protocol, address in asked.items() if address is not None}
+    if not found:
+        variables = ", ".join(f"SHOP_LISTEN_{protocol.upper()}" for protocol in asked)
+        raise ConfigError(f"nothing to listen on; set at least one of {variables}, as SHOP_LISTEN_GRPC=127.0.0.1:18020")
+    return found
+
+
+@asynccontextmanager
+async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[dict[str, str]]:
+    """Runs the servers that the configuration names for as long as the context lasts.
+
+    Args:
+        config: Says where to listen, and which key verifies tokens.
+        protocols: What serves each protocol.
+
+    Yields:
+        The address that each protocol is served on, by its name: "grpc", "rest", "graphql".
+
+    Raises:
+        ConfigError: No protocol is to be served, or one that this service does not have.
+        StartError: A port is in use.
+    """
+    door = service_door(config)
+    async with AsyncExitStack() as stack:
+        addresses = {}
+        for protocol, listen in listening(config).items():
+            if protocol == "grpc":
+                server = grpc_server(listen, protocols.grpc, door)
+            else:
+                build: BuildApp | None = getattr(protocols, protocol)
+                if build is None:
+                    raise ConfigError(
+                        f"SHOP_LISTEN_{protocol.upper()} is set, but {config.component} does not serve it"
+                    )
+                server = http_server(build(door), listen)
+            addresses[protocol] = await stack.enter_async_context(server)
+        yield addresses
+
+
+async def run_servers(config: ServiceConfig, protocols: Protocols) -> None:
+    """Serves what the configuration names until SIGTERM or SIGINT.
+
+    Args:
+        config: Says where to listen, and which key verifies tokens.
+        protocols: What serves each protocol.
+
+    Raises:
+        ConfigError: No protocol is to be served, or one that this service does not have.
+        StartError: A port is in use.
+    """
+    async with stop_signal() as stop, servers(config, protocols):
+        await stop.wait()
