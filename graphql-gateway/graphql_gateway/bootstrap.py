@@ -26,7 +26,7 @@ async def serve(config: ServiceConfig) -> None:
     for peer in PEERS:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
     async with connect(config.peers, config.component) as clients:
-        await serve_http(build_app(clients, verifier), listen)
+        await serve_http(build_app(clients, verifier, loaders=config.graphql_loaders), listen)
 
 
 def _verifier(path: str) -> TokenVerifier:

@@ -53,7 +53,6 @@ async def connect(
     first: int,
     after: str | None,
     most: int,
-    ahead: Callable[[list[T]], Awaitable[None]] | None = None,
 ) -> Connection[T]:
     """Returns one page of a service's listing as a connection.
 
@@ -63,7 +62,6 @@ async def connect(
         first: Items on the page, checked already.
         after: The cursor to go on behind; nothing for the first page.
         most: The largest page that the service gives.
-        ahead: Reads what the query is about to ask of the nodes.
 
     Raises:
         InvalidPageToken: The cursor was not handed out by this list.
@@ -85,8 +83,6 @@ async def connect(
     ]
     if edges and page.next_page_token:
         edges[-1].cursor = f"0.{page.next_page_token}"
-    if ahead is not None and edges:
-        await ahead([edge.node for edge in edges])
     return connection_of(edges, has_next=bool(page.next_page_token), has_previous=bool(after))
 
 

@@ -9,27 +9,28 @@ import strawberry
 from shop.clients import Clients
 from shop.errors import PermissionDenied, Unauthenticated
 from shop.platform.auth import Principal, TokenVerifier, bearer
+from shop.platform.graphql.schema import RequestContext
 
 if TYPE_CHECKING:
-    from graphql_gateway.loaders import Loaders
+    from graphql_gateway.loaders import Reads
 
 
-class Context:
+class Context(RequestContext):
     """One request.
 
     Args:
         clients: The services.
-        loaders: Batches and remembers what this request reads.
+        reads: What this request reads by identifier.
         verifier: Checks tokens.
         authorization: The Authorization header, empty if there is none; it is not looked at before a resolver needs
             to know who is asking, so that open reads pay nothing for it.
     """
 
-    __slots__ = ("_authorization", "_principal", "_verifier", "clients", "loaders")
+    __slots__ = ("_authorization", "_principal", "_verifier", "clients", "reads")
 
-    def __init__(self, clients: Clients, loaders: Loaders, verifier: TokenVerifier, authorization: str) -> None:
+    def __init__(self, clients: Clients, reads: Reads, verifier: TokenVerifier, authorization: str) -> None:
         self.clients = clients
-        self.loaders = loaders
+        self.reads = reads
         self._verifier = verifier
         self._authorization = authorization
         self._principal: Principal | None = None

@@ -30,9 +30,10 @@ from graphql import (
     type_from_ast,
 )
 
-from graphql_gateway.limits import MOST_COST, fragments_of, inner_of, operations_of
 from shop.errors import ResourceExhausted
+from shop.platform.graphql.limits import fragments_of, inner_of, operations_of
 
+MOST_COST = 25_000
 COST_OF_CALL = 50
 ITEMS_OF_LIST = 5
 CALLS = frozenset({("User", "orders")})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable
-from typing import TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Any, Protocol, TypeVar
 
 from strawberry.dataloader import DataLoader
 
@@ -13,116 +13,155 @@ from graphql_gateway.payment import Payment
 from graphql_gateway.product import Product, Review
 from graphql_gateway.user import User
 from shop.clients import Clients
-from shop.clients import Order as ShopOrder
+from shop.errors import NotFound
 
 MOST_PER_CALL = 1000
 
+K = TypeVar("K")
 T = TypeVar("T")
 
 
-class Loaders:
+class Reads(Protocol):
+    """What resolvers read of the services by identifier; None stands for what is not there."""
+
+    async def product(self, number: int) -> Product | None:
+        """Returns one product."""
+        ...
+
+    async def user(self, number: int) -> User | None:
+        """Returns one user."""
+        ...
+
+    async def order(self, number: int) -> Order | None:
+        """Returns one order."""
+        ...
+
+    async def payment_of_order(self, order_number: int) -> Payment | None:
+        """Returns the payment of one order."""
+        ...
+
+    async def reviews(self, product_number: int, first: int) -> list[Review]:
+        """Returns the first reviews of one product."""
+        ...
+
+    def expect_payment(self, order_number: int) -> None:
+        """Tells that the payment of an order is about to be asked for, while the order is still being read."""
+        ...
+
+
+class BatchedReads:
     """One loader per entity, each over the batch call of its service.
 
     Args:
         clients: The services.
     """
 
-    __slots__ = ("_clients", "_orders", "_payments", "_products", "_reviews", "_users")
-
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
-        self._products: DataLoader[int, Product | None] | None = None
-        self._users: DataLoader[int, User | None] | None = None
-        self._orders: DataLoader[int, Order | None] | None = None
-        self._payments: DataLoader[int, Payment | None] | None = None
-        self._reviews: DataLoader[tuple[int, int], list[Review]] | None = None
+        self._loaders: dict[Callable[..., Any], DataLoader[Any, Any]] = {}
 
-    def product(self, number: int) -> Awaitable[Product | None]:
-        """Returns one product; None if there is none."""
-        if self._products is None:
-            self._products = DataLoader(self._load_products, max_batch_size=MOST_PER_CALL)
-        return self._products.load(number)
+    async def product(self, number: int) -> Product | None:
+        """Returns one product."""
+        return await self._load(self._products, number)
 
-    def user(self, number: int) -> Awaitable[User | None]:
-        """Returns one user; None if there is none."""
-        if self._users is None:
-            self._users = DataLoader(self._load_users, max_batch_size=MOST_PER_CALL)
-        return self._users.load(number)
+    async def user(self, number: int) -> User | None:
+        """Returns one user."""
+        return await self._load(self._users, number)
 
-    def order(self, number: int) -> Awaitable[Order | None]:
-        """Returns one order; None if there is none."""
-        if self._orders is None:
-            self._orders = DataLoader(self._load_orders, max_batch_size=MOST_PER_CALL)
-        return self._orders.load(number)
+    async def order(self, number: int) -> Order | None:
+        """Returns one order."""
+        return await self._load(self._orders, number)
 
-    def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
-        """Returns the payment of one order; None if there is none."""
-        if self._payments is None:
-            self._payments = DataLoader(self._load_payments, max_batch_size=MOST_PER_CALL)
-        return self._payments.load(order_number)
+    async def payment_of_order(self, order_number: int) -> Payment | None:
+        """Returns the payment of one order."""
+        return await self._load(self._payments, order_number)
+
+    async def reviews(self, product_number: int, first: int) -> list[Review]:
+        """Returns the first reviews of one product."""
+        return await self._load(self._reviews, (product_number, first))
 
     def expect_payment(self, order_number: int) -> None:
-        """Begins to read the payment of an order that is about to be asked for it."""
+        """Begins to read the payment, beside the order."""
         # If the order is not shown in the end, nobody else looks at what became of this.
-        asyncio.ensure_future(self.ahead(payments=[order_number])).add_done_callback(_look_at)
+        asyncio.ensure_future(self._load(self._payments, order_number)).add_done_callback(_look_at)
 
-    async def ahead(
-        self,
-        *,
-        products: Iterable[int] = (),
-        payments: Iterable[int] = (),
-        reviews: Iterable[tuple[int, int]] = (),
-    ) -> None:
-        """Reads what the query is about to ask for, all at the same time.
+    def _load(self, load: Callable[[list[K]], Awaitable[list[T]]], key: K) -> Awaitable[T]:
+        loader = self._loaders.get(load)
+        if loader is None:
+            loader = self._loaders[load] = DataLoader(load, max_batch_size=MOST_PER_CALL)
+        return loader.load(key)
 
-        Its resolvers then find values, and need not wait one by one. What cannot be read is for them to say.
-
-        Args:
-            products: Ids of products.
-            payments: Ids of orders whose payments are asked for.
-            reviews: Ids of products whose reviews are asked for, and how many.
-        """
-        futures = [
-            *map(self.product, products),
-            *map(self.payment_of_order, payments),
-            *[self.reviews(number, first) for number, first in reviews],
-        ]
-        await asyncio.gather(*futures, return_exceptions=True)
-
-    def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
-        """Returns the first reviews of one product."""
-        if self._reviews is None:
-            self._reviews = DataLoader(self._load_reviews, max_batch_size=MOST_PER_CALL)
-        return self._reviews.load((product_number, first))
-
-    def order_of(self, order: ShopOrder) -> Order:
-        """Returns the service's order as a GraphQL object."""
-        return Order.of(order)
-
-    async def _load_products(self, numbers: list[int]) -> list[Product | None]:
+    async def _products(self, numbers: list[int]) -> list[Product | None]:
         found = await self._clients.product.batch_get_products(numbers)
         return _in_order(numbers, ((product.id, Product.of(product)) for product in found))
 
-    async def _load_users(self, numbers: list[int]) -> list[User | None]:
+    async def _users(self, numbers: list[int]) -> list[User | None]:
         found = await self._clients.user.batch_get_users(numbers)
         return _in_order(numbers, ((user.id, User.of(user)) for user in found))
 
-    async def _load_orders(self, numbers: list[int]) -> list[Order | None]:
+    async def _orders(self, numbers: list[int]) -> list[Order | None]:
         found = await self._clients.order.batch_get_orders(numbers)
         return _in_order(numbers, ((order.id, Order.of(order)) for order in found))
 
-    async def _load_payments(self, order_numbers: list[int]) -> list[Payment | None]:
+    async def _payments(self, order_numbers: list[int]) -> list[Payment | None]:
         found = await self._clients.payment.batch_get_payments_by_order(order_numbers)
         return _in_order(order_numbers, ((payment.order_id, Payment.of(payment)) for payment in found))
 
-    async def _load_reviews(self, keys: list[tuple[int, int]]) -> list[list[Review]]:
+    async def _reviews(self, keys: list[tuple[int, int]]) -> list[list[Review]]:
         # One call for the longest list asked for; shorter ones are its beginnings.
         products = list(dict.fromkeys(product for product, _ in keys))
         found = await self._clients.product.batch_list_reviews(products, limit=max(first for _, first in keys))
         return [[Review.of(review) for review in found.get(product, ())[:first]] for product, first in keys]
 
 
-def _look_at(future: asyncio.Future[None]) -> None:
+class SingleReads:
+    """A call per read, as a gateway without loaders makes them: the naive variant, never the default.
+
+    Args:
+        clients: The services.
+    """
+
+    def __init__(self, clients: Clients) -> None:
+        self._clients = clients
+
+    async def product(self, number: int) -> Product | None:
+        """Returns one product."""
+        found = await _or_none(self._clients.product.get_product(number))
+        return None if found is None else Product.of(found)
+
+    async def user(self, number: int) -> User | None:
+        """Returns one user."""
+        found = await _or_none(self._clients.user.get_user(number))
+        return None if found is None else User.of(found)
+
+    async def order(self, number: int) -> Order | None:
+        """Returns one order."""
+        found = await _or_none(self._clients.order.get_order(number))
+        return None if found is None else Order.of(found)
+
+    async def payment_of_order(self, order_number: int) -> Payment | None:
+        """Returns the payment of one order."""
+        for payment in await self._clients.payment.batch_get_payments_by_order([order_number]):
+            return Payment.of(payment)
+        return None
+
+    async def reviews(self, product_number: int, first: int) -> list[Review]:
+        """Returns the first reviews of one product."""
+        found = await self._clients.product.batch_list_reviews([product_number], limit=first)
+        return [Review.of(review) for review in found.get(product_number, ())]
+
+    def expect_payment(self, order_number: int) -> None:
+        """Does nothing: each read waits for its turn."""
+
+
+async def _or_none(call: Awaitable[T]) -> T | None:
+    try:
+        return await call
+    except NotFound:
+        return None
+
+
+def _look_at(future: asyncio.Future[Any]) -> None:
     if not future.cancelled():
         future.exception()
 

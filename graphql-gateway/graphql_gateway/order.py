@@ -8,19 +8,18 @@ import strawberry
 
 from graphql_gateway.connection import Connection, Edge, checked_first, connection_of
 from graphql_gateway.context import GatewayInfo
-from graphql_gateway.field import field
 from graphql_gateway.global_id import global_id, number_of, split_global_id
 from graphql_gateway.node import Node
-from graphql_gateway.pending import pending
 from graphql_gateway.product import Product, product_of
-from graphql_gateway.scalars import Moment
-from graphql_gateway.selection import asks_only, find
+from graphql_gateway.selection import asks_for, asks_only
 from graphql_gateway.user import User, user_of
-from graphql_gateway.values import Money
 from shop.clients import CheckoutLine, JoinedOrderLine, OrderStatus
 from shop.clients import Order as ShopOrder
 from shop.clients import OrderLine as ShopOrderLine
 from shop.errors import InvalidArgument, NotFound, PermissionDenied
+from shop.platform.graphql.field import field
+from shop.platform.graphql.money import Money
+from shop.platform.graphql.scalars import Moment
 
 if TYPE_CHECKING:
     from graphql_gateway.payment import Payment
@@ -66,19 +65,22 @@ class OrderLine:
     @field(description="Place in the order, from 1 upwards.")
     def line_number(self, info: GatewayInfo) -> int:
         """Returns the line's place in its order."""
-        return pending(self._find_place(info)) if self.place is None else self.place
+        if self.place is not None:
+            return self.place
+        # graphql-core awaits whatever a resolver leaves to be awaited.
+        return cast(int, self._find_place(info))
 
     @field(description="What was bought; null if it was removed from the catalogue since.")
-    def product(self, info: GatewayInfo) -> Product | None:
+    async def product(self, info: GatewayInfo) -> Product | None:
         """Returns the product."""
-        return product_of(info, self.product_number)
+        return await product_of(info, self.product_number)
 
     @field(description="The order that it belongs to.")
-    def order(self, info: GatewayInfo) -> Order | None:
+    async def order(self, info: GatewayInfo) -> Order | None:
         """Returns the order."""
         if self.parent.whole or asks_only(info, _KNOWN_BY_LINE):
             return self.parent
-        return pending(info.context.loaders.order(self.parent.number))
+        return await info.context.reads.order(self.parent.number)
 
     async def _find_place(self, info: GatewayInfo) -> int:
         order = await existing_order(info, self.parent.number)
@@ -132,21 +134,21 @@ class Order(Node):
         return order
 
     @field(description="Who bought; null if the account is gone.")
-    def user(self, info: GatewayInfo) -> User | None:
+    async def user(self, info: GatewayInfo) -> User | None:
         """Returns who bought."""
-        return user_of(info, self.user_number)
+        return await user_of(info, self.user_number)
 
     @field(description="Null until the order is paid.")
-    def payment(self, info: GatewayInfo) -> Annotated[Payment, strawberry.lazy("graphql_gateway.payment")] | None:
+    async def payment(self, info: GatewayInfo) -> Annotated[Payment, strawberry.lazy("graphql_gateway.payment")] | None:
         """Returns the order's payment."""
-        return pending(info.context.loaders.payment_of_order(self.number))
+        return await info.context.reads.payment_of_order(self.number)
 
 
-def order_of(info: GatewayInfo, number: int) -> Order | None:
+async def order_of(info: GatewayInfo, number: int) -> Order | None:
     """Returns the order with this id, without a call if the query asks for no more than its id and payment."""
     if asks_only(info, _KNOWN_BY_ID):
         return Order.known(number)
-    return pending(info.context.loaders.order(number))
+    return await info.context.reads.order(number)
 
 
 async def existing_order(info: GatewayInfo, number: int) -> Order:
@@ -155,7 +157,7 @@ async def existing_order(info: GatewayInfo, number: int) -> Order:
     Raises:
         NotFound: There is none.
     """
-    order = await info.context.loaders.order(number)
+    order = await info.context.reads.order(number)
     if order is None:
         raise NotFound(f"there is no order {number}", field="id")
     return order
@@ -225,8 +227,8 @@ class OrderQuery:
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
         """Returns one order."""
         number = number_of(id, "Order")
-        if find(info, "payment") and info.context.principal:
-            info.context.loaders.expect_payment(number)
+        if asks_for(info, "payment") and info.context.principal:
+            info.context.reads.expect_payment(number)
         return await own_order(info, number)
 
     @field(

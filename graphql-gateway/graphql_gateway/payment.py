@@ -7,13 +7,13 @@ from typing import cast
 import strawberry
 
 from graphql_gateway.context import GatewayInfo
-from graphql_gateway.field import field
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
 from graphql_gateway.order import Order, order_of, own_order
-from graphql_gateway.values import Money
 from shop.clients import Payment as ShopPayment
 from shop.clients import PaymentStatus
+from shop.platform.graphql.field import field
+from shop.platform.graphql.money import Money
 
 strawberry.enum(PaymentStatus, description="How far a payment has come.")
 
@@ -37,9 +37,9 @@ class Payment(Node):
         )
 
     @field(description="What it pays; null until the money is taken.")
-    def order(self, info: GatewayInfo) -> Order | None:
+    async def order(self, info: GatewayInfo) -> Order | None:
         """Returns the order that it pays."""
-        return order_of(info, self.order_number) if self.order_number else None
+        return await order_of(info, self.order_number) if self.order_number else None
 
 
 async def own_payment(info: GatewayInfo, number: int) -> Payment:

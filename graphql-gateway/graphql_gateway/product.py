@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, cast
 
 import strawberry
 
 from graphql_gateway.connection import Connection, checked_first, connect
 from graphql_gateway.context import GatewayInfo
-from graphql_gateway.field import field
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
-from graphql_gateway.pending import pending
-from graphql_gateway.scalars import Long
-from graphql_gateway.selection import asks_only, find, first_of
-from graphql_gateway.values import Money, MoneyInput
+from graphql_gateway.selection import asks_only
 from shop.clients import Product as ShopProduct
 from shop.clients import Review as ShopReview
 from shop.errors import InvalidArgument, NotFound
+from shop.platform.graphql.field import field
+from shop.platform.graphql.money import Money, MoneyInput
+from shop.platform.graphql.scalars import Long
 
 if TYPE_CHECKING:
     from graphql_gateway.user import User
@@ -53,9 +51,9 @@ class Review:
         )
 
     @field(description="Who wrote it; null if the account is gone.")
-    def author(self, info: GatewayInfo) -> Annotated[User, strawberry.lazy("graphql_gateway.user")] | None:
+    async def author(self, info: GatewayInfo) -> Annotated[User, strawberry.lazy("graphql_gateway.user")] | None:
         """Returns the author."""
-        return pending(info.context.loaders.user(self.user_id))
+        return await info.context.reads.user(self.user_id)
 
 
 @strawberry.type(description="One thing that the shop sells.")
@@ -91,16 +89,16 @@ class Product(Node):
         return product
 
     @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
-    def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
+    async def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
         """Returns the first reviews."""
-        return pending(info.context.loaders.reviews(self.number, checked_first(first, MOST_REVIEWS)))
+        return await info.context.reads.reviews(self.number, checked_first(first, MOST_REVIEWS))
 
 
-def product_of(info: GatewayInfo, number: int) -> Product | None:
+async def product_of(info: GatewayInfo, number: int) -> Product | None:
     """Returns the product with this id, without a call if the query asks for no more than its id and reviews."""
     if asks_only(info, KNOWN):
         return Product.known(number)
-    return pending(info.context.loaders.product(number))
+    return await info.context.reads.product(number)
 
 
 async def existing_product(info: GatewayInfo, number: int) -> Product:
@@ -109,7 +107,7 @@ async def existing_product(info: GatewayInfo, number: int) -> Product:
     Raises:
         NotFound: There is none.
     """
-    product = await info.context.loaders.product(number)
+    product = await info.context.reads.product(number)
     if product is None:
         raise NotFound(f"there is no product {number}", field="id")
     return product
@@ -181,18 +179,7 @@ class ProductQuery:
             first,
             after,
             MOST_PER_PAGE,
-            _reviews_ahead(info),
         )
-
-
-def _reviews_ahead(info: GatewayInfo) -> Callable[[list[Product]], Awaitable[None]] | None:
-    lengths = {first_of(info, node, DEFAULT_REVIEWS) for node in find(info, "edges", "node", "reviews")}
-    valid = [first for first in lengths if first is not None and 1 <= first <= MOST_REVIEWS]
-    if not valid:
-        return None
-    return lambda products: info.context.loaders.ahead(
-        reviews=[(product.number, first) for product in products for first in valid]
-    )
 
 
 @strawberry.type

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import strawberry
-from strawberry.schema.config import StrawberryConfig
 
 from graphql_gateway.context import GatewayInfo
-from graphql_gateway.field import field
 from graphql_gateway.global_id import number_of, split_global_id
 from graphql_gateway.node import Node
 from graphql_gateway.order import Order, OrderMutation, OrderQuery, own_order
 from graphql_gateway.payment import Payment, PaymentQuery, own_payment
 from graphql_gateway.product import Product, ProductMutation, ProductQuery, existing_product
-from graphql_gateway.resolvers import call_directly
-from graphql_gateway.scalars import SCALARS
 from graphql_gateway.user import User, UserMutation, UserQuery, existing_user
 from shop.errors import InvalidArgument
+from shop.platform.graphql.field import field
+from shop.platform.graphql.schema import Schema
 
 NODES = ("Order", "Payment", "Product", "User")
 
@@ -48,13 +46,6 @@ class Mutation(ProductMutation, UserMutation, OrderMutation):
     """The entities' parts."""
 
 
-def build_schema() -> strawberry.Schema:
+def build_schema() -> Schema:
     """Returns the schema; building it takes some milliseconds, so once per process is enough."""
-    schema = strawberry.Schema(
-        query=Query,
-        mutation=Mutation,
-        types=(Order, Payment, Product, User),
-        config=StrawberryConfig(scalar_map=SCALARS),
-    )
-    call_directly(schema)
-    return schema
+    return Schema(query=Query, mutation=Mutation, types=(Order, Payment, Product, User))

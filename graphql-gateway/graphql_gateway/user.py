@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Annotated, cast
 
 import strawberry
 
+from graphql_gateway.address import Address, AddressInput
 from graphql_gateway.connection import Connection, checked_first, connect
 from graphql_gateway.context import GatewayInfo
-from graphql_gateway.field import field
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
-from graphql_gateway.pending import pending
-from graphql_gateway.product import KNOWN as PRODUCT_KNOWN
-from graphql_gateway.selection import asks_only, find, within
-from graphql_gateway.values import Address, AddressInput
+from graphql_gateway.selection import asks_only
+from shop.clients import Order as ShopOrder
 from shop.clients import User as ShopUser
 from shop.errors import InvalidArgument, NotFound
+from shop.platform.graphql.field import field
 
 if TYPE_CHECKING:
     from graphql_gateway.order import Order
@@ -85,30 +83,25 @@ class User(Node):
         client, number = info.context.clients.order, self.number
         return await connect(
             lambda size, token: client.list_orders_by_user(number, page_size=size, page_token=token),
-            info.context.loaders.order_of,
+            _order_of,
             first,
             after,
             MOST_ORDERS_PER_PAGE,
-            _details_ahead(info),
         )
 
 
-def _details_ahead(info: GatewayInfo) -> Callable[[list[Order]], Awaitable[None]] | None:
-    payment = bool(find(info, "edges", "node", "payment"))
-    products = any(not within(info, node, PRODUCT_KNOWN) for node in find(info, "edges", "node", "lines", "product"))
-    if not payment and not products:
-        return None
-    return lambda orders: info.context.loaders.ahead(
-        payments=[order.number for order in orders] if payment else (),
-        products=[line.product_number for order in orders for line in order.lines] if products else (),
-    )
+def _order_of(order: ShopOrder) -> Order:
+    # The modules of orders and users name each other's types.
+    from graphql_gateway.order import Order
+
+    return Order.of(order)
 
 
-def user_of(info: GatewayInfo, number: int) -> User | None:
+async def user_of(info: GatewayInfo, number: int) -> User | None:
     """Returns the user with this id, without a call if the query asks for no more than the id and orders."""
     if asks_only(info, _KNOWN):
         return User.known(number)
-    return pending(info.context.loaders.user(number))
+    return await info.context.reads.user(number)
 
 
 async def existing_user(info: GatewayInfo, number: int) -> User:
@@ -117,7 +110,7 @@ async def existing_user(info: GatewayInfo, number: int) -> User:
     Raises:
         NotFound: There is none.
     """
-    user = await info.context.loaders.user(number)
+    user = await info.context.reads.user(number)
     if user is None:
         raise NotFound(f"there is no user {number}", field="id")
     return user

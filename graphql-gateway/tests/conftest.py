@@ -89,6 +89,16 @@ def shop(signer: TokenSigner) -> MemoryShop:
 
 @pytest.fixture
 async def gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
-    transport = httpx.ASGITransport(build_app(shop.clients, verifier))
-    async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as http:
+    async with serving(build_app(shop.clients, verifier)) as http:
         yield GatewayClient(http, signer, shop)
+
+
+@pytest.fixture
+async def naive_gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
+    """The variant that reads item by item."""
+    async with serving(build_app(shop.clients, verifier, loaders=False)) as http:
+        yield GatewayClient(http, signer, shop)
+
+
+def serving(app: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway")

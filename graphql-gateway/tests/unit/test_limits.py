@@ -8,9 +8,9 @@ import pytest
 from graphql import parse
 
 from graphql_gateway.cost import CostModel
-from graphql_gateway.limits import check_shape
 from graphql_gateway.schema import build_schema
 from shop.errors import ResourceExhausted
+from shop.platform.graphql.limits import check_shape
 
 SCHEMA = build_schema()._schema
 

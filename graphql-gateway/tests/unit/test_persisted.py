@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from graphql_gateway.documents import Documents, Latest, PersistedQueryNotFound
 from graphql_gateway.schema import build_schema
+from shop.platform.graphql.documents import Documents, Latest, PersistedQueryNotFound
 
 QUERY = "query q($id: ID!) { product(id: $id) { title } }"
 VARIABLES = {"id": "UHJvZHVjdDox"}

@@ -13,6 +13,7 @@ COMPONENTS = ("product", "order", "user", "payment", "graphql-gateway", "rest-ga
 PEERS = ("product", "order", "user", "payment")
 PEER_SCHEMES = ("grpc", "http", "graphql")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+SWITCH = ("on", "off")
 DEFAULT_POOL = 8
 LARGEST_POOL = 200
 LONGEST_BANK_DELAY_MS = 60_000
@@ -43,6 +44,7 @@ class ServiceConfig:
         bank_delay_ms: How long the simulated bank takes, in milliseconds.
         page_token_key: Key of the page tokens.
         log_level: Least severe level that is logged.
+        graphql_loaders: Whether the GraphQL gateway batches its reads; off is the naive variant.
     """
 
     component: str
@@ -61,6 +63,7 @@ class ServiceConfig:
     bank_delay_ms: int = 0
     page_token_key: bytes = DEFAULT_KEY
     log_level: str = "INFO"
+    graphql_loaders: bool = True
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:
@@ -94,6 +97,7 @@ class ServiceConfig:
             bank_delay_ms=_whole(env, "SHOP_BANK_DELAY_MS", 0, 0, LONGEST_BANK_DELAY_MS),
             page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
             log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),
+            graphql_loaders=_choice(env, "SHOP_GRAPHQL_LOADERS", SWITCH, "on") == "on",
         )
 
 

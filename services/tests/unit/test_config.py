@@ -73,6 +73,7 @@ def test_every_variable_is_read() -> None:
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4317", "http"),
         ("SHOP_BANK_DELAY_MS", "-1", "from 0 to 60000"),
         ("SHOP_LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING, ERROR"),
+        ("SHOP_GRAPHQL_LOADERS", "no", "valid: on, off"),
     ],
 )
 def test_wrong_value_is_named_with_the_valid_ones(name: str, value: str, said: str) -> None:

@@ -139,9 +139,7 @@ class Documents:
         capacity: How many documents of each kind to keep.
     """
 
-    def __init__(
-        self, schema: GraphQLSchema, measure: Measure | None = None, capacity: int = MOST_DOCUMENTS
-    ) -> None:
+    def __init__(self, schema: GraphQLSchema, measure: Measure | None = None, capacity: int = MOST_DOCUMENTS) -> None:
         self._schema = schema
         self._measure = measure
         self._by_text: Latest[Prepared] = Latest(capacity)

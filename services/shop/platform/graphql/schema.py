@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import strawberry
 from graphql import DocumentNode, GraphQLError
@@ -54,5 +53,5 @@ class Schema(strawberry.Schema):
             config=StrawberryConfig(scalar_map=SCALARS),
         )
 
-    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> Any:
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Leaves the log to `shop.platform.graphql.errors`, which knows the errors that clients are meant to see."""
