@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from rest_gateway.app import declare
+from rest_gateway.app import build_app
 from rest_gateway.bootstrap import serve
-from rest_gateway.openapi import as_text, document
 from shop.clients.memory import MemoryShop
+from shop.platform.access import Door, NoVerifier
 from shop.platform.lifecycle import launch
+from shop.platform.rest.openapi import as_text, document
 
 
 def main(arguments: list[str]) -> int:
@@ -18,7 +19,7 @@ def main(arguments: list[str]) -> int:
         return launch(serve, os.environ)
     if arguments == ["openapi"]:
         # The routes need some services to be declared over; the document does not depend on them.
-        sys.stdout.write(as_text(document(declare(MemoryShop().clients))))
+        sys.stdout.write(as_text(document(build_app(MemoryShop().clients, Door(NoVerifier())))))
         return 0
     print(f"error: unknown arguments {' '.join(arguments)!r}; valid: none to serve, or openapi", file=sys.stderr)
     return 2

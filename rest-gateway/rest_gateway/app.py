@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from rest_gateway.auth import Door, Verifier
-from rest_gateway.docs_page import add_docs
-from rest_gateway.gateway import Gateway
-from rest_gateway.order_lines import add_order_lines
 from rest_gateway.orders import add_orders
 from rest_gateway.payments import add_payments
-from rest_gateway.products import add_products
-from rest_gateway.sessions import add_sessions
-from rest_gateway.users import add_users
 from shop.clients import Clients
+from shop.platform.access import Door
 from shop.platform.page_token import DEFAULT_KEY
+from shop.platform.rest.app import rest_api
+from shop.platform.rest.docs_page import add_docs
+from shop.resources.order_lines import add_order_lines
+from shop.resources.products import add_products
+from shop.resources.users import add_users
 
 DESCRIPTION = """\
 The shop for partners, and for everybody who prefers resources to queries.
@@ -31,40 +30,35 @@ The shop for partners, and for everybody who prefers resources to queries.
 """
 
 
-def declare(shop: Clients, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the API with all its routes declared.
+TAGS = [
+    {"name": "products", "description": "The catalogue: open to read, changed by partners."},
+    {"name": "users", "description": "Customers: each sees itself, partners see all."},
+    {"name": "sessions", "description": "Logins of customers."},
+    {"name": "orders", "description": "Checkout, reading and moving along of orders."},
+    {"name": "payments", "description": "Payments of orders."},
+    {"name": "order lines", "description": "Bulk read for partners."},
+]
+
+
+def build_app(shop: Clients, door: Door, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
+    """Returns the application.
 
     Args:
         shop: The services.
+        door: Checks callers.
         page_token_key: Key of this installation's page tokens.
     """
-    api = FastAPI(
+    api = rest_api(
         title="Hopwise shop",
-        version="1.0.0",
         summary="Products, users, orders and payments as resources",
         description=DESCRIPTION,
-        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        generate_unique_id_function=lambda route: route.name,
+        tags=TAGS,
+        door=door,
     )
-    add_products(api, shop)
-    add_users(api, shop)
-    add_sessions(api, shop)
+    add_products(api, shop.product)
+    add_users(api, shop.user)
     add_orders(api, shop)
     add_payments(api, shop)
-    add_order_lines(api, shop, page_token_key)
+    add_order_lines(api, shop.order.stream_order_lines, page_token_key)
     add_docs(api)
     return api
-
-
-def build_app(shop: Clients, verifier: Verifier, page_token_key: bytes = DEFAULT_KEY) -> Gateway:
-    """Returns the ASGI application.
-
-    Args:
-        shop: The services.
-        verifier: Checks callers' tokens.
-        page_token_key: Key of this installation's page tokens.
-    """
-    return Gateway(declare(shop, page_token_key), Door(verifier))

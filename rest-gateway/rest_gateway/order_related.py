@@ -8,9 +8,10 @@ from typing import Annotated, TypeVar
 
 from fastapi import Query
 
-from rest_gateway.documents import OrderDocument, order_document
-from rest_gateway.parallel import both
 from shop.clients import Clients, Order, Payment
+from shop.platform.parallel import both
+from shop.platform.rest.parameters import VALUES_KEY
+from shop.resources.documents import OrderDocument, order_document
 
 T = TypeVar("T")
 
@@ -18,7 +19,11 @@ MAX_BATCH = 1000
 INCLUDES = frozenset({"payment", "products", "user"})
 
 Include = Annotated[
-    str, Query(description="What to include, with commas between: `payment`, `user`, `products`.", examples=["payment"])
+    str,
+    Query(
+        description="What to include, with commas between: `payment`, `user`, `products`.",
+        json_schema_extra={VALUES_KEY: sorted(INCLUDES)},
+    ),
 ]
 
 

@@ -7,17 +7,17 @@ from typing import Annotated
 from fastapi import FastAPI, Query
 from starlette.responses import Response
 
-from rest_gateway.answers import found
-from rest_gateway.auth import Access
-from rest_gateway.caching import PERSONAL
-from rest_gateway.call import Call
-from rest_gateway.documents import payment_document
-from rest_gateway.models import orders as models
-from rest_gateway.operations import reading
-from rest_gateway.parallel import both
-from rest_gateway.parameters import PaymentId, parse_ids
 from shop.clients import Clients
 from shop.errors import NotFound
+from shop.platform.access import Access, may_see, sees_all
+from shop.platform.parallel import both
+from shop.platform.rest.answers import found
+from shop.platform.rest.caching import PERSONAL
+from shop.platform.rest.call import Call
+from shop.platform.rest.operations import reading
+from shop.platform.rest.parameters import PaymentId, parse_ids
+from shop.resources.documents import payment_document
+from shop.resources.models import orders as models
 
 OrderIds = Annotated[
     str, Query(description="The orders, 1 to 1,000 ids with commas between them.", examples=["4711,4712"])
@@ -37,11 +37,11 @@ def add_payments(api: FastAPI, shop: Clients) -> None:
     async def list_payments(call: Call, order_ids: OrderIds) -> Response:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
         ids = parse_ids(order_ids, "order_ids")
-        if call.caller().kind == "partner":
+        if sees_all():
             listed = await payments.batch_get_payments_by_order(ids)
         else:
             listed, orders = await both(payments.batch_get_payments_by_order(ids), shop.order.batch_get_orders(ids))
-            own = {order.id for order in orders if call.may_see(order.user_id)}
+            own = {order.id for order in orders if may_see(order.user_id)}
             listed = [payment for payment in listed if payment.order_id in own]
         return found(call, {"payments": [payment_document(payment) for payment in listed]}, PERSONAL)
 
@@ -49,8 +49,8 @@ def add_payments(api: FastAPI, shop: Clients) -> None:
     async def get_payment(call: Call, payment_id: PaymentId) -> Response:
         """One payment: of a customer's own order, any for partners."""
         payment = await payments.get_payment(payment_id)
-        if call.caller().kind == "customer":
+        if not sees_all():
             orders = await shop.order.batch_get_orders([payment.order_id]) if payment.order_id else []
-            if not any(call.may_see(order.user_id) for order in orders):
+            if not any(may_see(order.user_id) for order in orders):
                 raise NotFound(f"there is no payment {payment_id}", field="id")
         return found(call, payment_document(payment), PERSONAL)

@@ -10,13 +10,14 @@ import pytest
 import schemathesis
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from rest_gateway.app import build_app
-from rest_gateway.gateway import Gateway
-from rest_gateway.openapi import document
 from shop.clients.memory import MemoryShop
+from shop.platform.access import Door
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier
+from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]
 
@@ -37,14 +38,14 @@ def public_pem(signing_key: Ed25519PrivateKey) -> bytes:
 
 
 @pytest.fixture(scope="session")
-def installed(signer: TokenSigner, public_pem: bytes) -> tuple[MemoryShop, Gateway]:
+def installed(signer: TokenSigner, public_pem: bytes) -> tuple[MemoryShop, FastAPI]:
     """One gateway for all tests: declaring the routes takes longer than most tests do."""
     shop = MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
-    return shop, build_app(shop.clients, TokenVerifier(public_pem))
+    return shop, build_app(shop.clients, Door(TokenVerifier(public_pem)))
 
 
 @pytest.fixture
-def shop(installed: tuple[MemoryShop, Gateway]) -> MemoryShop:
+def shop(installed: tuple[MemoryShop, FastAPI]) -> MemoryShop:
     """200 products, 20 users, 50 orders: order i belongs to user 1 + (i - 1) % 5 and has 1 + i % 5 lines."""
     shop, _ = installed
     fresh = MemoryShop.demo().store
@@ -58,7 +59,7 @@ def shop(installed: tuple[MemoryShop, Gateway]) -> MemoryShop:
 
 
 @pytest.fixture
-def app(installed: tuple[MemoryShop, Gateway], shop: MemoryShop) -> Gateway:
+def app(installed: tuple[MemoryShop, FastAPI], shop: MemoryShop) -> FastAPI:
     return installed[1]
 
 
@@ -74,12 +75,12 @@ def customer(signer: TokenSigner) -> Callable[[int], Headers]:
 
 
 @pytest.fixture(scope="session")
-def documented(installed: tuple[MemoryShop, Gateway]) -> OpenApiSchema:
-    return schemathesis.openapi.from_dict(document(installed[1].api))
+def documented(installed: tuple[MemoryShop, FastAPI]) -> OpenApiSchema:
+    return schemathesis.openapi.from_dict(document(installed[1]))
 
 
 @pytest.fixture
-async def api(app: Gateway, documented: OpenApiSchema) -> AsyncIterator[httpx.AsyncClient]:
+async def api(app: FastAPI, documented: OpenApiSchema) -> AsyncIterator[httpx.AsyncClient]:
     """A client that fails when an answer differs from the document."""
 
     async def conforms(response: httpx.Response) -> None:

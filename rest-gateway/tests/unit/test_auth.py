@@ -6,13 +6,12 @@ from collections.abc import Callable
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
-from rest_gateway.auth import Access, Door
-from rest_gateway.call import Call
-from rest_gateway.gateway import Gateway
-from rest_gateway.openapi import document
 from shop.errors import PermissionDenied, Unauthenticated
+from shop.platform.access import Access, Door
 from shop.platform.auth import Principal, TokenSigner
+from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]
 
@@ -30,12 +29,8 @@ class CountingVerifier:
         return Principal("customer", 3)
 
 
-def call(token: str) -> Call:
-    async def receive() -> dict[str, object]:
-        return {"type": "http.disconnect"}
-
-    scope = {"type": "http", "method": "GET", "headers": [(b"authorization", f"Bearer {token}".encode())]}
-    return Call(scope, receive, {})
+def admit(door: Door, token: str, access: Access = Access.CALLER) -> None:
+    door.admit(access, f"Bearer {token}", edge=False)
 
 
 def test_a_token_is_checked_once_until_it_expires(signer: TokenSigner) -> None:
@@ -44,11 +39,11 @@ def test_a_token_is_checked_once_until_it_expires(signer: TokenSigner) -> None:
     door = Door(verifier, clock=lambda: now)
     token = signer.sign(Principal("customer", 3), ttl_s=60)
     for _ in range(3):
-        door.admit(call(token), Access.CALLER)
+        admit(door, token)
     assert verifier.checks == 1
 
     now = 1e12
-    door.admit(call(token), Access.CALLER)
+    admit(door, token)
     assert verifier.checks == 2
 
 
@@ -57,18 +52,18 @@ def test_a_bad_token_is_not_remembered() -> None:
     door = Door(verifier)
     for _ in range(2):
         with pytest.raises(Unauthenticated):
-            door.admit(call("bad"), Access.CALLER)
+            admit(door, "bad")
 
     assert verifier.checks == 2
 
 
 def test_remembers_a_limited_number_of_tokens(signer: TokenSigner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rest_gateway.auth.CACHED_TOKENS", 2)
+    monkeypatch.setattr("shop.platform.access.CACHED_TOKENS", 2)
     verifier = CountingVerifier()
     door = Door(verifier)
     tokens = [signer.sign(Principal("customer", id_)) for id_ in (1, 2, 3)]
     for token in [*tokens, tokens[2], tokens[0]]:
-        door.admit(call(token), Access.CALLER)
+        admit(door, token)
 
     assert verifier.checks == 4, "the third was still known, the first was not"
 
@@ -76,12 +71,12 @@ def test_remembers_a_limited_number_of_tokens(signer: TokenSigner, monkeypatch: 
 def test_partners_only(signer: TokenSigner) -> None:
     token = signer.sign(Principal("customer", 3))
     with pytest.raises(PermissionDenied):
-        Door(CountingVerifier()).admit(call(token), Access.PARTNER)
+        admit(Door(CountingVerifier()), token, Access.PARTNER)
 
 
 def test_everybody_is_not_asked_for_a_token() -> None:
     verifier = CountingVerifier()
-    Door(verifier).admit(call("bad"), Access.EVERYBODY)
+    admit(Door(verifier), "bad", Access.EVERYBODY)
 
     assert verifier.checks == 0
 
@@ -113,9 +108,9 @@ async def test_a_caller_is_checked_before_its_request_is_read(
 
 
 async def test_every_operation_keeps_its_documented_door(
-    app: Gateway, api: httpx.AsyncClient, customer: Callable[[int], Headers]
+    app: FastAPI, api: httpx.AsyncClient, customer: Callable[[int], Headers]
 ) -> None:
-    for path, operations in document(app.api)["paths"].items():
+    for path, operations in document(app)["paths"].items():
         for method, operation in operations.items():
             url = path.replace("{", "").replace("}", "")
             anonymous = await api.request(method.upper(), url)

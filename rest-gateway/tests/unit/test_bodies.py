@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from rest_gateway.body import MAX_BYTES
+from shop.platform.rest.call import MAX_BYTES
 
 JSON = {"content-type": "application/json"}
 

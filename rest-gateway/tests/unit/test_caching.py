@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from rest_gateway.caching import content_hash, not_modified
+from shop.platform.rest.caching import content_hash, not_modified
 
 Headers = dict[str, str]
 

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import logging
-from typing import Annotated, cast
 
 import httpx
 import pytest
-from fastapi import Depends, FastAPI
+from fastapi import FastAPI
 
-from rest_gateway.auth import Door
-from rest_gateway.gateway import Gateway
 from shop.clients.memory import MemoryShop
 from shop.errors import Conflict, DeadlineExceeded, Internal, ShopError, Unavailable
 from shop.platform.deadline import remaining
 from shop.platform.error_table import ERROR_TABLE, Row
 
 Headers = dict[str, str]
-
-
-async def _nothing() -> str:
-    return ""
 
 
 def fails_with(shop: MemoryShop, error: Exception) -> None:
@@ -95,7 +88,7 @@ async def test_a_problem_names_kind_and_place(api: httpx.AsyncClient) -> None:
 
 @pytest.mark.parametrize("row", ERROR_TABLE.values(), ids=lambda row: row.error.code)
 async def test_every_error_of_the_table_has_its_status(
-    app: Gateway, shop: MemoryShop, partner: Headers, row: Row
+    app: FastAPI, shop: MemoryShop, partner: Headers, row: Row
 ) -> None:
     fails_with(shop, row.error("what to change", field="id"))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
@@ -143,7 +136,7 @@ async def test_an_unavailable_part_says_when_to_try_again(api: httpx.AsyncClient
 
 @pytest.mark.parametrize("error", [Conflict("try again"), Internal("internal error")])
 async def test_a_problem_has_the_services_code(
-    app: Gateway, shop: MemoryShop, partner: Headers, error: ShopError
+    app: FastAPI, shop: MemoryShop, partner: Headers, error: ShopError
 ) -> None:
     fails_with(shop, error)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
@@ -177,12 +170,3 @@ async def test_the_edge_says_how_much_time_there_is(
 
     assert left[0] is not None
     assert seconds - 0.5 < left[0] <= seconds
-
-
-def test_what_is_not_bound_is_refused_at_the_start() -> None:
-    async def endpoint(value: Annotated[str, Depends(_nothing)]) -> None: ...
-
-    api = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
-    api.get("/v1/things")(endpoint)
-    with pytest.raises(TypeError, match="endpoint takes dependencies"):
-        Gateway(api, cast(Door, None))

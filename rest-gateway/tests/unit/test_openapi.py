@@ -11,18 +11,18 @@ import httpx
 import jsonschema_rs
 import pytest
 import schemathesis
+from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from rest_gateway.__main__ import main
-from rest_gateway.gateway import Gateway
-from rest_gateway.openapi import as_text, document
+from shop.platform.rest.openapi import as_text, document
 
 COMMITTED = Path(__file__).parents[2] / "openapi.json"
 
 
 @pytest.fixture
-def made(app: Gateway) -> dict[str, Any]:
-    return document(app.api)
+def made(app: FastAPI) -> dict[str, Any]:
+    return document(app)
 
 
 def operations(made: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]]:

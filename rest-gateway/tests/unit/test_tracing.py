@@ -25,7 +25,7 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     exporter = InMemorySpanExporter()
     provider = TracerProvider(sampler=ParentBased(ALWAYS_OFF))
     provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr("rest_gateway.tracing.tracer", lambda: provider.get_tracer("test"))
+    monkeypatch.setattr("shop.platform.rest.tracing.tracer", lambda: provider.get_tracer("test"))
     yield exporter
     provider.shutdown()
 

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from shop.clients import Reservation, StockLine
 from shop.clients.ports import PaymentClient, ProductClient, UserClient
 from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
 from shop.order.background import own_time
@@ -29,7 +30,6 @@ from shop.order.saga import (
 )
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_table import error_for_code
-from shop.product.domain import Reservation, StockLine
 
 T = TypeVar("T")
 

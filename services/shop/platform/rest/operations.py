@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rest_gateway.auth import Access
+from shop.platform.access import Access
 
 ACCESS_KEY = "x-access"
 SECURITY_SCHEME = "bearer"

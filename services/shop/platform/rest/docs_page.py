@@ -11,10 +11,10 @@ from fastapi import FastAPI
 from fastapi.openapi.docs import get_swagger_ui_html
 from starlette.responses import Response
 
-from rest_gateway.answers import JSON, representation
-from rest_gateway.caching import RELEASE
-from rest_gateway.call import Call
-from rest_gateway.openapi import as_text, document
+from shop.platform.rest.answers import JSON, representation
+from shop.platform.rest.caching import RELEASE
+from shop.platform.rest.call import Call
+from shop.platform.rest.openapi import as_text, document
 
 _ASSETS = {
     "swagger-ui-bundle.js": b"text/javascript",

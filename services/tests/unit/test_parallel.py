@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from rest_gateway.parallel import both
 from shop.errors import NotFound, Unavailable
+from shop.platform.parallel import both
 
 
 async def after(event: asyncio.Event, value: str) -> str:

@@ -1,4 +1,4 @@
-"""Customers: `/v1/users`."""
+"""Customers and their logins: `/v1/users`, `/v1/sessions`."""
 
 from __future__ import annotations
 
@@ -7,26 +7,25 @@ from collections.abc import Sequence
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from rest_gateway.answers import changed, content_of, created, found, removed
-from rest_gateway.auth import Access
-from rest_gateway.caching import PERSONAL, check_if_match
-from rest_gateway.call import Call
-from rest_gateway.models import users as models
-from rest_gateway.models.fields import Address as AddressBody
-from rest_gateway.operations import changing, creating, reading, removing
-from rest_gateway.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
-from shop.clients import Address, Clients, User
-from shop.platform.auth import require_user
+from shop.clients.ports import UserClient
+from shop.platform.access import Access, require_owner
+from shop.platform.rest.answers import Answer, changed, content_of, created, encode, found, removed
+from shop.platform.rest.caching import NO_STORE, PERSONAL, check_if_match
+from shop.platform.rest.call import Call
+from shop.platform.rest.fields import Address as AddressBody
+from shop.platform.rest.operations import changing, creating, reading, removing
+from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
+from shop.resources.models import users as models
+from shop.user.domain import Address, User
 
 
-def add_users(api: FastAPI, shop: Clients) -> None:
-    """Declares the routes of users.
+def add_users(api: FastAPI, users: UserClient) -> None:
+    """Declares the routes of users and sessions.
 
     Args:
         api: Where to declare them.
-        shop: The services.
+        users: What does the work.
     """
-    users = shop.user
 
     @api.get("/v1/users", **reading("users", models.UserPage, access=Access.PARTNER))
     async def list_users(
@@ -46,7 +45,7 @@ def add_users(api: FastAPI, shop: Clients) -> None:
     @api.get("/v1/users/{user_id}", **reading("users", models.User, access=Access.CALLER, problems=[404]))
     async def get_user(call: Call, user_id: UserId) -> Response:
         """One user: a customer's own profile, any for partners."""
-        require_user(call.caller(), user_id)
+        require_owner(user_id)
         return found(call, await users.get_user(user_id), PERSONAL)
 
     @api.post("/v1/users", **creating("users", models.User, access=Access.EVERYBODY, problems=[409]))
@@ -58,20 +57,29 @@ def add_users(api: FastAPI, shop: Clients) -> None:
         return created(made, f"/v1/users/{made.id}")
 
     @api.patch("/v1/users/{user_id}", **changing("users", models.User, access=Access.CALLER, problems=[412]))
-    async def update_user(call: Call, user_id: UserId, change: models.UserChange, if_match: IfMatch = None) -> Response:
+    async def update_user(user_id: UserId, change: models.UserChange, if_match: IfMatch = None) -> Response:
         """Changes the fields of a user that the body names: a customer's own, any for partners."""
-        require_user(call.caller(), user_id)
+        require_owner(user_id)
         if if_match is not None:
             check_if_match(if_match, content_of(await users.get_user(user_id)))
         address = _address(change.address) if "address" in change.model_fields_set else None
         return changed(await users.update_user(user_id, name=change.name, address=address))
 
     @api.delete("/v1/users/{user_id}", **removing("users", access=Access.CALLER))
-    async def delete_user(call: Call, user_id: UserId) -> Response:
+    async def delete_user(user_id: UserId) -> Response:
         """Removes a user: a customer's own account, any for partners. The orders stay."""
-        require_user(call.caller(), user_id)
+        require_owner(user_id)
         await users.delete_user(user_id)
         return removed()
+
+    @api.post(
+        "/v1/sessions",
+        **creating("sessions", models.Session, access=Access.EVERYBODY, problems=[401], located=False),
+    )
+    async def create_session(credentials: models.Credentials) -> Response:
+        """Logs a user in: checks e-mail and password and gives a token for one hour."""
+        login = await users.login(credentials.email, credentials.password)
+        return Answer(201, encode(login), [NO_STORE])
 
 
 def _address(body: AddressBody) -> Address:

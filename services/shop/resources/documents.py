@@ -12,8 +12,11 @@ from datetime import datetime
 
 import msgspec
 
-from shop.clients import JoinedOrderLine, Order, OrderLine, OrderStatus, Payment, PaymentStatus, Product, Review, User
 from shop.money import Money
+from shop.order.domain import JoinedOrderLine, Order, OrderLine, OrderStatus
+from shop.payment.domain import Payment, PaymentStatus
+from shop.product.domain import Product, Review
+from shop.user.domain import User
 
 
 class MoneyDocument(msgspec.Struct, frozen=True, gc=False):

@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from rest_gateway.caching import NO_STORE, Policy, content_hash, entity_tag, not_modified
-from rest_gateway.call import Call
-from rest_gateway.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.rest.caching import NO_STORE, Policy, content_hash, entity_tag, not_modified
+from shop.platform.rest.call import Call
+from shop.platform.rest.compression import SMALLEST_BYTES, accepts_gzip, gzip
 
 JSON = b"application/json"
 

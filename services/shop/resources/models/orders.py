@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
-from rest_gateway.models.fields import Id, Instant, Money, NextPageToken, Received, Sent, absent
-from rest_gateway.models.products import Product
-from rest_gateway.models.users import User
+from shop.platform.rest.fields import Id, Instant, Money, NextPageToken, Received, Sent, absent
+from shop.resources.models.products import Product
+from shop.resources.models.users import User
 
 OrderStatus = Literal["PENDING", "CONFIRMED", "SHIPPED", "DELIVERED", "CANCELLED", "FAILED"]
 PaymentStatus = Literal["AUTHORIZED", "CAPTURED", "VOIDED", "DECLINED"]

@@ -9,25 +9,14 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from rest_gateway import problems
-from rest_gateway.models.fields import MAX_ID
-from rest_gateway.models.problem import Problem
-from rest_gateway.operations import SECURITY_SCHEME
-from rest_gateway.order_related import INCLUDES as ORDER_INCLUDES
-from rest_gateway.parameters import MAX_IDS
-from rest_gateway.products import INCLUDES as PRODUCT_INCLUDES
 from shop.platform.error_table import ERROR_TABLE, PROBLEM_TYPES
+from shop.platform.rest.fields import MAX_ID
+from shop.platform.rest.operations import SECURITY_SCHEME
+from shop.platform.rest.parameters import MAX_IDS, VALUES_KEY
+from shop.platform.rest.problem_model import Problem
+from shop.platform.rest.problems import MEDIA_TYPE
 
 _REF = "#/components/schemas/{model}"
-
-TAGS = [
-    {"name": "products", "description": "The catalogue: open to read, changed by partners."},
-    {"name": "users", "description": "Customers: each sees itself, partners see all."},
-    {"name": "sessions", "description": "Logins of customers."},
-    {"name": "orders", "description": "Checkout, reading and moving along of orders."},
-    {"name": "payments", "description": "Payments of orders."},
-    {"name": "order lines", "description": "Bulk read for partners."},
-]
 
 _HTTP_ONLY = {
     405: ("Method not allowed", "method-not-allowed"),
@@ -48,7 +37,7 @@ def document(api: FastAPI) -> dict[str, Any]:
         summary=api.summary,
         description=api.description,
         routes=api.routes,
-        tags=TAGS,
+        tags=api.openapi_tags,
         license_info=api.license_info,
     )
     components = made["components"]
@@ -68,7 +57,7 @@ def document(api: FastAPI) -> dict[str, Any]:
         for operation in methods.values():
             used |= _name_problems(operation)
             for parameter in operation.get("parameters", ()):
-                _write_list(parameter, operation["tags"][0])
+                _write_list(parameter)
     components["responses"] = {_problem_name(status): _problem_response(status) for status in sorted(used)}
     return made
 
@@ -109,7 +98,7 @@ def _problem_response(status: int) -> dict[str, Any]:
     response: dict[str, Any] = {
         "description": ". ".join(kind["title"] for kind in kinds) + ".",
         "content": {
-            problems.MEDIA_TYPE: {
+            MEDIA_TYPE: {
                 "schema": {"$ref": _REF.format(model="Problem")},
                 "examples": {
                     kind["code"].lower(): {
@@ -141,18 +130,17 @@ def _problem_schemas() -> dict[str, Any]:
     return {"Problem": schema, **nested}
 
 
-def _write_list(parameter: dict[str, Any], tag: str) -> None:
+def _write_list(parameter: dict[str, Any]) -> None:
     """Writes a list with commas as OpenAPI does: an array in the form style that does not explode."""
-    ids = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
-    match parameter["name"]:
-        case "ids" | "order_ids":
-            schema: dict[str, Any] = {"type": "array", "items": ids, "minItems": 1, "maxItems": MAX_IDS}
-            parameter["example"] = [17, 18]
-        case "include":
-            valid = sorted(PRODUCT_INCLUDES if tag == "products" else ORDER_INCLUDES)
-            schema = {"type": "array", "items": {"type": "string", "enum": valid}, "uniqueItems": True}
-            parameter["example"] = valid[:1]
-        case _:
-            return
+    valid = parameter["schema"].pop(VALUES_KEY, None)
+    if valid:
+        schema: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": valid}, "uniqueItems": True}
+        parameter["example"] = valid[:1]
+    elif parameter["name"] in ("ids", "order_ids", "product_ids"):
+        ids = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
+        schema = {"type": "array", "items": ids, "minItems": 1, "maxItems": MAX_IDS}
+        parameter["example"] = [17, 18]
+    else:
+        return
     parameter.pop("examples", None)
     parameter.update({"style": "form", "explode": False, "schema": schema})

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import Response
 
-from rest_gateway.answers import Answer
-from rest_gateway.caching import NO_STORE
-from shop.errors import ErrorCode, Internal, InvalidArgument, ShopError, Unauthenticated, Unavailable
+from shop.errors import ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unauthenticated, Unavailable
 from shop.platform.error_table import PROBLEM_TYPES, row
+from shop.platform.rest.answers import Answer
+from shop.platform.rest.caching import NO_STORE
 
 MEDIA_TYPE = "application/problem+json"
 RETRY_AFTER_S = 1
+IS_HEAD = "shop.is_head"
+"""Where an ASGI scope says that a request which is handled as GET is a HEAD."""
 
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
@@ -127,3 +133,71 @@ def problem_answer(error: Exception, path: str) -> Response:
         errors=errors,
     )
     return Answer(status, _encode(problem), headers, MEDIA_TYPE.encode())
+
+
+async def answer_shop_error(request: Request, error: Exception) -> Response:
+    """Answers what the shop's own code raised."""
+    return problem_answer(error, request.scope["path"])
+
+
+async def answer_invalid_request(request: Request, error: Exception) -> Response:
+    """Answers what FastAPI found wrong with a request: all of it, in the contract's spelling."""
+    assert isinstance(error, RequestValidationError)
+    field = getattr(request.scope["route"], "body_field", None)
+    fields = getattr(field.field_info.annotation, "model_fields", {}) if field is not None else {}
+    errors = [_field_error(one, ", ".join(fields)) for one in error.errors()]
+    return problem_answer(InvalidRequest(errors), request.scope["path"])
+
+
+async def answer_http_error(request: Request, error: Exception) -> Response:
+    """Answers what FastAPI and Starlette raise themselves: no such path, no such method, a body that is no JSON."""
+    assert isinstance(error, HTTPException)
+    path: str = request.scope["path"]
+    if isinstance(error.__cause__, ShopError):
+        # FastAPI's own words for whatever goes wrong while it reads the body.
+        return problem_answer(error.__cause__, path)
+    if error.status_code == 404:
+        return problem_answer(NotFound("there is nothing at this path; /openapi.json lists all paths"), path)
+    if error.status_code == 405:
+        method = "HEAD" if IS_HEAD in request.scope else request.method
+        return problem_answer(method_not_allowed(method, _methods(request)), path)
+    if error.status_code == 400:
+        return problem_answer(InvalidRequest([FieldError("", "the body is not JSON that can be read")]), path)
+    return problem_answer(error, path)
+
+
+def _methods(request: Request) -> list[str]:
+    """Returns the methods that are possible at the path of a request."""
+    methods: set[str] = set()
+    for route in request.app.routes:
+        if route.path_regex.match(request.scope["path"]):
+            methods |= route.methods
+    return sorted(methods | {"HEAD"} if "GET" in methods else methods)
+
+
+def _field_error(error: dict[str, Any], fields: str) -> FieldError:
+    """Returns one thing that pydantic found wrong, in the contract's spelling of fields: "lines[0].quantity".
+
+    Args:
+        error: As pydantic describes it; its place starts with where it is: body, path, query or header.
+        fields: The body's valid fields, for the message.
+    """
+    where, *place = error["loc"]
+    message = error["msg"].removeprefix("Value error, ")
+    match error["type"], where:
+        case "missing", "body" if not place:
+            message = "a JSON body is needed"
+        case "missing", "body":
+            message = "this field is required"
+        case "missing", "header":
+            message = f"this header is required; send {place[0]}"
+        case "missing", _:
+            message = f"this parameter is required; send {place[0]}"
+        case "extra_forbidden", _:
+            message = "this field is unknown"
+            if len(place) == 1:
+                message += f"; valid ones are {fields}"
+        case "json_invalid", _:
+            message, place = f"the body is not JSON: {error['ctx']['error']} at character {place[0]}", []
+    spelled = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)
+    return FieldError(spelled.removeprefix(".")[:200], message)

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from typing import Protocol
+
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from rest_gateway.answers import found
-from rest_gateway.auth import Access
-from rest_gateway.caching import PERSONAL
-from rest_gateway.call import Call
-from rest_gateway.documents import line_document
-from rest_gateway.models import orders as models
-from rest_gateway.operations import reading
-from rest_gateway.parameters import AfterLineId, PageSize10000, PageToken, check_alone
-from shop.clients import Clients
+from shop.order.domain import JoinedOrderLine
 from shop.platform import page_token as tokens
+from shop.platform.access import Access
+from shop.platform.rest.answers import found
+from shop.platform.rest.caching import PERSONAL
+from shop.platform.rest.call import Call
+from shop.platform.rest.operations import reading
+from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken, check_alone
+from shop.resources.documents import line_document
+from shop.resources.models import orders as models
 
 _SCOPE = "order-lines"
 
 
-def add_order_lines(api: FastAPI, shop: Clients, page_token_key: bytes) -> None:
+class StreamOrderLines(Protocol):
+    """`shop.clients.OrderClient.stream_order_lines`."""
+
+    def __call__(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]: ...
+
+
+def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: bytes) -> None:
     """Declares the route of order lines.
 
     Args:
         api: Where to declare it.
-        shop: The services.
+        stream: Gives the lines: `OrderClient.stream_order_lines`.
         page_token_key: Key of this installation's page tokens.
     """
 
@@ -40,9 +49,7 @@ def add_order_lines(api: FastAPI, shop: Clients, page_token_key: bytes) -> None:
         if page_token:
             check_alone("page_token", {"after_line_id": after_line_id})
             after = tokens.decode(page_token, _SCOPE, key=page_token_key)
-        lines = [
-            line_document(line) async for line in shop.order.stream_order_lines(after_line_id=after, limit=page_size)
-        ]
+        lines = [line_document(line) async for line in stream(after_line_id=after, limit=page_size)]
         full = len(lines) == page_size
         token = tokens.encode(_SCOPE, lines[-1].id, key=page_token_key) if full else ""
         return found(call, {"lines": lines, "next_page_token": token}, PERSONAL)

@@ -8,16 +8,18 @@ from typing import Annotated
 from fastapi import FastAPI, Query
 from starlette.responses import Response
 
-from rest_gateway.answers import changed, content_of, created, found, removed
-from rest_gateway.auth import Access
-from rest_gateway.caching import PUBLIC, check_if_match
-from rest_gateway.call import Call
-from rest_gateway.documents import ProductDocument, product_document
-from rest_gateway.models import products as models
-from rest_gateway.models.fields import Price
-from rest_gateway.operations import changing, creating, reading, removing
-from rest_gateway.parallel import both
-from rest_gateway.parameters import (
+from shop.clients.ports import ProductClient
+from shop.errors import NotFound
+from shop.money import Money
+from shop.platform.access import Access
+from shop.platform.parallel import both
+from shop.platform.rest.answers import changed, content_of, created, found, removed
+from shop.platform.rest.caching import PUBLIC, check_if_match
+from shop.platform.rest.call import Call
+from shop.platform.rest.fields import Price
+from shop.platform.rest.operations import changing, creating, reading, removing
+from shop.platform.rest.parameters import (
+    VALUES_KEY,
     Ids,
     IfMatch,
     PageSize1000,
@@ -27,26 +29,31 @@ from rest_gateway.parameters import (
     parse_ids,
     parse_include,
 )
-from shop.clients import Clients, Product, ProductClient
-from shop.errors import NotFound
-from shop.money import Money
+from shop.product.domain import Product
+from shop.resources.documents import ProductDocument, product_document
+from shop.resources.models import products as models
 
 INCLUDES = frozenset({"reviews"})
 
-Include = Annotated[str, Query(description="What to include, with commas between: `reviews` (3 of each product).")]
+Include = Annotated[
+    str,
+    Query(
+        description="What to include, with commas between: `reviews` (3 of each product).",
+        json_schema_extra={VALUES_KEY: sorted(INCLUDES)},
+    ),
+]
 Category = Annotated[
     str, Query(pattern=models.CATEGORY, description="Only products of this category.", examples=["c0000"])
 ]
 
 
-def add_products(api: FastAPI, shop: Clients) -> None:
+def add_products(api: FastAPI, catalogue: ProductClient) -> None:
     """Declares the routes of the catalogue.
 
     Args:
         api: Where to declare them.
-        shop: The services.
+        catalogue: What does the work.
     """
-    catalogue = shop.product
 
     @api.get("/v1/products", **reading("products", models.ProductPage, access=Access.EVERYBODY))
     async def list_products(

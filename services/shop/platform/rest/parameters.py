@@ -7,11 +7,13 @@ from typing import Annotated, Any
 from fastapi import Header, Path, Query
 from pydantic import BeforeValidator
 
-from rest_gateway.models.fields import MAX_ID
-from rest_gateway.problems import FieldError, InvalidRequest
 from shop.errors import InvalidArgument
+from shop.platform.rest.fields import MAX_ID
+from shop.platform.rest.problems import FieldError, InvalidRequest
 
 MAX_IDS = 1000
+VALUES_KEY = "x-values"
+"""Where a parameter that is a list of words names the valid ones, for the OpenAPI document."""
 
 
 def _digits(value: Any) -> Any:
@@ -53,6 +55,20 @@ IfMatch = Annotated[
         "It is compared just before the change, so two changes within the same few milliseconds can both pass.",
     ),
 ]
+
+IdempotencyKey = Annotated[
+    str,
+    Header(
+        alias="Idempotency-Key",
+        min_length=1,
+        max_length=64,
+        pattern="^[ -~]+$",
+        description="Chosen by the client for this purchase, 1 to 64 printable ASCII characters. The same key with "
+        "the same body gives the first call's order and buys nothing; with another body it is refused.",
+        examples=["8f14e45f-ceea-467f-a8f3-6b0e3b1c1d1e"],
+    ),
+]
+OrderIds = Annotated[str, Query(description="The orders, 1 to 1,000 ids with commas between them.")]
 
 
 def parse_ids(text: str, name: str) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from rest_gateway.models.fields import NO_NUL, Address, Change, Id, NextPageToken, Received, Sent, absent
+from shop.platform.rest.fields import NO_NUL, Address, Change, Id, NextPageToken, Received, Sent, absent
 
 Email = Annotated[
     str,

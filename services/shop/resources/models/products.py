@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from rest_gateway.models.fields import NO_NUL, Change, Id, Money, NextPageToken, Price, Received, Sent, absent
+from shop.platform.rest.fields import NO_NUL, Change, Id, Money, NextPageToken, Price, Received, Sent, absent
 
 CATEGORY = r"^[a-z0-9-]{1,40}$"
 

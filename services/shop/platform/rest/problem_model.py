@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import ConfigDict, Field
 
-from rest_gateway.models.fields import Sent
 from shop.errors import ErrorCode
+from shop.platform.rest.fields import Sent
 
 
 class FieldError(Sent):

@@ -1,0 +1,49 @@
+"""Makes the FastAPI application that routes are declared on."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.convertors import register_url_convertor
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+
+from shop.errors import ShopError
+from shop.platform.access import Door
+from shop.platform.rest.problems import answer_http_error, answer_invalid_request, answer_shop_error
+from shop.platform.rest.route import NameConvertor, route_class
+from shop.platform.rest.serving import Serving
+
+
+def rest_api(*, title: str, summary: str, description: str, tags: list[dict[str, str]], door: Door) -> FastAPI:
+    """Returns an application without routes; add the docs (`add_docs`) after them.
+
+    Args:
+        title: Name of the API.
+        summary: What it is for, in a few words.
+        description: What its users must know, in Markdown.
+        tags: The groups of its routes, each with name and description.
+        door: Says who is let in.
+    """
+    register_url_convertor("name", NameConvertor())
+    api = FastAPI(
+        title=title,
+        version="1.0.0",
+        summary=summary,
+        description=description,
+        license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        openapi_tags=tags,
+        openapi_url=None,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        generate_unique_id_function=lambda route: route.name,
+        middleware=[Middleware(Serving)],
+        exception_handlers={
+            ShopError: answer_shop_error,
+            RequestValidationError: answer_invalid_request,
+            HTTPException: answer_http_error,
+        },
+    )
+    api.router.route_class = route_class(door)
+    return api
