@@ -1,10 +1,11 @@
-"""Makes the Python and Go stubs of the contract, or checks that they are up to date.
+"""Makes what is derived from the contract, or checks that it is up to date: stubs, and the transcoder's descriptor.
 
 protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
 services themselves; so the stubs are put under `shop.stubs` and their imports are pointed there. The load
-generator's Go stubs are made with the plugins that its module pins.
+generator's Go stubs are made with the plugins that its module pins. Envoy's gRPC-JSON transcoder reads the contract as
+a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
-    python proto/generate.py           write services/shop/stubs and load/internal/stubs
+    python proto/generate.py           write services/shop/stubs, load/internal/stubs and gateway/envoy/transcoder
     python proto/generate.py --check   exit 1 and list the stale files, write nothing
 
 GO names the go command; without it the one on PATH is taken.
@@ -22,6 +23,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+import yaml
+from google.api import annotations_pb2
+from google.api.http_pb2 import HttpRule
+from google.protobuf.descriptor_pb2 import FileDescriptorSet
 from grpc_tools import protoc
 
 PROTO = Path(__file__).resolve().parent
@@ -30,6 +35,8 @@ PYTHON_STUBS = ROOT / "services" / "shop" / "stubs"
 GO_MODULE = ROOT / "load"
 GO_STUBS = GO_MODULE / "internal" / "stubs"
 GO_PACKAGE = "hopwise/load/internal/stubs"
+TRANSCODER_RULES = ROOT / "gateway" / "envoy" / "transcoding.yaml"
+TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
 BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
@@ -78,6 +85,28 @@ def generate_go(into: Path) -> None:
     _protoc(*arguments)
 
 
+def generate_transcoder(into: Path) -> None:
+    """Writes `shop.pb` below `into`: the contract as a descriptor set, with the REST rules of the transcoder.
+
+    Raises:
+        RuntimeError: protoc refused a file, or a rule names a method that is not there.
+    """
+    rules: dict[str, dict[str, str]] = yaml.safe_load(TRANSCODER_RULES.read_text())
+    plain = into / "plain.pb"
+    _protoc(f"--descriptor_set_out={plain}", "--include_imports")
+    described = FileDescriptorSet.FromString(plain.read_bytes())
+    plain.unlink()
+    for file in described.file:
+        for service in file.service:
+            for method in service.method:
+                rule = rules.pop(f"{file.package}.{service.name}.{method.name}", None)
+                if rule is not None:
+                    method.options.Extensions[annotations_pb2.http].CopyFrom(HttpRule(**rule))
+    if rules:
+        raise RuntimeError(f"{TRANSCODER_RULES.name} has rules for methods that are not there: {', '.join(rules)}")
+    (into / "shop.pb").write_bytes(described.SerializeToString(deterministic=True))
+
+
 def _protos() -> list[str]:
     return sorted(str(path.relative_to(PROTO)) for path in PROTO.glob("shop/**/*.proto"))
 
@@ -122,13 +151,16 @@ def stale(made: Path, stored: Path) -> list[str]:
     return sorted(different | (files(made) ^ files(stored)))
 
 
+MADE = ((PYTHON_STUBS, generate_python), (GO_STUBS, generate_go), (TRANSCODER, generate_transcoder))
+
+
 def main() -> int:
     """Runs the command line; returns its exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="only say whether the stubs are up to date")
     check: bool = parser.parse_args().check
     names: list[str] = []
-    for stored, generate in ((PYTHON_STUBS, generate_python), (GO_STUBS, generate_go)):
+    for stored, generate in MADE:
         with tempfile.TemporaryDirectory() as folder:
             made = Path(folder, "stubs")
             made.mkdir()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,13 +13,20 @@ from mesh.paths import ROOT, RunFolder, envoy
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
 from mesh.readiness import http_ok
-from mesh.topology import Topology
+from mesh.shop_processes import port_name
+from mesh.topology import GATEWAYS, SERVICES, Protocol, Topology
 
 EDGE = "edge"
 OTLP_CLUSTER = "jaeger-otlp"
 BASE_FILE = ROOT / "gateway" / "envoy" / "edge.yaml"
 """What does not depend on the topology."""
+DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
+"""The contract with its REST paths, made by `make stubs`."""
 TYPES = "type.googleapis.com"
+
+
+Match = Mapping[str, Any]
+"""Envoy's way to say which paths a route is for."""
 
 
 @dataclass(frozen=True)
@@ -27,26 +34,56 @@ class Route:
     """Where the edge sends requests.
 
     Attributes:
-        path: an exact path, or, with `below`, a path and everything under it.
-        cluster: the component it leads to.
-        below: whether paths under it count too.
+        match: which paths it is for.
+        component: where it leads.
     """
 
-    path: str
-    cluster: str
-    below: bool = True
+    match: Match
+    component: str
 
 
-ROUTES: dict[str, tuple[tuple[str, bool], ...]] = {
-    "graphql-gateway": (("/graphql", True),),
-    "rest-gateway": (("/v1", True), ("/docs", True), ("/openapi.json", False)),
+def _exactly(path: str) -> Match:
+    return {"path": path}
+
+
+def _below(path: str) -> Match:
+    return {"path_separated_prefix": path}
+
+
+def _like(regex: str) -> Match:
+    return {"safe_regex": {"regex": regex}}
+
+
+OF_GATEWAYS: Mapping[str, Sequence[Match]] = {
+    "graphql-gateway": (_below("/graphql"),),
+    "rest-gateway": (_below("/v1"), _below("/docs"), _exactly("/openapi.json")),
 }
-"""The paths that lead to each entry component, and whether the paths below them do too."""
+OF_REST: Sequence[tuple[str, Match]] = (
+    # A user's orders are the order service's; so this comes before the users.
+    ("order", _like("/v1/users/[^/]+/orders")),
+    ("product", _below("/v1/products")),
+    ("product", _below("/v1/reviews")),
+    ("product", _below("/v1/product-rows")),
+    ("user", _below("/v1/users")),
+    ("user", _exactly("/v1/sessions")),
+    # Also `/v1/orders/17:cancel`, which is below it.
+    ("order", _below("/v1/orders")),
+    ("order", _below("/v1/order-lines")),
+    ("payment", _below("/v1/payments")),
+)
+OF_GRPC: Sequence[tuple[str, Match]] = tuple(
+    (service, {"prefix": f"/shop.{service}.v1.{service.capitalize()}Service/"}) for service in SERVICES
+)
+"""Paths of a service's methods. What only services may call is refused by the services: the edge marks its requests."""
 
 
 def routes(topology: Topology) -> list[Route]:
-    """The edge's routes for a topology."""
-    return [Route(path, gateway, below) for gateway in topology.gateways for path, below in ROUTES[gateway]]
+    """The edge's routes for a topology, the first match counts."""
+    found = [Route(match, gateway) for gateway in topology.gateways for match in OF_GATEWAYS[gateway]]
+    tables = {Protocol.REST: OF_REST, Protocol.GRPC: OF_GRPC}
+    for protocol in sorted(set(topology.exposed.values())):
+        found += [Route(match, service) for service, match in tables[protocol]]
+    return found
 
 
 def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]:
@@ -70,9 +107,19 @@ def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]
     (host,) = manager["route_config"]["virtual_hosts"]
     action = host.pop("upstream_action")
     host["routes"] += [_route(route, action) for route in routes(topology)]
-    upstream, collector = resources["clusters"]
+    transcoder, router = manager["http_filters"]
+    transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
+    manager["http_filters"] = [transcoder, router] if topology.transcodes else [router]
+    over_http1, over_http2, collector = resources["clusters"]
+    behind = {**topology.exposed, **GATEWAYS}
     resources["clusters"] = [
-        *({**upstream, **_endpoint(gateway, ports[gateway])} for gateway in topology.gateways),
+        *(
+            {
+                **(over_http2 if behind[component] is Protocol.GRPC else over_http1),
+                **_endpoint(component, ports[port_name(component, behind[component])]),
+            }
+            for component in dict.fromkeys(route.component for route in routes(topology))
+        ),
         {**collector, **_endpoint(OTLP_CLUSTER, ports["jaeger-otlp-grpc"])},
     ]
     return config
@@ -122,5 +169,4 @@ def _endpoint(name: str, port: int) -> dict[str, Any]:
 
 
 def _route(route: Route, action: dict[str, Any]) -> dict[str, Any]:
-    match = {"path_separated_prefix": route.path} if route.below else {"path": route.path}
-    return {"match": match, "route": {"cluster": route.cluster, **action}}
+    return {"match": dict(route.match), "route": {"cluster": route.component, **action}}

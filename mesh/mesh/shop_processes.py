@@ -11,7 +11,7 @@ from mesh.paths import python
 from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.readiness import grpc_serving, http_ok
-from mesh.topology import ENTRIES, SERVICES, Protocol, Topology
+from mesh.topology import GATEWAYS, SERVICES, Plan, Protocol, Topology
 
 MODULES: Mapping[str, str] = {
     **{service: f"shop.{service}" for service in SERVICES},
@@ -59,7 +59,7 @@ class Surroundings:
 
 def port_name(component: str, protocol: Protocol) -> str:
     """The name of the port at which a component serves a protocol."""
-    return component if component in ENTRIES else f"{component}-{protocol}"
+    return component if component in GATEWAYS else f"{component}-{protocol}"
 
 
 def environment(component: str, around: Surroundings) -> dict[str, str]:
@@ -72,15 +72,18 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
         "OTEL_SERVICE_NAME": component,
         "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-grpc"),
     }
-    if component in ENTRIES:
-        env["SHOP_LISTEN_HTTP"] = ports.address(component)
+    # Whoever clients reach checks their tokens; `user` also signs them.
+    if component in GATEWAYS or component in topology.exposed or component == "user":
         env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
+    if component in GATEWAYS:
+        env["SHOP_LISTEN_HTTP"] = ports.address(component)
     else:
         env["SHOP_DATABASE_URL"] = around.database.url(f"shop_{component}", TRIAL_DATABASE)
         for protocol in topology.protocols_of(component):
             env[f"SHOP_LISTEN_{protocol.upper()}"] = ports.address(port_name(component, protocol))
+    if component == "graphql-gateway" and topology.plan is Plan.NAIVE:
+        env["SHOP_GRAPHQL_LOADERS"] = "off"
     if component == "user":
-        env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
         env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
     for callee, protocol in topology.links.get(component, {}).items():
         env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{ports.address(port_name(callee, protocol))}"
@@ -96,10 +99,12 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str]) 
         after: what must be ready before a service starts; a gateway connects when it is asked, and waits for nobody.
     """
     ports = around.ports
-    if component in ENTRIES:
-        ready, rank, after = http_ok(ports[component], "/healthz"), 1, frozenset()
-    else:
-        ready, rank = grpc_serving(ports[port_name(component, Protocol.GRPC)]), 2
+    protocol = around.topology.protocols_of(component)[0]
+    port = ports[port_name(component, protocol)]
+    ready = grpc_serving(port) if protocol is Protocol.GRPC else http_ok(port, "/healthz")
+    rank = 1 if component in GATEWAYS else 2
+    if component in GATEWAYS:
+        after = frozenset()
     return Component(
         component,
         argv=lambda: [python(), "-m", MODULES[component]],

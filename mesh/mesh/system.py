@@ -21,7 +21,7 @@ from mesh.processes import Component
 from mesh.run import Run
 from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, port_name, shop_component
 from mesh.switches import Switches
-from mesh.topology import ENTRIES, Topology
+from mesh.topology import Protocol, Topology
 
 
 class System(Run):
@@ -55,10 +55,11 @@ class System(Run):
         folder: RunFolder | None = None,
     ) -> None:
         super().__init__(ports, folder or RunFolder.of(ports.base))
-        if switches.edge == "none" and len(topology.gateways) > 1:
+        entered = sorted(set(topology.entry.values()))
+        if switches.edge == "none" and (len(entered) > 1 or not topology.gateways):
             raise SwitchError(
-                f"edge=none: {topology.name} is entered at {' and '.join(topology.gateways)}, and clients know one "
-                "address; valid with it: envoy."
+                f"edge=none: {topology.name} is entered at {' and '.join(entered)}, and clients know one address; "
+                "valid with it: envoy."
             )
         self.topology = topology
         self.switches = switches
@@ -87,7 +88,7 @@ class System(Run):
     def urls(self) -> dict[str, str]:
         """What people open in a browser, by what it is."""
         pages = {"graphql-gateway": ("GraphiQL", "/graphql"), "rest-gateway": ("Swagger UI", "/docs")}
-        found = {}
+        found = {f"Swagger UI of {service}": url for service, url in self._service_documents()}
         for gateway in self.topology.gateways:
             title, path = pages[gateway]
             found[title] = self._base_of(gateway) + path
@@ -124,15 +125,19 @@ class System(Run):
     def _base_of(self, gateway: str) -> str:
         return self.ports.url(EDGE if self.switches.edge == "envoy" else gateway)
 
+    def _service_documents(self) -> Iterator[tuple[str, str]]:
+        for service, protocol in self.topology.exposed.items():
+            if protocol is Protocol.REST:
+                yield service, self.ports.url(port_name(service, protocol)) + "/docs"
+
     def _target(self, around: Surroundings) -> dict[str, Any]:
-        entry = {
-            channel.value: {"protocol": ENTRIES[gateway].value} for channel, gateway in self.topology.entry.items()
-        }
+        entry = {channel.value: {"protocol": self.topology.client_speaks(channel)} for channel in self.topology.entry}
         return {
             "topology": self.topology.name,
             "trial": self.trial,
             "edge": self.url,
             "http": self.switches.http,
+            "plan": self.topology.plan.value,
             "entry": entry,
             "otlp": self.ports.address("jaeger-otlp-grpc"),
             "jwt_private_key": str(around.keys.private),

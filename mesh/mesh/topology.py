@@ -31,31 +31,48 @@ class Channel(StrEnum):
     PARTNER = "partner"
 
 
+class Plan(StrEnum):
+    """How well a topology's protocols are used."""
+
+    BEST = "best"
+    NAIVE = "naive"
+
+
 SERVICES = ("product", "user", "payment", "order")
 """The four services."""
 
+GATEWAYS: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
+"""The processes between the edge and the services, and what their clients speak."""
+
+CLIENT, TRANSCODER = "client", "transcoder"
+"""Callers that are no processes of the shop: the client itself, and the edge's gRPC-JSON transcoder."""
+
+SERVICES_ENTRY = "services"
+"""Where a channel enters whose client composes its journeys from the services' own answers."""
+
+ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER)
+"""Where a channel may enter."""
+
 SERVES: Mapping[str, frozenset[Protocol]] = {
-    "product": frozenset({Protocol.GRPC}),
-    "user": frozenset({Protocol.GRPC}),
-    "payment": frozenset({Protocol.GRPC}),
-    "order": frozenset({Protocol.GRPC}),
-    "graphql-gateway": frozenset({Protocol.GRAPHQL}),
-    "rest-gateway": frozenset({Protocol.REST}),
+    **{service: frozenset(Protocol) for service in SERVICES},
+    **{gateway: frozenset({protocol}) for gateway, protocol in GATEWAYS.items()},
 }
-"""Which protocols each component can serve in this version; a link may use no other."""
+"""Which protocols each component can serve; a link may use no other."""
 
 CALLS: Mapping[str, frozenset[str]] = {
     "product": frozenset(),
     "user": frozenset(),
     "payment": frozenset(),
     "order": frozenset({"product", "user", "payment"}),
-    "graphql-gateway": frozenset(SERVICES),
-    "rest-gateway": frozenset(SERVICES),
+    **{caller: frozenset(SERVICES) for caller in (*GATEWAYS, CLIENT, TRANSCODER)},
 }
 """Which components each one needs a link to."""
 
-ENTRIES: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
-"""Which components a channel may enter by, and what the client speaks there."""
+SPEAKS: Mapping[str, frozenset[Protocol]] = {
+    CLIENT: frozenset({Protocol.GRPC, Protocol.REST}),
+    TRANSCODER: frozenset({Protocol.GRPC}),
+}
+"""Callers that can speak only some of the protocols."""
 
 
 class Topology(BaseModel):
@@ -66,6 +83,7 @@ class Topology(BaseModel):
         about: one sentence on it.
         entry: the component that each channel's requests reach behind the edge.
         links: for each caller, its callees and the protocol of the link.
+        plan: `naive` for a request per item, as a protocol is used without its batches; never the default.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -74,11 +92,36 @@ class Topology(BaseModel):
     about: str
     entry: dict[Channel, str]
     links: dict[str, dict[str, Protocol]]
+    plan: Plan = Plan.BEST
 
     @property
     def gateways(self) -> list[str]:
-        """The entry components, each once, in the order of the channels."""
-        return list(dict.fromkeys(self.entry.values()))
+        """The gateways that channels enter by, each once, in the order of the channels."""
+        return list(dict.fromkeys(entry for entry in self.entry.values() if entry in GATEWAYS))
+
+    @property
+    def exposed(self) -> dict[str, Protocol]:
+        """The services that the edge itself leads to, and the protocol that it speaks with each."""
+        callers = [caller for caller in (CLIENT, TRANSCODER) if caller in self.links]
+        return {callee: protocol for caller in callers for callee, protocol in self.links[caller].items()}
+
+    @property
+    def transcodes(self) -> bool:
+        """Whether the edge turns REST requests into gRPC calls."""
+        return TRANSCODER in self.entry.values()
+
+    def client_speaks(self, channel: Channel) -> str:
+        """What the clients of a channel send: `graphql`, `rest`, `rest-services`, `rest-transcoded` or `grpc`.
+
+        `rest` is one request a journey to the REST gateway; `rest-services` composes it from the services' own APIs.
+        """
+        entry = self.entry[channel]
+        if entry in GATEWAYS:
+            return GATEWAYS[entry].value
+        if entry == TRANSCODER:
+            return "rest-transcoded"
+        (spoken,) = set(self.links[CLIENT].values())
+        return "grpc" if spoken is Protocol.GRPC else "rest-services"
 
     @property
     def services(self) -> list[str]:
@@ -93,8 +136,8 @@ class Topology(BaseModel):
     def protocols_of(self, component: str) -> list[Protocol]:
         """The protocols that a component has to serve here, in a fixed order."""
         spoken = {callees[component] for callees in self.links.values() if component in callees}
-        if component in ENTRIES and component in self.entry.values():
-            spoken.add(ENTRIES[component])
+        if component in self.gateways:
+            spoken.add(GATEWAYS[component])
         return [protocol for protocol in Protocol if protocol in spoken]
 
 
@@ -198,16 +241,17 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield ["links", cycle[0]], f"makes a cycle: {' -> '.join(cycle)}"
         return
     yield from _link_problems(topology)
+    yield from _mixture_problems(topology)
 
 
 def _unknown_components(topology: Topology) -> Iterator[Problem]:
     known = ", ".join(SERVES)
     for channel, component in topology.entry.items():
-        if component not in SERVES:
-            yield ["entry", channel], f"{component} is an unknown component; valid: {known}"
+        if component not in SERVES and component not in ENTRIES:
+            yield ["entry", channel], f"{component} is an unknown component; valid: {', '.join(ENTRIES)}"
     for caller, callees in topology.links.items():
-        if caller not in SERVES:
-            yield ["links", caller], f"{caller} is an unknown component; valid: {known}"
+        if caller not in CALLS:
+            yield ["links", caller], f"{caller} is an unknown component; valid: {', '.join(CALLS)}"
         for callee in callees:
             if callee not in SERVES:
                 yield ["links", caller, callee], f"{callee} is an unknown component; valid: {known}"
@@ -223,7 +267,8 @@ def _entry_problems(topology: Topology) -> Iterator[Problem]:
 
 
 def _link_problems(topology: Topology) -> Iterator[Problem]:
-    running = {*topology.entry.values(), *(callee for callees in topology.links.values() for callee in callees)}
+    entries = {CLIENT if entry == SERVICES_ENTRY else entry for entry in topology.entry.values()}
+    running = {*entries, *(callee for callees in topology.links.values() for callee in callees)}
     for caller, callees in topology.links.items():
         if caller not in running:
             yield ["links", caller], f"nothing leads to {caller}: no channel enters it and nothing links to it"
@@ -234,11 +279,27 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
                 yield place, f"{caller} does not call {callee}; it calls {calls}"
             elif protocol not in SERVES[callee]:
                 valid = ", ".join(sorted(SERVES[callee]))
-                yield place, f"{callee} does not serve {protocol} in this version; valid: {valid}"
+                yield place, f"{callee} does not serve {protocol}; valid: {valid}"
+            elif protocol not in SPEAKS.get(caller, frozenset(Protocol)):
+                valid = ", ".join(sorted(SPEAKS[caller]))
+                yield place, f"{caller} does not speak {protocol}; valid: {valid}"
     for caller in sorted(running):
         for callee in sorted(CALLS[caller] - set(topology.links.get(caller, {}))):
             place = ["links", caller] if caller in topology.links else ["links"]
             yield place, f"the link {caller} -> {callee} is left out; {caller} cannot work without it"
+
+
+def _mixture_problems(topology: Topology) -> Iterator[Problem]:
+    spoken = sorted(set(topology.links.get(CLIENT, {}).values()))
+    if len(spoken) > 1:
+        yield ["links", CLIENT], f"{CLIENT} speaks {' and '.join(spoken)}; it must speak one of them to every service"
+    if topology.transcodes and SERVICES_ENTRY in topology.entry.values():
+        place = ["entry"]
+        yield place, f"{TRANSCODER} and {SERVICES_ENTRY} cannot both be entered: the edge would not know which is meant"
+    if topology.transcodes and "rest-gateway" in topology.entry.values():
+        yield ["entry"], f"{TRANSCODER} and rest-gateway cannot both be entered: both answer below /v1"
+    if SERVICES_ENTRY in topology.entry.values() and "rest-gateway" in topology.entry.values():
+        yield ["entry"], f"{SERVICES_ENTRY} and rest-gateway cannot both be entered: both answer below /v1"
 
 
 def _cycle(topology: Topology) -> list[str]:

@@ -84,9 +84,23 @@ def replaced(old: str, new: str) -> str:
             r"t\.yaml:11: .*'soap' is unknown; valid: 'grpc'",
         ),
         (
-            replaced("    user: grpc\n", "    user: rest\n"),
-            r"t\.yaml:11: user does not serve rest in this version",
+            replaced("partner: graphql-gateway", "partner: services")
+            + "  client: {product: graphql, order: graphql, user: graphql, payment: graphql}\n",
+            "client does not speak graphql; valid: grpc, rest",
         ),
+        (
+            replaced("partner: graphql-gateway", "partner: services")
+            + "  client: {product: grpc, order: grpc, user: grpc, payment: rest}\n",
+            "client speaks grpc and rest; it must speak one of them",
+        ),
+        (replaced("partner: graphql-gateway", "partner: services"), "the link client -> order is left out"),
+        (replaced("partner: graphql-gateway", "partner: transcoder"), "the link transcoder -> order is left out"),
+        (
+            replaced("partner: graphql-gateway", "partner: transcoder")
+            + "  transcoder: {product: rest, order: grpc, user: grpc, payment: grpc}\n",
+            "transcoder does not speak rest; valid: grpc",
+        ),
+        (GOOD + "plan: lazy\n", "'lazy' is unknown; valid: 'best' or 'naive'"),
         (replaced("    user: grpc\n", ""), "the link graphql-gateway -> user is left out"),
         (replaced("user: grpc, ", ""), r"t\.yaml:13: the link order -> user is left out"),
         (GOOD[: GOOD.index("  order: {")], "the link order -> payment is left out"),

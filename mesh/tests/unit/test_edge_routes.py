@@ -1,0 +1,57 @@
+"""Where the edge sends requests, topology by topology."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from mesh.envoy import command, render, routes
+from mesh.ports import load_ports
+from mesh.topology import load_topology, names
+
+PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
+
+
+def clusters(name: str) -> dict[str, int]:
+    config: dict[str, Any] = render(load_topology(name), PORTS, Path("/logs/edge.jsonl"))
+    found = {}
+    for cluster in config["static_resources"]["clusters"]:
+        (endpoints,) = cluster["load_assignment"]["endpoints"]
+        (endpoint,) = endpoints["lb_endpoints"]
+        found[cluster["name"]] = endpoint["endpoint"]["address"]["socket_address"]["port_value"]
+    return found
+
+
+def test_rest_leads_to_the_services_own_apis() -> None:
+    assert clusters("rest") == {"order": 30031, "product": 30021, "user": 30041, "payment": 30051, "jaeger-otlp": 30070}
+
+
+def test_grpc_leads_to_the_services_methods() -> None:
+    assert clusters("grpc") == {"product": 30020, "user": 30040, "payment": 30050, "order": 30030, "jaeger-otlp": 30070}
+
+
+def test_a_user_s_orders_are_looked_for_before_the_users() -> None:
+    order = [str(dict(route.match)) for route in routes(load_topology("rest"))]
+    assert order.index("{'safe_regex': {'regex': '/v1/users/[^/]+/orders'}}") < order.index(
+        "{'path_separated_prefix': '/v1/users'}"
+    )
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_transcoder_is_there_only_where_a_channel_enters_by_it(name: str) -> None:
+    topology = load_topology(name)
+    text = yaml.safe_dump(render(topology, PORTS, Path("/logs/edge.jsonl")))
+    assert ("grpc_json_transcoder" in text) == topology.transcodes
+
+
+@pytest.mark.integration
+@pytest.mark.parametrize("name", names())
+def test_envoy_takes_the_configuration(name: str, tmp_path: Path) -> None:
+    file = tmp_path / "envoy.yaml"
+    file.write_text(yaml.safe_dump(render(load_topology(name), PORTS, tmp_path / "access.jsonl")))
+    done = subprocess.run(command(file, "--mode", "validate"), capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
