@@ -21,7 +21,16 @@ type fault func(w http.ResponseWriter, r shopfake.Seen)
 
 func text(status int, body string) fault {
 	return func(w http.ResponseWriter, _ shopfake.Seen) {
+		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
+		_, _ = w.Write([]byte(body))
+	}
+}
+
+// page is a right answer's bytes, and more, as another kind of content.
+func page(body string) fault {
+	return func(w http.ResponseWriter, _ shopfake.Seen) {
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte(body))
 	}
 }
@@ -80,6 +89,7 @@ func TestFaultyShop(t *testing.T) {
 		{"a page of HTML", target.GraphQL, text(200, `<html>`), outcome.WrongAnswer, "not the JSON asked for"},
 		{"no body", target.GraphQL, text(200, ``), outcome.WrongAnswer, "not the JSON asked for"},
 		{"half a JSON", target.GraphQL, text(200, `{"data":{"product":{"id":`), outcome.WrongAnswer, "not the JSON asked for"},
+		{"an answer as a page", target.GraphQL, page(`{"data":{"product":{}}}`), outcome.WrongAnswer, `"text/html" instead of JSON`},
 		{"a body cut off", target.GraphQL, truncated, outcome.WrongAnswer, "breaks off"},
 		{"bytes that are no gzip", target.GraphQL, badGzip, outcome.WrongAnswer, "cannot be decompressed"},
 		{"a connection dropped", target.GraphQL, dropped, outcome.Server, "POST /graphql"},
@@ -97,6 +107,7 @@ func TestFaultyShop(t *testing.T) {
 		{"success of another kind", target.REST, text(204, ""), outcome.WrongAnswer, "status 204 instead of 200"},
 		{"an empty object", target.REST, text(200, `{}`), outcome.WrongAnswer, "the answer has no category"},
 		{"a page of HTML", target.REST, text(200, `<html>`), outcome.WrongAnswer, "not the JSON asked for"},
+		{"an answer as a page", target.REST, page(`{"id":1}`), outcome.WrongAnswer, `"text/html" instead of JSON`},
 		{"two answers in one", target.REST, text(200, `{}{}`), outcome.WrongAnswer, "not the JSON asked for"},
 		{"a body cut off", target.REST, truncated, outcome.WrongAnswer, "breaks off"},
 		{"too late", target.REST, slow, outcome.Timeout, "no whole answer within 200ms"},
@@ -132,7 +143,7 @@ func TestNoListener(t *testing.T) {
 	listener.Close()
 	shop := shopfake.Start(t)
 	e := find(t, journey.Product)
-	for _, protocol := range protocols {
+	for _, protocol := range []target.Protocol{target.GraphQL, target.REST, target.RESTServices, target.GRPC} {
 		at := shop.Target(t, protocol, 2)
 		at.Edge = "http://" + address
 		runner := newRunner(t, at, []tape.Entry{e})
@@ -173,17 +184,19 @@ func TestWrongAnswers(t *testing.T) {
 		{"a product twice", journey.Browse, target.REST, func(a map[string]any) { p := list(a, "products"); p[1] = p[0] }, "comes twice"},
 		{"two reviews", journey.Browse, target.REST, func(a map[string]any) { p := list(a, "products")[3]; p["reviews"] = list(p, "reviews")[:2] }, "2 reviews instead of 3"},
 		{"no products", journey.Browse, target.GraphQL, func(a map[string]any) { delete(path(a, "data", "products"), "edges") }, "0 products instead of 20"},
+		{"a payment not included", journey.OrderHistory, target.REST, func(a map[string]any) { delete(list(a, "orders")[2], "payment") }, "no orders[2].payment_status"},
+		{"a product not included", journey.OrderHistory, target.REST, func(a map[string]any) { delete(list(a, "orders")[2], "products") }, "no orders[2].lines[0].title"},
 		{"nine orders", journey.OrderHistory, target.REST, func(a map[string]any) {
 			if orders := list(a, "orders"); orders != nil {
 				a["orders"] = orders[:9]
 			}
 		}, "9 orders instead of 10"},
-		{"a payment missing", journey.OrderHistory, target.REST, func(a map[string]any) {
+		{"a payment missing", journey.OrderHistory, target.RESTServices, func(a map[string]any) {
 			if payments := list(a, "payments"); payments != nil {
 				a["payments"] = payments[1:]
 			}
 		}, "no orders[0].payment_status"},
-		{"a product missing", journey.OrderHistory, target.REST, func(a map[string]any) {
+		{"a product missing", journey.OrderHistory, target.RESTServices, func(a map[string]any) {
 			if products := list(a, "products"); products != nil {
 				a["products"] = products[1:]
 			}
@@ -203,6 +216,14 @@ func TestWrongAnswers(t *testing.T) {
 		{"an order without payment", journey.OrderStatus, target.REST, func(a map[string]any) { delete(a, "payment") }, "no payment.amount"},
 		{"another amount paid", journey.OrderStatus, target.REST, func(a map[string]any) { path(a, "payment", "amount")["amount_minor"] = 1 }, "its payment is 1"},
 		{"a status of no meaning", journey.OrderStatus, target.REST, func(a map[string]any) { a["status"] = "LOST" }, `unknown order status "LOST"`},
+		{"a payment missing", journey.OrderStatus, target.RESTServices, func(a map[string]any) { delete(a, "payments") }, "no payment.amount"},
+		{"a status of no meaning", journey.OrderStatus, target.RESTTranscoded, func(a map[string]any) {
+			if a["status"] != nil {
+				a["status"] = "ORDER_STATUS_LOST"
+			}
+		}, `unknown order status "LOST"`},
+		{"a total without amount", journey.Checkout, target.RESTTranscoded, func(a map[string]any) { delete(path(a, "total"), "amount_minor") }, "no total.amount_minor"},
+		{"a number for an id", journey.Checkout, target.RESTTranscoded, func(a map[string]any) { a["id"] = 5 }, "not the JSON asked for"},
 		{"a line left out", journey.BulkLines, target.REST, func(a map[string]any) { lines := list(a, "lines"); a["lines"] = append(lines[:5:5], lines[6:]...) }, "999 lines instead of 1000"},
 		{"lines out of order", journey.BulkLines, target.REST, func(a map[string]any) { lines := list(a, "lines"); lines[4], lines[5] = lines[5], lines[4] }, "place 5 is line"},
 		{"a time of no format", journey.BulkLines, target.REST, func(a map[string]any) { list(a, "lines")[7]["placed_at"] = "yesterday" }, "no lines[7].placed_at"},

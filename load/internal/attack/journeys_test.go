@@ -3,6 +3,8 @@ package attack
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,7 +21,37 @@ import (
 	"hopwise/load/internal/workload"
 )
 
-var protocols = []target.Protocol{target.GraphQL, target.REST}
+// ways are all ways in which the journeys can be run.
+var ways = []way{
+	{target.GraphQL, target.Best},
+	{target.REST, target.Best},
+	{target.RESTServices, target.Best},
+	{target.RESTServices, target.Naive},
+	{target.RESTTranscoded, target.Best},
+	{target.GRPC, target.Best},
+	{target.GRPC, target.Naive},
+}
+
+type way struct {
+	protocol target.Protocol
+	plan     target.Plan
+}
+
+func (w way) String() string { return string(w.protocol) + ", " + string(w.plan) }
+
+// at returns a target at which every channel goes this way.
+func (w way) at(t testing.TB, shop *shopfake.Shop, version int) target.Target {
+	at := shop.Target(t, w.protocol, version)
+	at.Plan = w.plan
+	return at
+}
+
+// entries returns those of the journeys that this way has.
+func (w way) entries(all []tape.Entry) []tape.Entry {
+	return slices.DeleteFunc(slices.Clone(all), func(e tape.Entry) bool {
+		return w.protocol == target.RESTTranscoded && e.Channel != journey.Partner
+	})
+}
 
 // newRunner returns a runner that is ready for the entries.
 func newRunner(t testing.TB, at target.Target, entries []tape.Entry) *Runner {
@@ -35,7 +67,9 @@ func newRunner(t testing.TB, at target.Target, entries []tape.Entry) *Runner {
 	if runner.Sessions, err = session.Open(key, entries, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	runner.Client = exchange.NewClient(at, 4)
+	if runner.Client, err = exchange.NewClient(at, 4); err != nil {
+		t.Fatal(err)
+	}
 	runner.Scale, runner.Timeout = 1, 5*time.Second
 	t.Cleanup(runner.Client.Close)
 	return runner
@@ -89,14 +123,14 @@ func find(t testing.TB, name journey.Name) tape.Entry {
 // Every journey succeeds in every protocol and HTTP version, compressed or not, and all of these give one canonical answer.
 func TestJourneysAgree(t *testing.T) {
 	answers := map[int64]string{}
-	for _, protocol := range protocols {
+	for _, way := range ways {
 		for _, version := range []int{1, 2} {
 			for _, packed := range []bool{false, true} {
-				t.Run(fmt.Sprintf("%s over HTTP/%d, gzip %v", protocol, version, packed), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s over HTTP/%d, gzip %v", way, version, packed), func(t *testing.T) {
 					shop := shopfake.Start(t)
 					shop.Gzip = packed
-					entries := one(t)
-					runner := prepared(t, shop.Target(t, protocol, version), entries)
+					entries := way.entries(one(t))
+					runner := prepared(t, way.at(t, shop, version), entries)
 					for _, e := range entries {
 						row, canonical := runner.Run(context.Background(), e, time.Now(), false)
 						if row.Outcome != outcome.OK {
@@ -113,7 +147,11 @@ func TestJourneysAgree(t *testing.T) {
 						}
 					}
 					for _, seen := range shop.Seen() {
-						if want := fmt.Sprintf("HTTP/%d", version); !strings.HasPrefix(seen.Proto, want) {
+						want := fmt.Sprintf("HTTP/%d", version)
+						if way.protocol == target.GRPC {
+							want = "HTTP/2" // the only one there is for gRPC
+						}
+						if !strings.HasPrefix(seen.Proto, want) {
 							t.Errorf("%s %s came over %s", seen.Method, seen.Path, seen.Proto)
 						}
 					}
@@ -123,27 +161,50 @@ func TestJourneysAgree(t *testing.T) {
 	}
 }
 
-// GraphQL needs one request per journey (login: two, since it fetches the profile with the token it got), and sends hashes
-// instead of texts. REST composes the order history of three requests.
-func TestRequestsPerJourney(t *testing.T) {
-	want := map[target.Protocol]map[journey.Name]int64{
-		target.GraphQL: {journey.Login: 2},
-		target.REST:    {journey.Login: 2, journey.OrderHistory: 3},
+// shape is requests, waves and the most side by side.
+type shape [3]int64
+
+// Each plan is what its protocol does best: the fewest requests, and no wave that need not wait for another. A naive plan has
+// a request per item, one after the other: the fake's orders have two lines.
+func TestShapeOfPlans(t *testing.T) {
+	single, pair := shape{1, 1, 1}, shape{2, 2, 1}
+	want := map[way]map[journey.Name]shape{
+		{target.GraphQL, target.Best}: {journey.Login: pair},
+		{target.REST, target.Best}:    {journey.Login: pair},
+		{target.RESTServices, target.Best}: {
+			journey.Login: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
+		},
+		{target.RESTServices, target.Naive}: {
+			journey.Login: pair, journey.Browse: {21, 21, 1}, journey.OrderHistory: {31, 31, 1}, journey.OrderStatus: pair,
+		},
+		{target.RESTTranscoded, target.Best}: {journey.OrderStatus: {2, 1, 2}},
+		{target.GRPC, target.Best}: {
+			journey.Login: pair, journey.Browse: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
+		},
+		{target.GRPC, target.Naive}: {
+			journey.Login: pair, journey.Browse: {21, 21, 1}, journey.OrderHistory: {31, 31, 1}, journey.OrderStatus: pair,
+		},
 	}
-	for _, protocol := range protocols {
+	for _, way := range ways {
 		shop := shopfake.Start(t)
-		entries := one(t)
-		runner := prepared(t, shop.Target(t, protocol, 2), entries)
+		entries := way.entries(one(t))
+		runner := prepared(t, way.at(t, shop, 2), entries)
 		registering := len(shop.Seen())
+		// Nothing is answered before the requests of a wave are all there, or a little time has passed.
+		shop.Fault = func(http.ResponseWriter, shopfake.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
 		for _, e := range entries {
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
-			if expected := max(want[protocol][e.Journey], 1); row.Requests != expected {
-				t.Errorf("%s: %s took %d requests instead of %d", protocol, e.Journey, row.Requests, expected)
+			expected, listed := want[way][e.Journey]
+			if !listed {
+				expected = single
+			}
+			if got := (shape{row.Requests, row.Waves, row.Parallel}); got != expected {
+				t.Errorf("%s: %s took %v requests, waves, side by side, instead of %v: %s", way, e.Journey, got, expected, row.Error)
 			}
 		}
 		for _, seen := range shop.Seen()[registering:] {
 			if strings.Contains(string(seen.Body), `"query"`) {
-				t.Errorf("%s sent the text of a query during the load: %s", protocol, seen.Body)
+				t.Errorf("%s sent the text of a query during the load: %s", way, seen.Body)
 			}
 		}
 	}
@@ -239,7 +300,7 @@ func TestUnsampledTraceContext(t *testing.T) {
 
 // A partner's checkout names the user, in both protocols; a customer's does not in GraphQL, where the token says it.
 func TestPartnerChecksOutForAnyone(t *testing.T) {
-	for _, protocol := range protocols {
+	for _, protocol := range []target.Protocol{target.GraphQL, target.REST} {
 		for _, channel := range []journey.Channel{journey.Web, journey.Partner} {
 			shop := shopfake.Start(t)
 			e := find(t, journey.Checkout)

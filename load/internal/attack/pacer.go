@@ -1,10 +1,12 @@
 package attack
 
 import (
+	"context"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
+	"hopwise/load/internal/record"
 	"hopwise/load/internal/tape"
 )
 
@@ -20,7 +22,34 @@ type pacer struct {
 	zero    time.Time // arrival 0; set by the first call, before any hit
 }
 
-var _ vegeta.Pacer = (*pacer)(nil)
+// scheduler says when journeys start.
+type scheduler interface {
+	vegeta.Pacer
+	// due returns when the journey was to start, and whether it still may.
+	due(seq int64) (time.Time, bool)
+	// rest waits until the worker that has run a journey may run the next one.
+	rest(ctx context.Context)
+	// length is the time from the first to the last possible start.
+	length() time.Duration
+	mode() record.Mode
+	interrupt()
+	close()
+}
+
+var (
+	_ scheduler = (*pacer)(nil)
+	_ scheduler = (*closedPacer)(nil)
+)
+
+// schedule returns who says when journeys start, and vegeta's workers for it.
+func schedule(entries []tape.Entry, closed *Closed) (scheduler, []func(*vegeta.Attacker), error) {
+	if closed != nil {
+		users := uint64(closed.VUs)
+		return newClosedPacer(entries, *closed), []func(*vegeta.Attacker){vegeta.Workers(users), vegeta.MaxWorkers(users)}, nil
+	}
+	p, err := newPacer(entries)
+	return p, []func(*vegeta.Attacker){vegeta.Workers(min(initialWorkers, uint64(len(entries))))}, err
+}
 
 func newPacer(entries []tape.Entry) (*pacer, error) {
 	timer, err := newTimer()
@@ -46,13 +75,20 @@ func (p *pacer) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
 
 // Rate returns the mean rate; vegeta uses it for display only.
 func (p *pacer) Rate(time.Duration) float64 {
-	last := time.Duration(p.entries[len(p.entries)-1].AtNs)
-	return float64(len(p.entries)) / max(last.Seconds(), 1e-9)
+	return float64(len(p.entries)) / max(p.length().Seconds(), 1e-9)
 }
 
 func (p *pacer) arrival(seq int64) time.Time {
 	return p.zero.Add(time.Duration(p.entries[seq].AtNs))
 }
+
+func (p *pacer) due(seq int64) (time.Time, bool) { return p.arrival(seq), true }
+
+func (p *pacer) rest(context.Context) {}
+
+func (p *pacer) length() time.Duration { return time.Duration(p.entries[len(p.entries)-1].AtNs) }
+
+func (p *pacer) mode() record.Mode { return record.Open }
 
 // interrupt makes a Pace that waits, and every later one, say stop.
 func (p *pacer) interrupt() { p.timer.interrupt() }

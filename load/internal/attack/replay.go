@@ -28,6 +28,7 @@ const (
 type Options struct {
 	Sampled []bool        // by seq: whether the journey is traced
 	Drain   time.Duration // most time after the last arrival until journeys under way are given up
+	Closed  *Closed       // nil: the tape's times
 	Watch   func(sent, failed int64)
 }
 
@@ -42,8 +43,10 @@ type Result struct {
 //
 // Vegeta's Attacker schedules and runs the journeys: our pacer gives it the arrival times, our round tripper runs a whole
 // journey as one of its hits. When the context ends, nothing more is sent and journeys under way are given up.
+//
+// In a closed loop there are as many workers as virtual users, and the pacer lets each of them go on at once.
 func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Result, error) {
-	p, err := newPacer(t.Entries)
+	p, workers, err := schedule(t.Entries, o.Closed)
 	if err != nil {
 		return Result{}, err
 	}
@@ -51,16 +54,12 @@ func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Resul
 	journeys, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
 	trip := &tripper{ctx: journeys, runner: runner, pacer: p, tape: t, sampled: o.Sampled, rows: make([]record.Row, len(t.Entries))}
-	attacker := vegeta.NewAttacker(
-		vegeta.Workers(min(initialWorkers, uint64(len(t.Entries)))),
-		vegeta.Client(&http.Client{Transport: trip}),
-	)
+	attacker := vegeta.NewAttacker(append(workers, vegeta.Client(&http.Client{Transport: trip}))...)
 
 	debug.FreeOSMemory() // what reading the tape left is collected now, not during the load
-	before := record.ReadUsage()
+	before := record.ReadUsage(runner.Client.Meter())
 	hits := attacker.Attack(targeter, p, 0, "")
-	last := time.Duration(t.Entries[len(t.Entries)-1].AtNs)
-	drain := time.AfterFunc(lead+last+o.Drain, func() { giveUp(fmt.Errorf("no answer %v after the last arrival", o.Drain)) })
+	drain := time.AfterFunc(lead+p.length()+o.Drain, func() { giveUp(fmt.Errorf("no answer %v after the last arrival", o.Drain)) })
 	defer drain.Stop()
 	stop := context.AfterFunc(ctx, func() {
 		p.interrupt()
@@ -74,13 +73,14 @@ func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Resul
 			o.Watch(trip.sent.Load(), trip.failed.Load())
 		}
 	}
-	result := Result{Usage: record.ReadUsage().Since(before), Interrupted: ctx.Err() != nil}
+	usage := record.ReadUsage(runner.Client.Meter()).Since(before)
+	result := Result{Usage: usage, Interrupted: ctx.Err() != nil}
 	for _, row := range trip.rows {
 		if row.Outcome != "" {
 			result.Rows = append(result.Rows, row)
 		}
 	}
-	if len(result.Rows) < len(t.Entries) && !result.Interrupted {
+	if o.Closed == nil && len(result.Rows) < len(t.Entries) && !result.Interrupted {
 		return result, fmt.Errorf("%d of %d journeys were not sent", len(t.Entries)-len(result.Rows), len(t.Entries))
 	}
 	return result, nil
@@ -96,7 +96,7 @@ func targeter(t *vegeta.Target) error {
 type tripper struct {
 	ctx     context.Context // vegeta's requests carry none
 	runner  *Runner
-	pacer   *pacer
+	pacer   scheduler
 	tape    *tape.Tape
 	sampled []bool
 	rows    []record.Row // each hit writes its own
@@ -111,12 +111,16 @@ func (t *tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil || seq < 0 || seq >= int64(len(t.rows)) {
 		return nil, fmt.Errorf("hit %q is not on the tape", r.Header.Get(seqHeader))
 	}
-	t.sent.Add(1)
-	sampled := t.sampled != nil && t.sampled[seq]
-	row, _ := t.runner.Run(t.ctx, t.tape.Entries[seq], t.pacer.arrival(seq), sampled)
-	t.rows[seq] = row
-	if row.Outcome != outcome.OK {
-		t.failed.Add(1)
+	if intended, due := t.pacer.due(seq); due {
+		t.sent.Add(1)
+		sampled := t.sampled != nil && t.sampled[seq]
+		row, _ := t.runner.Run(t.ctx, t.tape.Entries[seq], intended, sampled)
+		row.Mode = t.pacer.mode()
+		t.rows[seq] = row
+		if row.Outcome != outcome.OK {
+			t.failed.Add(1)
+		}
+		t.pacer.rest(t.ctx)
 	}
 	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
 }

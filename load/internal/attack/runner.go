@@ -14,11 +14,13 @@ import (
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/rest"
+	"hopwise/load/internal/rpc"
 	"hopwise/load/internal/session"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/telemetry"
+	"hopwise/load/internal/transcoded"
 )
 
 // Driver runs journeys in one protocol.
@@ -32,6 +34,8 @@ type Driver interface {
 var (
 	_ Driver = (*graphql.Driver)(nil)
 	_ Driver = (*rest.Driver)(nil)
+	_ Driver = (*rpc.Driver)(nil)
+	_ Driver = (*transcoded.Driver)(nil)
 )
 
 // Runner runs single journeys of a tape against a target.
@@ -57,8 +61,13 @@ func NewRunner(t target.Target, entries []tape.Entry) (*Runner, error) {
 		if err != nil {
 			return nil, err
 		}
+		if protocol == target.RESTTranscoded {
+			if err := checkTranscoded(entry.Channel, entries); err != nil {
+				return nil, err
+			}
+		}
 		if made[protocol] == nil {
-			if made[protocol], err = newDriver(protocol); err != nil {
+			if made[protocol], err = newDriver(protocol, t.Plan); err != nil {
 				return nil, err
 			}
 		}
@@ -67,12 +76,29 @@ func NewRunner(t target.Target, entries []tape.Entry) (*Runner, error) {
 	return r, nil
 }
 
-func newDriver(p target.Protocol) (Driver, error) {
+// checkTranscoded returns an error if the channel sends a journey that the transcoder has no plan for.
+func checkTranscoded(c journey.Channel, entries []tape.Entry) error {
+	for _, entry := range entries {
+		if entry.Channel == c && !transcoded.Serves(entry.Journey) {
+			return fmt.Errorf("channel %q sends the journey %q, which the protocol %s does not have; it has the partner's: checkout, order_status, bulk_lines",
+				c, entry.Journey, target.RESTTranscoded)
+		}
+	}
+	return nil
+}
+
+func newDriver(p target.Protocol, plan target.Plan) (Driver, error) {
 	switch p {
 	case target.GraphQL:
 		return graphql.NewDriver(), nil
 	case target.REST:
 		return rest.NewDriver(), nil
+	case target.RESTServices:
+		return rest.NewServicesDriver(plan), nil
+	case target.RESTTranscoded:
+		return transcoded.NewDriver(), nil
+	case target.GRPC:
+		return rpc.NewDriver(plan), nil
 	}
 	return nil, fmt.Errorf("there is no driver for the protocol %q", p)
 }
@@ -82,9 +108,7 @@ func (r *Runner) Prepare(ctx context.Context, entries []tape.Entry) error {
 	if err := r.Client.Connect(ctx); err != nil {
 		return err
 	}
-	untraced := func() *exchange.Exchange {
-		return exchange.New(r.Client, (*telemetry.Tracing)(nil).Start(tape.Entry{}, time.Time{}, time.Time{}, false))
-	}
+	untraced := func() *exchange.Exchange { return exchange.Untraced(r.Client) }
 	for driver, journeys := range r.work(entries) {
 		if err := driver.Prepare(ctx, journeys, untraced); err != nil {
 			return err
@@ -131,6 +155,7 @@ func (r *Runner) Run(ctx context.Context, e tape.Entry, intended time.Time, samp
 	canonical, orderID, err := r.check(e, got, err)
 	class := outcome.Of(err)
 	trace.End(ended, class)
+	shape, sizes := x.Shape(), x.Sizes()
 	row := record.Row{
 		Seq:        e.Seq,
 		Journey:    e.Journey,
@@ -140,9 +165,12 @@ func (r *Runner) Run(ctx context.Context, e tape.Entry, intended time.Time, samp
 		EndedNs:    ended.UnixNano(),
 		LatencyNs:  ended.UnixNano() - intended.UnixNano(),
 		Outcome:    class,
-		BytesIn:    x.BytesIn(),
-		BytesOut:   x.BytesOut(),
-		Requests:   x.Requests(),
+		BytesIn:    sizes.In(),
+		BytesInRaw: sizes.InRaw(),
+		BytesOut:   sizes.Out(),
+		Requests:   shape.Requests,
+		Waves:      shape.Waves,
+		Parallel:   shape.Parallel,
 		Sampled:    sampled && r.Tracing != nil,
 		TraceID:    trace.TraceID(),
 		OrderID:    orderID,

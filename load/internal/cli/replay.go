@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"hopwise/load/internal/priority"
 	"hopwise/load/internal/progress"
 	"hopwise/load/internal/record"
+	"hopwise/load/internal/target"
 	"hopwise/load/internal/telemetry"
 )
 
@@ -30,6 +32,7 @@ type replayFlags struct {
 	warmup   bool
 	drain    time.Duration
 	priority string
+	closed   attack.Closed
 }
 
 func newReplay(stderr *os.File) *cobra.Command {
@@ -43,7 +46,10 @@ func newReplay(stderr *os.File) *cobra.Command {
   DIR/vegeta.gob      the same in vegeta's encoding, for "vegeta report" and "vegeta plot"
   DIR/generator.json  this program's own figures: CPU, start lag, spans, digests
 
-Latency counts from the intended arrival. Outcomes are ok, client (not sent, or refused), server, timeout, wrong_answer.
+With --vus the loop is closed instead: so many virtual users take the journeys in the tape's order, whatever their times, and
+each sends its next one once it has its answer, for --duration. Rows and figures then say "mode": "closed".
+
+Latency counts from the intended arrival (in a closed loop from the actual start). Outcomes are ok, client (not sent, or refused), server, timeout, wrong_answer.
 Customers and partners hold valid sessions before the load; only the login journey logs in.`,
 		Example: "  shopload replay --tape tape.jsonl --target target.json --trace 0.2 --out results/run",
 	}
@@ -55,6 +61,9 @@ Customers and partners hold valid sessions before the load; only the login journ
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "most time to wait for answers after the last arrival")
 	flags.StringVar(&f.priority, "priority", string(priority.Auto),
 		"of this process: normal, realtime, or auto (realtime where the system allows it)")
+	flags.IntVar(&f.closed.VUs, "vus", 0, "virtual users of a closed loop (default: open loop, the tape's times)")
+	flags.DurationVar(&f.closed.Think, "think", 0, "time between an answer and the same virtual user's next journey; goes with --vus")
+	flags.DurationVar(&f.closed.Duration, "duration", 0, "after it no virtual user sends a journey; goes with --vus")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, stderr) }
 	return cmd
 }
@@ -65,11 +74,39 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 		return badInput{fmt.Errorf("--trace %v is not between 0 and 1", f.trace)}
 	case f.drain < 0:
 		return badInput{fmt.Errorf("--drain %v is negative", f.drain)}
-	case f.warmup:
+	}
+	if err := f.checkClosed(cmd); err != nil {
+		return badInput{err}
+	}
+	if f.warmup {
 		f.trace = 0
 		return nil
 	}
 	return required(cmd, "out")
+}
+
+// checkClosed checks the flags of a closed loop, which goes by whether --vus is given.
+func (f *replayFlags) checkClosed(cmd *cobra.Command) error {
+	if cmd.Flags().Changed("vus") {
+		if err := f.closed.Check(); err != nil {
+			return fmt.Errorf("--%w (closed loop)", err)
+		}
+		return nil
+	}
+	for _, name := range []string{"think", "duration"} {
+		if cmd.Flags().Changed(name) {
+			return fmt.Errorf("--%s goes with --vus, which makes the loop a closed one", name)
+		}
+	}
+	return nil
+}
+
+// loop returns the closed loop that was asked for, nil for an open one.
+func (f *replayFlags) loop() *attack.Closed {
+	if f.closed.VUs == 0 {
+		return nil
+	}
+	return &f.closed
 }
 
 func (f *replayFlags) run(cmd *cobra.Command, stderr *os.File) error {
@@ -102,6 +139,7 @@ func (f *replayFlags) run(cmd *cobra.Command, stderr *os.File) error {
 			return err
 		}
 	}
+	opening := s.runner.Client.Meter().Count()
 	result, failure := f.replay(cmd.Context(), stderr, s)
 	if err := flush(s.runner.Tracing); err != nil {
 		otel.Handle(err)
@@ -111,6 +149,7 @@ func (f *replayFlags) run(cmd *cobra.Command, stderr *os.File) error {
 	}
 	figures := f.figures(s, result)
 	figures.Priority = string(granted)
+	figures.OpeningIn, figures.OpeningOut = opening.In, opening.Out
 	if !f.warmup {
 		if err := write(f.out, s.target.Topology, result.Rows, figures); err != nil {
 			return err
@@ -131,9 +170,12 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 		name = "warm-up"
 	}
 	length := time.Duration(s.tape.Entries[len(s.tape.Entries)-1].AtNs)
+	if f.loop() != nil {
+		length = f.closed.Duration
+	}
 	line := progress.Start(stderr, name, len(s.tape.Entries), length)
 	defer line.Stop()
-	options := attack.Options{Drain: f.drain, Watch: line.Set}
+	options := attack.Options{Drain: f.drain, Watch: line.Set, Closed: f.loop()}
 	if f.trace > 0 {
 		options.Sampled = telemetry.Sample(s.tape.Header.Seed, len(s.tape.Entries), f.trace)
 	}
@@ -142,10 +184,12 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 
 func (f *replayFlags) figures(s setup, r attack.Result) record.Generator {
 	g := record.Generator{
+		Mode:          record.Open,
+		Plan:          string(cmp.Or(s.target.Plan, target.Best)),
 		TapeJourneys:  len(s.tape.Entries),
-		Incomplete:    r.Interrupted || len(r.Rows) < len(s.tape.Entries),
+		Incomplete:    r.Interrupted || f.loop() == nil && len(r.Rows) < len(s.tape.Entries),
 		Connections:   f.connections,
-		Dialed:        s.runner.Client.Dialed(),
+		Dialed:        s.runner.Client.Meter().Dialed(),
 		HTTP:          s.target.HTTP,
 		TapeSHA256:    s.tape.SHA256,
 		Trace:         f.trace,
@@ -153,6 +197,12 @@ func (f *replayFlags) figures(s setup, r attack.Result) record.Generator {
 		SpansDropped:  s.runner.Tracing.Dropped(),
 		Topology:      s.target.Topology,
 		Trial:         s.target.Trial,
+	}
+	if c := f.loop(); c != nil {
+		g.Mode = record.Closed
+		g.Closed = &record.ClosedLoop{
+			VUs: c.VUs, ThinkS: c.Think.Seconds(), DurationS: c.Duration.Seconds(), TapeExhausted: len(r.Rows) == len(s.tape.Entries),
+		}
 	}
 	g.Summarise(r.Rows, r.Usage)
 	return g
@@ -186,7 +236,7 @@ func report(cmd *cobra.Command, g record.Generator) error {
 	if wantsJSON(cmd) {
 		return printJSON(cmd.OutOrStdout(), g)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%d of %d journeys in %.1f s", g.Journeys, g.TapeJourneys, g.WallS)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s loop: %d of %d journeys in %.1f s", g.Mode, g.Journeys, g.TapeJourneys, g.WallS)
 	for _, class := range append([]outcome.Class{outcome.OK}, outcome.Failures()...) {
 		if count := g.Outcomes[string(class)]; count > 0 {
 			fmt.Fprintf(cmd.OutOrStdout(), ", %s %d", class, count)

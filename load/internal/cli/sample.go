@@ -26,7 +26,23 @@ type sampleLine struct {
 	Error   string          `json:"error"`
 	Answer  json.RawMessage `json:"answer"` // canonical; null for a failure
 	OrderID int64           `json:"order_id,omitempty"`
+
+	Requests   int64 `json:"requests"`
+	Waves      int64 `json:"waves"`        // times that a request began while none was under way
+	Parallel   int64 `json:"parallel"`     // most requests under way at a time
+	WireIn     int64 `json:"wire_in"`      // every byte received on the connections, headers and framing included
+	WireOut    int64 `json:"wire_out"`     // every byte sent
+	BytesIn    int64 `json:"bytes_in"`     // bodies received, as compressed as they came
+	BytesInRaw int64 `json:"bytes_in_raw"` // the same, decompressed
+	BytesOut   int64 `json:"bytes_out"`    // bodies sent
 }
+
+// What follows an answer on its connection (window updates, pings and their acknowledgements) comes within a round trip,
+// and belongs to the journey.
+const (
+	settleQuiet = 3 * time.Millisecond
+	settleLimit = 100 * time.Millisecond
+)
 
 type sampleSummary struct {
 	Path     string         `json:"path"`
@@ -43,7 +59,8 @@ func newSample(stderr *os.File) *cobra.Command {
 		Use:   "sample --tape FILE --target FILE --out FILE",
 		Short: "Sends a tape's journeys one after the other and writes their answers",
 		Long: `Sends the journeys of a tape one after the other, without traces, and writes a line per journey with its answer in
-canonical form, so that topologies can be compared.`,
+canonical form, so that topologies can be compared, and with what it took: requests, and bytes on the wire. Because each
+journey has the connections to itself, every byte that crosses them until they are quiet again is its own.`,
 		Example: "  shopload sample --tape parity.jsonl --target target.json --out answers.jsonl",
 	}
 	c.register(cmd)
@@ -73,6 +90,8 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, entries []tape.Entr
 	line := progress.Start(stderr, "sample", len(entries), 0)
 	summary := sampleSummary{Path: out, Outcomes: map[string]int{}}
 	failed := int64(0)
+	meter := s.runner.Client.Meter()
+	before := meter.Settle(settleQuiet, settleLimit) // opening the connections is nobody's
 	err := record.WriteFile(out, func(w io.Writer) error {
 		for i, entry := range entries {
 			row, canonical := s.runner.Run(cmd.Context(), entry, time.Now(), false)
@@ -83,9 +102,14 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, entries []tape.Entr
 				canonical = []byte("null")
 				failed++
 			}
+			after := meter.Settle(settleQuiet, settleLimit)
+			wire := after.Since(before)
+			before = after
 			if err := printJSON(w, sampleLine{
 				Seq: row.Seq, Journey: row.Journey, Channel: row.Channel, Params: entry.Params,
 				Outcome: row.Outcome, Error: row.Error, Answer: canonical, OrderID: row.OrderID,
+				Requests: row.Requests, Waves: row.Waves, Parallel: row.Parallel, WireIn: wire.In, WireOut: wire.Out,
+				BytesIn: row.BytesIn, BytesInRaw: row.BytesInRaw, BytesOut: row.BytesOut,
 			}); err != nil {
 				return err
 			}

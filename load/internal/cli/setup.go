@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,7 +19,6 @@ import (
 const (
 	defaultTimeout     = 5 * time.Second
 	defaultConnections = 4
-	maxConnections     = 1024
 	prepareTimeout     = 15 * time.Second
 )
 
@@ -32,7 +33,8 @@ func (c *common) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.tapePath, "tape", "", "tape file, made by `shopload tape`")
 	flags.StringVar(&c.targetPath, "target", "", "target file (JSON): where the topology is entered")
-	flags.IntVar(&c.connections, "connections", defaultConnections, "client connections; with HTTP/1.1 also the most requests under way")
+	flags.IntVar(&c.connections, "connections", 0,
+		"client connections; with HTTP/1.1 also the most requests under way (default: the target's, else "+strconv.Itoa(defaultConnections)+")")
 	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "most time of one journey, from its start")
 }
 
@@ -56,8 +58,8 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	if err := required(cmd, "tape", "target"); err != nil {
 		return s, err
 	}
-	if c.connections < 1 || c.connections > maxConnections {
-		return s, fmt.Errorf("--connections %d is not between 1 and %d", c.connections, maxConnections)
+	if cmd.Flags().Changed("connections") && (c.connections < 1 || c.connections > target.MaxConnections) {
+		return s, fmt.Errorf("--connections %d is not between 1 and %d", c.connections, target.MaxConnections)
 	}
 	if c.timeout <= 0 {
 		return s, fmt.Errorf("--timeout %v is not above 0", c.timeout)
@@ -78,7 +80,10 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	if s.runner.Sessions, err = session.Open(key, s.tape.Entries, time.Now()); err != nil {
 		return s, err
 	}
-	s.runner.Client = exchange.NewClient(s.target, c.connections)
+	c.connections = cmp.Or(c.connections, s.target.Connections, defaultConnections)
+	if s.runner.Client, err = exchange.NewClient(s.target, c.connections); err != nil {
+		return s, err
+	}
 	s.runner.Scale = s.tape.Header.Scale
 	s.runner.Timeout = c.timeout
 	return s, nil

@@ -1,4 +1,4 @@
-// Package exchange sends the HTTP requests of journeys and counts what they cost.
+// Package exchange sends the requests of journeys, over HTTP and gRPC, and counts what they cost.
 package exchange
 
 import (
@@ -6,37 +6,65 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc"
+
 	"hopwise/load/internal/target"
+	"hopwise/load/internal/wire"
 )
 
-const dialTimeout = 2 * time.Second
+const (
+	dialTimeout = 2 * time.Second
+	// What the peer may send ahead, on one request and on one connection; as net/http has it, so that HTTP/2 is the same for
+	// HTTP and gRPC clients.
+	streamWindow     = 4 << 20
+	connectionWindow = 1 << 30
+)
 
-// Client holds the connections to the edge that all simulated customers share.
+// Client holds the connections to the edge that all simulated customers share: as many for HTTP as for gRPC, and none for
+// what no channel of the target speaks.
 //
-// With HTTP/2 every one of the connections carries many requests, chosen in turn. With HTTP/1.1 a connection carries one
-// request at a time, so the number of connections is also the most requests under way; others wait for a free one.
+// With HTTP/2 (gRPC always) every one of the connections carries many requests, chosen in turn. With HTTP/1.1 a
+// connection carries one request at a time, so the number of connections is also the most requests under way; others wait
+// for a free one.
 type Client struct {
 	base       string
+	meter      wire.Meter
 	transports []*http.Transport
+	channels   []*grpc.ClientConn
 	next       atomic.Uint64
-	dialed     atomic.Int64
 }
 
 // NewClient returns a client of the target's edge with at most so many connections.
-func NewClient(t target.Target, connections int) *Client {
+func NewClient(t target.Target, connections int) (*Client, error) {
 	c := &Client{base: t.Edge}
-	count, perTransport := connections, 0
-	if t.HTTP == 1 {
-		count, perTransport = 1, connections
+	if t.SpeaksHTTP() {
+		count, perTransport := connections, 0
+		if t.HTTP == 1 {
+			count, perTransport = 1, connections
+		}
+		for range count {
+			c.transports = append(c.transports, c.newTransport(t.HTTP, perTransport))
+		}
 	}
-	for range count {
-		c.transports = append(c.transports, c.newTransport(t.HTTP, perTransport))
+	if t.Speaks(target.GRPC) {
+		edge, err := url.Parse(t.Edge)
+		if err != nil {
+			return nil, err
+		}
+		for range connections {
+			channel, err := c.newChannel(edge.Host)
+			if err != nil {
+				return nil, err
+			}
+			c.channels = append(c.channels, channel)
+		}
 	}
-	return c
+	return c, nil
 }
 
 func (c *Client) newTransport(version, connections int) *http.Transport {
@@ -50,11 +78,7 @@ func (c *Client) newTransport(version, connections int) *http.Transport {
 		MaxIdleConnsPerHost: max(connections, 1),
 		DisableCompression:  true, // bodies are decompressed here, so that their compressed size can be counted
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, address)
-			if err == nil {
-				c.dialed.Add(1)
-			}
-			return conn, err
+			return c.meter.Dial(ctx, dialer, network, address)
 		},
 	}
 }
@@ -67,36 +91,44 @@ func (c *Client) transport() *http.Transport {
 // Connect opens the connections before the load, so that no journey pays for it.
 func (c *Client) Connect(ctx context.Context) error {
 	var wait sync.WaitGroup
-	errs := make(chan error, len(c.transports))
+	errs := make(chan error, len(c.transports)+len(c.channels))
 	for _, transport := range c.transports {
-		wait.Go(func() {
-			request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/healthz", nil)
-			if err != nil {
-				errs <- err
-				return
-			}
-			response, err := transport.RoundTrip(request)
-			if err != nil {
-				errs <- err
-				return
-			}
-			_ = response.Body.Close()
-		})
+		wait.Go(func() { errs <- c.greet(ctx, transport) })
+	}
+	for _, channel := range c.channels {
+		wait.Go(func() { errs <- await(ctx, channel) })
 	}
 	wait.Wait()
 	close(errs)
-	if err := <-errs; err != nil {
-		return fmt.Errorf("the edge %s does not answer: %w", c.base, err)
+	for err := range errs {
+		if err != nil {
+			return fmt.Errorf("the edge %s does not answer: %w", c.base, err)
+		}
 	}
 	return nil
 }
 
-// Dialed is the number of connections opened so far.
-func (c *Client) Dialed() int64 { return c.dialed.Load() }
+func (c *Client) greet(ctx context.Context, transport *http.Transport) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := transport.RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
 
-// Close closes idle connections.
+// Meter counts what crosses the client's connections.
+func (c *Client) Meter() *wire.Meter { return &c.meter }
+
+// Close closes the connections; requests under way on HTTP connections may end first.
 func (c *Client) Close() {
 	for _, transport := range c.transports {
 		transport.CloseIdleConnections()
+	}
+	for _, channel := range c.channels {
+		_ = channel.Close()
 	}
 }

@@ -1,150 +1,80 @@
 package exchange
 
 import (
-	"bytes"
-	"compress/gzip"
-	"context"
-	"errors"
-	"io"
-	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"strings"
+	"sync"
 	"sync/atomic"
 
-	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/telemetry"
 )
-
-const maxBody = 64 << 20
-
-// Request is one HTTP request of a journey.
-type Request struct {
-	Method string
-	Route  string // path without identifiers, names the span: "/v1/orders/{id}"
-	Path   string
-	Query  url.Values
-	Token  string // of the session; empty: none
-	Header map[string]string
-	Body   []byte // JSON; empty: none
-}
-
-// Response is an HTTP answer whose body is read and decompressed.
-type Response struct {
-	Status int
-	Body   []byte
-}
 
 // Exchange is the traffic of one journey. Its methods may be called side by side.
 type Exchange struct {
 	client *Client
 	trace  *telemetry.Journey
 
-	requests atomic.Int64
-	bytesIn  atomic.Int64
-	bytesOut atomic.Int64
-	status   atomic.Int64
+	mu       sync.Mutex
+	requests int64
+	inFlight int64
+	parallel int64
+	waves    int64
+
+	sizes  Sizes
+	status atomic.Int64
 }
+
+// Sizes counts bodies, without headers and framing: HTTP bodies, gRPC messages.
+type Sizes struct {
+	in, inRaw, out atomic.Int64
+}
+
+// In is the size of all bodies received, as they were on the wire (compressed if they were).
+func (s *Sizes) In() int64 { return s.in.Load() }
+
+// InRaw is the size of all bodies received, decompressed.
+func (s *Sizes) InRaw() int64 { return s.inRaw.Load() }
+
+// Out is the size of all bodies sent; none of them is compressed.
+func (s *Sizes) Out() int64 { return s.out.Load() }
 
 // New returns the traffic of a journey that has not sent anything yet.
 func New(c *Client, trace *telemetry.Journey) *Exchange { return &Exchange{client: c, trace: trace} }
 
-// Requests is the number of requests sent.
-func (x *Exchange) Requests() int64 { return x.requests.Load() }
+// Untraced returns traffic that belongs to no journey.
+func Untraced(c *Client) *Exchange { return New(c, telemetry.Untraced()) }
 
-// BytesIn is the size of all bodies received, as they were on the wire (compressed if they were).
-func (x *Exchange) BytesIn() int64 { return x.bytesIn.Load() }
+// Sizes returns the sizes of the bodies.
+func (x *Exchange) Sizes() *Sizes { return &x.sizes }
 
-// BytesOut is the size of all bodies sent.
-func (x *Exchange) BytesOut() int64 { return x.bytesOut.Load() }
-
-// Status is the latest HTTP status, 0 if there was none.
+// Status is the latest HTTP status, 0 if there was none; that of a gRPC answer is 200, as on the wire.
 func (x *Exchange) Status() int { return int(x.status.Load()) }
 
-// Do sends one request and reads its answer; any HTTP status is an answer.
-//
-// A failure has its class: client if the request could not be sent, server if no answer came back, wrong_answer if the
-// answer broke off or cannot be decompressed, timeout if the context's deadline passed.
-func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
-	x.requests.Add(1)
-	call := x.trace.Call(r.Method, r.Route, r.Path)
-	response, err := x.send(ctx, r, call.Traceparent())
-	call.End(response.Status, err)
-	return response, err
+// Shape says how a journey's requests followed each other.
+type Shape struct {
+	Requests int64 // sent
+	Waves    int64 // times that a request began while none was under way
+	Parallel int64 // most requests under way at a time
 }
 
-func (x *Exchange) send(ctx context.Context, r Request, traceparent string) (Response, error) {
-	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest: func(info httptrace.WroteRequestInfo) { sent.Store(info.Err == nil) },
-	})
-	request, err := x.build(traced, r, traceparent)
-	if err != nil {
-		return Response{}, outcome.Failed(outcome.Client, "%s %s cannot be built: %w", r.Method, r.Route, err)
-	}
-	x.bytesOut.Add(int64(len(r.Body)))
-	answer, err := x.client.transport().RoundTrip(request)
-	if err != nil {
-		class := outcome.Client
-		if sent.Load() {
-			class = outcome.Server
-		}
-		return Response{}, outcome.Failed(class, "%s %s: %w", r.Method, r.Route, err)
-	}
-	defer answer.Body.Close()
-	x.status.Store(int64(answer.StatusCode))
-	response := Response{Status: answer.StatusCode}
-	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxBody))
-	x.bytesIn.Add(int64(len(raw)))
-	if err != nil {
-		return response, outcome.Wrong("%s %s: the answer breaks off after %d bytes: %w", r.Method, r.Route, len(raw), err)
-	}
-	if len(raw) == maxBody {
-		return response, outcome.Wrong("%s %s: the answer is larger than %d bytes", r.Method, r.Route, maxBody)
-	}
-	if response.Body, err = decompress(raw, answer.Header.Get("Content-Encoding")); err != nil {
-		return response, outcome.Wrong("%s %s: the answer cannot be decompressed: %w", r.Method, r.Route, err)
-	}
-	return response, nil
+// Shape returns the shape of the journey so far.
+func (x *Exchange) Shape() Shape {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return Shape{Requests: x.requests, Waves: x.waves, Parallel: x.parallel}
 }
 
-func (x *Exchange) build(ctx context.Context, r Request, traceparent string) (*http.Request, error) {
-	address := x.client.base + r.Path
-	if len(r.Query) > 0 {
-		address += "?" + r.Query.Encode()
+func (x *Exchange) begin() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.requests++
+	if x.inFlight == 0 {
+		x.waves++
 	}
-	request, err := http.NewRequestWithContext(ctx, r.Method, address, bytes.NewReader(r.Body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header = http.Header{
-		"Accept":          {"application/json"},
-		"Accept-Encoding": {"gzip"},
-		"Traceparent":     {traceparent},
-		"User-Agent":      {"shopload"},
-	}
-	if len(r.Body) > 0 {
-		request.Header.Set("Content-Type", "application/json")
-	}
-	if r.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+r.Token)
-	}
-	for name, value := range r.Header {
-		request.Header.Set(name, value)
-	}
-	return request, nil
+	x.inFlight++
+	x.parallel = max(x.parallel, x.inFlight)
 }
 
-func decompress(body []byte, encoding string) ([]byte, error) {
-	switch strings.ToLower(encoding) {
-	case "", "identity":
-		return body, nil
-	case "gzip":
-		reader, err := gzip.NewReader(bytes.NewReader(body))
-		if err != nil {
-			return nil, err
-		}
-		return io.ReadAll(io.LimitReader(reader, maxBody))
-	}
-	return nil, errors.New("unknown encoding " + encoding)
+func (x *Exchange) end() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.inFlight--
 }

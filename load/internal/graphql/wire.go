@@ -102,6 +102,9 @@ func decode[T any](response exchange.Response) (data T, code string, err error) 
 	if unreadable != nil {
 		return data, "", outcome.Wrong("POST %s: the answer is not the JSON asked for: %w", endpoint, unreadable)
 	}
+	if !response.JSON() {
+		return data, "", outcome.Wrong("POST %s: the answer is %q instead of JSON", endpoint, response.Type)
+	}
 	if e.Data == nil {
 		return data, "", outcome.Wrong("POST %s: the answer has neither data nor errors", endpoint)
 	}

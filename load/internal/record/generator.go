@@ -9,10 +9,14 @@ import (
 	"time"
 
 	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/wire"
 )
 
 // Generator holds the generator's own figures of a replay.
 type Generator struct {
+	Mode            Mode           `json:"mode"`
+	Closed          *ClosedLoop    `json:"closed,omitempty"`
+	Plan            string         `json:"plan"`
 	Journeys        int            `json:"journeys"` // sent
 	TapeJourneys    int            `json:"tape_journeys"`
 	Incomplete      bool           `json:"incomplete"` // stopped before the whole tape was sent and answered
@@ -25,6 +29,10 @@ type Generator struct {
 	Connections     int            `json:"connections"`        // as asked for
 	Dialed          int64          `json:"connections_dialed"` // really opened
 	HTTP            int            `json:"http"`
+	WireBytesIn     int64          `json:"wire_bytes_in"`    // received in the replay, headers and framing included
+	WireBytesOut    int64          `json:"wire_bytes_out"`   // sent in the replay
+	OpeningIn       int64          `json:"opening_bytes_in"` // the same before it: opening connections, registering queries
+	OpeningOut      int64          `json:"opening_bytes_out"`
 	StartLagP50Us   float64        `json:"start_lag_p50_us"`
 	StartLagP99Us   float64        `json:"start_lag_p99_us"`
 	StartLagMaxUs   float64        `json:"start_lag_max_us"`
@@ -42,6 +50,14 @@ type Generator struct {
 	LastEndedNs     int64          `json:"last_ended_ns"`     // Unix time
 }
 
+// ClosedLoop says what a replay in a closed loop was.
+type ClosedLoop struct {
+	VUs           int     `json:"vus"` // virtual users
+	ThinkS        float64 `json:"think_s"`
+	DurationS     float64 `json:"duration_s"`     // as asked for
+	TapeExhausted bool    `json:"tape_exhausted"` // the tape had ended before the time was over
+}
+
 // Usage is what the process has used up.
 type Usage struct {
 	At      time.Time
@@ -49,10 +65,11 @@ type Usage struct {
 	CPU     time.Duration
 	GCPause time.Duration
 	MaxRSS  int64 // bytes
+	Wire    wire.Count
 }
 
-// ReadUsage reads what the process has used up since its start.
-func ReadUsage() Usage {
+// ReadUsage reads what the process has used up since its start, and what its connections have carried.
+func ReadUsage(meter *wire.Meter) Usage {
 	var used syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // cannot fail for oneself
 	var memory runtime.MemStats
@@ -61,21 +78,17 @@ func ReadUsage() Usage {
 		At:      time.Now(),
 		CPU:     time.Duration(used.Utime.Nano() + used.Stime.Nano()),
 		GCPause: time.Duration(memory.PauseTotalNs),
-		MaxRSS:  rssBytes(used.Maxrss),
+		MaxRSS:  peakMemory(used),
+		Wire:    meter.Count(),
 	}
 }
 
 // Since returns what was used up after the earlier reading; the largest memory is that of the whole process.
 func (u Usage) Since(earlier Usage) Usage {
-	return Usage{At: u.At, Wall: u.At.Sub(earlier.At), CPU: u.CPU - earlier.CPU, GCPause: u.GCPause - earlier.GCPause, MaxRSS: u.MaxRSS}
-}
-
-// rssBytes: Linux counts in KiB, macOS in bytes.
-func rssBytes(value int64) int64 {
-	if runtime.GOOS == "darwin" {
-		return value
+	return Usage{
+		At: u.At, Wall: u.At.Sub(earlier.At), CPU: u.CPU - earlier.CPU, GCPause: u.GCPause - earlier.GCPause, MaxRSS: u.MaxRSS,
+		Wire: u.Wire.Since(earlier.Wire),
 	}
-	return value * 1024
 }
 
 // Summarise fills in what follows from the rows and the usage.
@@ -106,6 +119,7 @@ func (g *Generator) Summarise(rows []Row, used Usage) {
 	g.CPUS = used.CPU.Seconds()
 	g.GCPauseMs = float64(used.GCPause) / 1e6
 	g.MaxRSSMb = float64(used.MaxRSS) / 1e6
+	g.WireBytesIn, g.WireBytesOut = used.Wire.In, used.Wire.Out
 	g.GoVersion = runtime.Version()
 	g.GoMaxProcs = runtime.GOMAXPROCS(0)
 }

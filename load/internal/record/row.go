@@ -19,20 +19,33 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
+// Mode is who says when a journey starts.
+type Mode string
+
+// The modes.
+const (
+	Open   Mode = "open"   // the tape: at its arrival time, however slow the answers are
+	Closed Mode = "closed" // virtual users: each sends its next journey once it has its answer
+)
+
 // Row is one journey as it went; times are Unix nanoseconds.
 type Row struct {
 	Seq          int64           `json:"seq"`
 	Journey      journey.Name    `json:"journey"`
 	Channel      journey.Channel `json:"channel"`
-	IntendedNs   int64           `json:"intended_ns"` // when the tape has it arrive
+	Mode         Mode            `json:"mode"`
+	IntendedNs   int64           `json:"intended_ns"` // when the tape has it arrive; in a closed loop when it started
 	StartedNs    int64           `json:"started_ns"`  // when the generator began with it
 	EndedNs      int64           `json:"ended_ns"`    // when its answer was read and decoded
 	LatencyNs    int64           `json:"latency_ns"`  // ended - intended
 	Outcome      outcome.Class   `json:"outcome"`
 	Error        string          `json:"error"`
-	BytesIn      int64           `json:"bytes_in"`  // bodies received, as compressed as they came
-	BytesOut     int64           `json:"bytes_out"` // bodies sent
+	BytesIn      int64           `json:"bytes_in"`     // bodies received, as compressed as they came
+	BytesInRaw   int64           `json:"bytes_in_raw"` // the same, decompressed
+	BytesOut     int64           `json:"bytes_out"`    // bodies sent
 	Requests     int64           `json:"requests"`
+	Waves        int64           `json:"waves"`    // times that a request began while none was under way
+	Parallel     int64           `json:"parallel"` // most requests under way at a time
 	Sampled      bool            `json:"sampled"`
 	TraceID      string          `json:"trace_id"`
 	AnswerSHA256 string          `json:"answer_sha256"` // of the canonical answer; empty for a failure

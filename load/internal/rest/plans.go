@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,26 +15,55 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
+// browse gets the page with the reviews of its products in one request.
 func browse(ctx context.Context, c call) (answer.Answer, error) {
-	page, err := fetch[productPage](ctx, c.x, c.get("/v1/products", "/v1/products", url.Values{
-		"category":  {c.e.Params.Category},
-		"page_size": {strconv.Itoa(shopdata.BrowsePage)},
-		"include":   {"reviews"},
-	}), http.StatusOK)
+	products, err := c.listProducts(ctx, "reviews")
 	if err != nil {
 		return nil, err
 	}
-	a := &answer.Browse{Products: make([]answer.BrowsedProduct, 0, len(page.Products))}
-	for _, p := range page.Products {
+	return browsed(products), nil
+}
+
+// browseOneByOne lists the products, then gets one after the other with its reviews.
+func browseOneByOne(ctx context.Context, c call) (answer.Answer, error) {
+	listed, err := c.listProducts(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	products := make([]product, len(listed))
+	for i, p := range listed {
+		if products[i], err = c.product(ctx, p.ID, url.Values{"include": {"reviews"}}); err != nil {
+			return nil, err
+		}
+	}
+	return browsed(products), nil
+}
+
+func (c call) listProducts(ctx context.Context, include string) ([]product, error) {
+	query := url.Values{"category": {c.e.Params.Category}, "page_size": {strconv.Itoa(shopdata.BrowsePage)}}
+	if include != "" {
+		query.Set("include", include)
+	}
+	page, err := fetch[productPage](ctx, c.x, c.get("/v1/products", "/v1/products", query), http.StatusOK)
+	return page.Products, err
+}
+
+func (c call) product(ctx context.Context, id int64, query url.Values) (product, error) {
+	return fetch[product](ctx, c.x, c.get("/v1/products/{id}", "/v1/products/"+number(id), query), http.StatusOK)
+}
+
+func browsed(products []product) *answer.Browse {
+	a := &answer.Browse{Products: make([]answer.BrowsedProduct, 0, len(products))}
+	for _, p := range products {
 		a.Products = append(a.Products, answer.BrowsedProduct{
 			ID: p.ID, Price: p.Price, Reviews: p.Reviews, Stock: p.Stock, Title: p.Title,
 		})
 	}
-	return a, nil
+	return a
 }
 
 func productDetail(ctx context.Context, c call) (answer.Answer, error) {
-	p, err := fetch[product](ctx, c.x, c.get("/v1/products/{id}", "/v1/products/"+number(c.e.Params.ProductID), nil), http.StatusOK)
+	p, err := c.product(ctx, c.e.Params.ProductID, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -64,76 +92,6 @@ func login(ctx context.Context, c call) (answer.Answer, error) {
 		return nil, err
 	}
 	return &answer.Login{Email: u.Email, ID: u.ID, Name: u.Name}, nil
-}
-
-// orderHistory gets the orders, then the products of all their lines and all their payments side by side.
-func orderHistory(ctx context.Context, c call) (answer.Answer, error) {
-	page, err := fetch[orderPage](ctx, c.x, c.get(
-		"/v1/users/{id}/orders", "/v1/users/"+number(c.e.Params.UserID)+"/orders",
-		url.Values{"page_size": {strconv.Itoa(shopdata.OrdersPerRegular)}},
-	), http.StatusOK)
-	if err != nil {
-		return nil, err
-	}
-	var orders, products []int64
-	for _, o := range page.Orders {
-		if o.UserID != c.e.Params.UserID {
-			return nil, outcome.Wrong("order %d is of user %d instead of %d", o.ID, o.UserID, c.e.Params.UserID)
-		}
-		orders = append(orders, o.ID)
-		for _, l := range o.Lines {
-			products = append(products, l.ProductID)
-		}
-	}
-	if len(products) == 0 {
-		return nil, outcome.Wrong("the history has no order with lines")
-	}
-	slices.Sort(products)
-	products = slices.Compact(products)
-
-	titles := make(map[int64]string, len(products))
-	paid := make(map[int64]string, len(orders))
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error {
-		found, err := fetch[productPage](ctx, c.x, c.get("/v1/products", "/v1/products", url.Values{
-			"ids": {numbers(products)},
-		}), http.StatusOK)
-		for _, p := range found.Products {
-			titles[p.ID] = p.Title
-		}
-		return err
-	})
-	group.Go(func() error {
-		found, err := fetch[paymentPage](ctx, c.x, c.get("/v1/payments", "/v1/payments", url.Values{
-			"order_ids": {numbers(orders)},
-		}), http.StatusOK)
-		for _, p := range found.Payments {
-			paid[p.OrderID] = p.Status
-		}
-		return err
-	})
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	return composeHistory(page, titles, paid), nil
-}
-
-func composeHistory(page orderPage, titles, paid map[int64]string) *answer.OrderHistory {
-	a := &answer.OrderHistory{Orders: make([]answer.HistoryOrder, 0, len(page.Orders))}
-	for _, o := range page.Orders {
-		sortLines(o.Lines)
-		lines := make([]answer.HistoryLine, 0, len(o.Lines))
-		for _, l := range o.Lines {
-			lines = append(lines, answer.HistoryLine{
-				ProductID: l.ProductID, Quantity: l.Quantity, Title: titles[l.ProductID], UnitPrice: l.UnitPrice,
-			})
-		}
-		a.Orders = append(a.Orders, answer.HistoryOrder{
-			ID: o.ID, Lines: lines, PaymentStatus: paid[o.ID],
-			PlacedAt: answer.Instant(o.PlacedAt), Status: o.Status, Total: o.Total,
-		})
-	}
-	return a
 }
 
 func checkout(ctx context.Context, c call) (answer.Answer, error) {
@@ -167,16 +125,61 @@ func updateProfile(ctx context.Context, c call) (answer.Answer, error) {
 	return &answer.UpdateProfile{Address: u.Address, ID: u.ID}, nil
 }
 
-func orderStatus(ctx context.Context, c call) (answer.Answer, error) {
-	o, err := fetch[order](ctx, c.x, c.get("/v1/orders/{id}", "/v1/orders/"+number(c.e.Params.OrderID), url.Values{
-		"include": {"payment"},
-	}), http.StatusOK)
+// orderStatusIncluded gets the order with its payment in one request.
+func orderStatusIncluded(ctx context.Context, c call) (answer.Answer, error) {
+	o, err := c.order(ctx, url.Values{"include": {"payment"}})
 	if err != nil {
 		return nil, err
 	}
-	return &answer.OrderStatus{
-		ID: o.ID, Payment: answer.Payment{Amount: o.Payment.Amount, Status: o.Payment.Status}, Status: o.Status, Total: o.Total,
-	}, nil
+	return statusOf(o, o.Payment), nil
+}
+
+// orderStatus gets the order and its payment side by side.
+func orderStatus(ctx context.Context, c call) (answer.Answer, error) {
+	var (
+		o    order
+		paid []payment
+	)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() (err error) {
+		o, err = c.order(ctx, nil)
+		return err
+	})
+	group.Go(func() (err error) {
+		paid, err = c.payments(ctx, c.e.Params.OrderID)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	return statusOf(o, paid...), nil
+}
+
+// orderStatusOneByOne gets the order, then its payment.
+func orderStatusOneByOne(ctx context.Context, c call) (answer.Answer, error) {
+	o, err := c.order(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	paid, err := c.payments(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	return statusOf(o, paid...), nil
+}
+
+func (c call) order(ctx context.Context, query url.Values) (order, error) {
+	return fetch[order](ctx, c.x, c.get("/v1/orders/{id}", "/v1/orders/"+number(c.e.Params.OrderID), query), http.StatusOK)
+}
+
+func statusOf(o order, payments ...payment) *answer.OrderStatus {
+	a := &answer.OrderStatus{ID: o.ID, Status: o.Status, Total: o.Total}
+	for _, p := range payments {
+		if p.OrderID == o.ID {
+			a.Payment = answer.Payment{Amount: p.Amount, Status: p.Status}
+		}
+	}
+	return a
 }
 
 func bulkLines(ctx context.Context, c call) (answer.Answer, error) {
@@ -195,14 +198,4 @@ func bulkLines(ctx context.Context, c call) (answer.Answer, error) {
 
 func sortLines(lines []orderLine) {
 	slices.SortFunc(lines, func(a, b orderLine) int { return cmp.Compare(a.LineNumber, b.LineNumber) })
-}
-
-func number(id int64) string { return strconv.FormatInt(id, 10) }
-
-func numbers(ids []int64) string {
-	texts := make([]string, len(ids))
-	for i, id := range ids {
-		texts[i] = number(id)
-	}
-	return strings.Join(texts, ",")
 }

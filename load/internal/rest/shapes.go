@@ -29,7 +29,8 @@ type order struct {
 	PlacedAt string       `json:"placed_at"`
 	Total    answer.Money `json:"total"`
 	Lines    []orderLine  `json:"lines"`
-	Payment  payment      `json:"payment"`
+	Payment  payment      `json:"payment"`  // if it was asked to be included
+	Products []product    `json:"products"` // likewise, those of its lines
 }
 
 type orderPage struct {

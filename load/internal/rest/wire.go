@@ -29,6 +29,9 @@ func fetch[T any](ctx context.Context, x *exchange.Exchange, r exchange.Request,
 	if err := json.Unmarshal(response.Body, &body); err != nil {
 		return body, outcome.Wrong("%s %s: the answer is not the JSON asked for: %w", r.Method, r.Route, err)
 	}
+	if !response.JSON() {
+		return body, outcome.Wrong("%s %s: the answer is %q instead of JSON", r.Method, r.Route, response.Type)
+	}
 	return body, nil
 }
 

@@ -30,18 +30,20 @@ func (s *Shop) rest(r *http.Request, seen Seen) (int, object) {
 	_ = json.Unmarshal(seen.Body, &body)
 	switch route := r.Method + " " + parts[0]; {
 	case route == "GET products" && id > 0:
-		return http.StatusOK, restProduct(id, false)
+		return http.StatusOK, restProduct(id, query.Get("include") == "reviews")
 	case route == "GET products" && query.Has("ids"):
 		return http.StatusOK, object{"products": each(numbersOf(query.Get("ids")), func(id int64) object { return restProduct(id, false) })}
 	case route == "GET products":
 		ids := productsOf(query.Get("category"), shopdata.BrowsePage)
-		return http.StatusOK, object{"products": each(ids, func(id int64) object { return restProduct(id, true) }), "next_page_token": ""}
+		return http.StatusOK, object{"products": each(ids, func(id int64) object { return restProduct(id, query.Get("include") == "reviews") }), "next_page_token": ""}
 	case route == "POST sessions":
 		user := userOf(body.Email)
 		return http.StatusCreated, object{"token": "fake-token-" + strconv.FormatInt(user, 10), "user": restUser(user)}
 	case route == "GET users" && len(parts) == 3:
 		ids := scale.OrdersOfRegular(id)
-		return http.StatusOK, object{"orders": each(ids[:], func(order int64) object { return restOrder(order, id, linesOf(order), false) })}
+		return http.StatusOK, object{"orders": each(ids[:], func(order int64) object {
+			return restOrder(order, id, linesOf(order), query.Get("include"))
+		})}
 	case route == "GET users":
 		return http.StatusOK, restUser(id)
 	case route == "PATCH users":
@@ -53,11 +55,11 @@ func (s *Shop) rest(r *http.Request, seen Seen) (int, object) {
 		for _, line := range body.Lines {
 			lines = append(lines, [2]int64{line.ProductID, line.Quantity})
 		}
-		order := restOrder(10000+s.orders.Add(1), body.UserID, lines, true)
+		order := restOrder(10000+s.orders.Add(1), body.UserID, lines, "")
 		order["status"] = "CONFIRMED"
 		return http.StatusCreated, order
 	case route == "GET orders":
-		return http.StatusOK, restOrder(id, 1, linesOf(id), true)
+		return http.StatusOK, restOrder(id, 1, linesOf(id), query.Get("include"))
 	case route == "GET payments":
 		return http.StatusOK, object{"payments": each(numbersOf(query.Get("order_ids")), restPayment)}
 	case route == "GET order-lines":
@@ -96,7 +98,7 @@ func restUser(id int64) object {
 	}}
 }
 
-func restOrder(id, user int64, lines [][2]int64, payment bool) object {
+func restOrder(id, user int64, lines [][2]int64, include string) object {
 	order := object{
 		"id": id, "user_id": user, "status": "SHIPPED", "placed_at": placedAt, "total": money(totalOf(lines)),
 		"lines": func() (all []object) {
@@ -108,7 +110,10 @@ func restOrder(id, user int64, lines [][2]int64, payment bool) object {
 			return all
 		}(),
 	}
-	if payment {
+	if strings.Contains(include, "products") {
+		order["products"] = each([]int64{lines[0][0], lines[1][0]}, func(id int64) object { return restProduct(id, false) })
+	}
+	if strings.Contains(include, "payment") {
 		order["payment"] = object{"id": id, "order_id": id, "status": "CAPTURED", "amount": money(totalOf(lines))}
 	}
 	return order

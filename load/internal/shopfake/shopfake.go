@@ -1,4 +1,4 @@
-// Package shopfake is a small shop for tests: it answers the journeys over GraphQL and REST by the facts of the seeded
+// Package shopfake is a small shop for tests: it answers the journeys over GraphQL, REST and gRPC by the facts of the seeded
 // data, and can be told to answer wrongly.
 package shopfake
 
@@ -15,6 +15,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/target"
@@ -35,6 +38,10 @@ type Shop struct {
 	Fault func(w http.ResponseWriter, r Seen) bool
 	// Bend, if set, may change an answer before it is encoded.
 	Bend func(answer map[string]any)
+	// BendRPC, if set, may change the answer of a unary RPC.
+	BendRPC func(answer proto.Message)
+	// Transcoded answers REST requests as Envoy's gRPC-JSON transcoder does.
+	Transcoded bool
 	// Gzip compresses answers for clients that accept it.
 	Gzip bool
 
@@ -43,12 +50,14 @@ type Shop struct {
 	persisted map[string]string
 	orders    atomic.Int64
 	server    *httptest.Server
+	rpc       *grpc.Server
 }
 
 // Start starts a shop that speaks HTTP/1.1 and HTTP/2 without TLS, until the test ends.
 func Start(t testing.TB) *Shop {
 	t.Helper()
 	s := &Shop{persisted: map[string]string{}}
+	s.rpc = s.newRPC()
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -63,6 +72,7 @@ func Start(t testing.TB) *Shop {
 // Target returns a target at which every channel speaks the protocol.
 func (s *Shop) Target(t testing.TB, p target.Protocol, version int) target.Target {
 	t.Helper()
+	s.Transcoded = p == target.RESTTranscoded
 	entry := map[journey.Channel]target.Entry{}
 	for _, channel := range journey.Channels() {
 		entry[channel] = target.Entry{Protocol: p}
@@ -98,6 +108,9 @@ func (s *Shop) Seen() []Seen {
 	return append([]Seen(nil), s.seen...)
 }
 
+// CloseConnections closes all connections, as a shop that is restarted does.
+func (s *Shop) CloseConnections() { s.server.CloseClientConnections() }
+
 // Forget drops the registered queries, as a restarted gateway does.
 func (s *Shop) Forget() {
 	s.mu.Lock()
@@ -120,13 +133,22 @@ func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
 		s.send(w, r, http.StatusOK, s.graphQL(request))
 		return
 	}
+	if isRPC(r) {
+		s.serveRPC(w, r, request.Body)
+		return
+	}
+	if s.Transcoded {
+		status, answer := s.transcoded(r, request)
+		s.send(w, r, status, answer)
+		return
+	}
 	status, answer := s.rest(r, request)
 	s.send(w, r, status, answer)
 }
 
-func (s *Shop) send(w http.ResponseWriter, r *http.Request, status int, answer map[string]any) {
-	if s.Bend != nil {
-		s.Bend(answer)
+func (s *Shop) send(w http.ResponseWriter, r *http.Request, status int, answer any) {
+	if bendable, ok := answer.(map[string]any); ok && s.Bend != nil {
+		s.Bend(bendable)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if s.Gzip && r.Header.Get("Accept-Encoding") == "gzip" {

@@ -16,21 +16,43 @@ type Protocol string
 
 // The protocols that there is a driver for.
 const (
-	GraphQL Protocol = "graphql"
-	REST    Protocol = "rest"
+	GraphQL        Protocol = "graphql"         // documents to the GraphQL gateway
+	REST           Protocol = "rest"            // the REST gateway, which composes
+	RESTServices   Protocol = "rest-services"   // the services' own REST APIs; the client composes
+	RESTTranscoded Protocol = "rest-transcoded" // the services' gRPC APIs as JSON, by the edge
+	GRPC           Protocol = "grpc"            // the services' gRPC APIs; the client composes
 )
 
-var protocols = []Protocol{GraphQL, REST}
+var protocols = []Protocol{GraphQL, REST, RESTServices, RESTTranscoded, GRPC}
+
+// Protocols returns all protocols.
+func Protocols() []Protocol { return slices.Clone(protocols) }
+
+// Plan is how a client that composes goes about it.
+type Plan string
+
+// The plans.
+const (
+	Best  Plan = "best"  // batches, and side by side what does not depend on each other
+	Naive Plan = "naive" // a request per item, one after the other
+)
+
+var plans = []Plan{Best, Naive}
+
+// MaxConnections is the most client connections.
+const MaxConnections = 1024
 
 // Target is one running topology.
 type Target struct {
 	Topology      string                    `json:"topology"`
 	Trial         string                    `json:"trial"`
 	Edge          string                    `json:"edge"` // base URL
-	HTTP          int                       `json:"http"` // major version that clients speak: 1 or 2
+	HTTP          int                       `json:"http"` // major version that HTTP clients speak, 1 or 2; gRPC always has 2
 	Entry         map[journey.Channel]Entry `json:"entry"`
 	OTLP          string                    `json:"otlp"` // host:port of an OTLP gRPC receiver; empty: no traces
 	JWTPrivateKey string                    `json:"jwt_private_key"`
+	Plan          Plan                      `json:"plan,omitempty"`        // best if empty
+	Connections   int                       `json:"connections,omitempty"` // client connections; 0: the generator's default
 }
 
 // Entry is how one channel enters the topology.
@@ -67,6 +89,12 @@ func (t Target) check() error {
 	if t.JWTPrivateKey == "" {
 		return fmt.Errorf("jwt_private_key is missing")
 	}
+	if t.Plan != "" && !slices.Contains(plans, t.Plan) {
+		return fmt.Errorf("unknown plan %q; plans: %s", t.Plan, journey.List(plans))
+	}
+	if t.Connections < 0 || t.Connections > MaxConnections {
+		return fmt.Errorf("connections %d is not between 1 and %d", t.Connections, MaxConnections)
+	}
 	for channel, entry := range t.Entry {
 		if !channel.Known() {
 			return fmt.Errorf("entry has the unknown channel %q; channels: %s", channel, journey.List(journey.Channels()))
@@ -85,4 +113,19 @@ func (t Target) Protocol(c journey.Channel) (Protocol, error) {
 		return "", fmt.Errorf("topology %q has no entry for the channel %q", t.Topology, c)
 	}
 	return entry.Protocol, nil
+}
+
+// Speaks says whether a channel enters in the protocol.
+func (t Target) Speaks(p Protocol) bool {
+	for _, entry := range t.Entry {
+		if entry.Protocol == p {
+			return true
+		}
+	}
+	return false
+}
+
+// SpeaksHTTP says whether a channel enters in a protocol whose requests are plain HTTP.
+func (t Target) SpeaksHTTP() bool {
+	return slices.ContainsFunc(protocols, func(p Protocol) bool { return p != GRPC && t.Speaks(p) })
 }

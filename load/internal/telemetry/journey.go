@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/binary"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/status"
 
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/tape"
@@ -27,7 +29,7 @@ type Journey struct {
 // The root begins at the intended arrival; a child named start_lag holds the time until the generator really started.
 func (t *Tracing) Start(e tape.Entry, intended, started time.Time, sampled bool) *Journey {
 	if t == nil || t.tracer == nil || !sampled {
-		return &Journey{traceID: randomTraceID()}
+		return Untraced()
 	}
 	ctx, root := t.tracer.Start(context.Background(), string(e.Journey),
 		trace.WithNewRoot(), trace.WithTimestamp(intended), trace.WithSpanKind(trace.SpanKindInternal),
@@ -44,6 +46,9 @@ func (t *Tracing) Start(e tape.Entry, intended, started time.Time, sampled bool)
 	}
 	return &Journey{tracing: t, root: root, ctx: ctx, traceID: root.SpanContext().TraceID()}
 }
+
+// Untraced returns the trace of what belongs to no journey.
+func Untraced() *Journey { return &Journey{traceID: randomTraceID()} }
 
 // TraceID returns the trace's identifier, hexadecimal.
 func (j *Journey) TraceID() string { return j.traceID.String() }
@@ -80,6 +85,22 @@ func (j *Journey) Call(method, route, path string) Call {
 	return Call{span: span, traceID: j.traceID}
 }
 
+// RPC opens the CLIENT span of an RPC; method is its full name: "/shop.order.v1.OrderService/GetOrder".
+func (j *Journey) RPC(method string) Call {
+	if j.root == nil {
+		return Call{traceID: j.traceID}
+	}
+	full := strings.TrimPrefix(method, "/")
+	service, name, _ := strings.Cut(full, "/")
+	_, span := j.tracing.tracer.Start(j.ctx, full, trace.WithSpanKind(trace.SpanKindClient),
+		trace.WithAttributes(
+			attribute.String("rpc.system", "grpc"),
+			attribute.String("rpc.service", service),
+			attribute.String("rpc.method", name),
+		))
+	return Call{span: span, traceID: j.traceID}
+}
+
 // Traceparent returns the W3C header that carries the call's context.
 func (c Call) Traceparent() string {
 	if c.span == nil {
@@ -103,6 +124,19 @@ func (c Call) End(status int, err error) {
 		c.span.SetStatus(codes.Error, string(outcome.Of(err)))
 	case status >= 400:
 		c.span.SetStatus(codes.Error, "")
+	}
+	c.span.End()
+}
+
+// EndRPC closes the span once the answer, or the whole stream, is read; said is the RPC's error, failure what it is classed as.
+func (c Call) EndRPC(said, failure error) {
+	if c.span == nil {
+		return
+	}
+	c.span.SetAttributes(attribute.Int("rpc.grpc.status_code", int(status.Code(said))))
+	if failure != nil {
+		c.span.SetAttributes(attribute.String("error.type", string(outcome.Of(failure))))
+		c.span.SetStatus(codes.Error, string(outcome.Of(failure)))
 	}
 	c.span.End()
 }

@@ -1,0 +1,104 @@
+package exchange
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+
+	"hopwise/load/internal/outcome"
+)
+
+const httpOK = http.StatusOK
+
+// progress is how far an RPC came, which its status alone does not tell: a status may be the server's own word, or what
+// the library makes of an answer that has none.
+type progress struct {
+	sizes   *Sizes
+	sent    atomic.Bool // the request's headers went to a connection
+	began   atomic.Bool // the answer's headers came, and were gRPC's
+	trailer atomic.Bool // the answer's end came, with a status
+}
+
+func (p *progress) answered() bool { return p.began.Load() || p.trailer.Load() }
+
+// failure returns the error of an RPC as a failure with a class, as an HTTP request's would be:
+//
+//   - client if nothing could be sent;
+//   - by the status if the server gave one (outcome.OfGRPC);
+//   - wrong_answer if the answer began and has no end (no trailer, a stream that breaks off), if its message cannot be read,
+//     or if it is a successful answer that is not gRPC;
+//   - server if no answer came at all.
+func (p *progress) failure(method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	s := status.Convert(err)
+	name := shortMethod(method)
+	switch {
+	case s.Code() == codes.DeadlineExceeded || s.Code() == codes.Canceled:
+	case !p.sent.Load():
+		return outcome.Failed(outcome.Client, "%s: %w", name, err)
+	case unreadable(s.Message()):
+		return outcome.Wrong("%s: the answer is not the message asked for: %w", name, err)
+	case p.trailer.Load():
+	case p.began.Load():
+		return outcome.Wrong("%s: the answer breaks off without a status: %w", name, err)
+	case strings.HasPrefix(s.Message(), notGRPC):
+		return outcome.Wrong("%s: the answer is not gRPC: %w", name, err)
+	}
+	if s.Code() == codes.Unavailable && s.Message() == edgeTimeout {
+		return outcome.Failed(outcome.Timeout, "%s: %w", name, err)
+	}
+	return outcome.Failed(outcome.OfGRPC(s.Code()), "%s: %s: %s", name, s.Code(), s.Message())
+}
+
+const (
+	// edgeTimeout is Envoy's message when its route's time is over; over HTTP it comes with status 504.
+	edgeTimeout = "upstream request timeout"
+	// notGRPC begins grpc-go's message for an answer of another content type whose HTTP status is no failure.
+	notGRPC = "unexpected HTTP status code received from server: 200 "
+)
+
+// unreadable says whether the library's message is about an answer whose status was success, but whose content was not
+// what the method returns.
+func unreadable(message string) bool {
+	return strings.Contains(message, "failed to unmarshal the received message") || strings.Contains(message, "cardinality violation")
+}
+
+type progressKey struct{}
+
+// progressHandler notes the library's events with the RPC that they belong to.
+type progressHandler struct{}
+
+var _ stats.Handler = progressHandler{}
+
+func (progressHandler) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+func (progressHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
+	p, ok := ctx.Value(progressKey{}).(*progress)
+	if !ok {
+		return
+	}
+	switch e := event.(type) {
+	case *stats.OutHeader:
+		p.sent.Store(true)
+	case *stats.OutPayload:
+		p.sizes.out.Add(int64(e.CompressedLength))
+	case *stats.InHeader:
+		p.began.Store(true)
+	case *stats.InPayload:
+		p.sizes.in.Add(int64(e.CompressedLength))
+		p.sizes.inRaw.Add(int64(e.Length))
+	case *stats.InTrailer:
+		p.trailer.Store(true)
+	}
+}
+
+func (progressHandler) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+func (progressHandler) HandleConn(context.Context, stats.ConnStats) {}

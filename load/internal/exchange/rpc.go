@@ -1,0 +1,162 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"hopwise/load/internal/telemetry"
+)
+
+// A lost connection is opened again as soon as that, and never later than a second after the last attempt.
+const firstRetry = 20 * time.Millisecond
+
+// newChannel returns a gRPC channel of one connection, which is not opened yet.
+func (c *Client) newChannel(address string) (*grpc.ClientConn, error) {
+	dialer := &net.Dialer{Timeout: dialTimeout}
+	return grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return c.meter.Dial(ctx, dialer, "tcp", address)
+		}),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: firstRetry, Multiplier: 1.6, MaxDelay: time.Second},
+			MinConnectTimeout: dialTimeout,
+		}),
+		grpc.WithStatsHandler(progressHandler{}),
+		grpc.WithUserAgent("shopload"),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxBody)),
+		grpc.WithInitialWindowSize(streamWindow),
+		grpc.WithInitialConnWindowSize(connectionWindow),
+		grpc.WithIdleTimeout(0), // the channel is kept for the whole load
+		grpc.WithDisableServiceConfig(),
+	)
+}
+
+// await opens the channel's connection.
+func await(ctx context.Context, channel *grpc.ClientConn) error {
+	channel.Connect()
+	for {
+		switch state := channel.GetState(); {
+		case state == connectivity.Ready:
+			return nil
+		case state == connectivity.TransientFailure:
+			return errors.New("no HTTP/2 connection can be opened to it")
+		case !channel.WaitForStateChange(ctx, state):
+			return ctx.Err()
+		}
+	}
+}
+
+// Channel lets generated gRPC clients send a journey's RPCs: each with the token, a span and the trace context, on the
+// client's connections in turn.
+//
+// Errors are failures with a class; see class in progress.go for how they are told apart.
+func (x *Exchange) Channel(token string) grpc.ClientConnInterface {
+	return &rpcChannel{x: x, token: token}
+}
+
+type rpcChannel struct {
+	x     *Exchange
+	token string
+}
+
+// Invoke sends one unary RPC and reads its answer.
+func (c *rpcChannel) Invoke(ctx context.Context, method string, request, answer any, options ...grpc.CallOption) error {
+	r, ctx := c.start(ctx, method)
+	return r.finish(c.x.client.channel().Invoke(ctx, method, request, answer, options...))
+}
+
+// NewStream opens a stream; its span ends when the stream was read to its end.
+func (c *rpcChannel) NewStream(
+	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
+) (grpc.ClientStream, error) {
+	r, ctx := c.start(ctx, method)
+	stream, err := c.x.client.channel().NewStream(ctx, description, method, options...)
+	if err != nil {
+		return nil, r.finish(err)
+	}
+	return &readStream{ClientStream: stream, rpc: r}, nil
+}
+
+func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Context) {
+	c.x.begin()
+	call := c.x.trace.RPC(method)
+	pairs := []string{"traceparent", call.Traceparent()}
+	if c.token != "" {
+		pairs = append(pairs, "authorization", "Bearer "+c.token)
+	}
+	r := &rpc{x: c.x, call: call, method: method, progress: &progress{sizes: &c.x.sizes}}
+	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)
+}
+
+// channel returns the channels in turn.
+func (c *Client) channel() *grpc.ClientConn {
+	return c.channels[c.next.Add(1)%uint64(len(c.channels))]
+}
+
+// rpc is one RPC under way.
+type rpc struct {
+	x        *Exchange
+	call     telemetry.Call
+	method   string
+	progress *progress
+	once     sync.Once
+}
+
+// finish ends the RPC once and returns the error as a failure with a class.
+func (r *rpc) finish(err error) error {
+	failure := r.progress.failure(r.method, err)
+	r.once.Do(func() {
+		if r.progress.answered() {
+			r.x.status.Store(httpOK) // what every gRPC answer has
+		}
+		r.call.EndRPC(err, failure)
+		r.x.end()
+	})
+	return failure
+}
+
+type readStream struct {
+	grpc.ClientStream
+	rpc *rpc
+}
+
+// RecvMsg reads the next message; io.EOF is the end of a stream that was answered whole and with success.
+func (s *readStream) RecvMsg(message any) error {
+	err := s.ClientStream.RecvMsg(message)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, io.EOF):
+		_ = s.rpc.finish(nil)
+		return io.EOF
+	}
+	return s.rpc.finish(err)
+}
+
+// SendMsg sends the request; after a failure the cause is what RecvMsg says.
+func (s *readStream) SendMsg(message any) error {
+	err := s.ClientStream.SendMsg(message)
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	return s.rpc.finish(err)
+}
+
+// shortMethod turns "/shop.order.v1.OrderService/GetOrder" into "OrderService/GetOrder".
+func shortMethod(method string) string {
+	service, name, _ := strings.Cut(strings.TrimPrefix(method, "/"), "/")
+	return fmt.Sprintf("%s/%s", service[strings.LastIndex(service, ".")+1:], name)
+}

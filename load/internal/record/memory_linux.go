@@ -1,0 +1,27 @@
+package record
+
+import (
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// peakMemory returns the most memory that this program has had, in bytes.
+//
+// The kernel's ru_maxrss is kept over exec, so it may be that of the process which started this one.
+func peakMemory(used syscall.Rusage) int64 {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		return used.Maxrss * 1024
+	}
+	for line := range strings.Lines(string(status)) {
+		fields := strings.Fields(line)
+		if len(fields) == 3 && fields[0] == "VmHWM:" && fields[2] == "kB" {
+			if kib, err := strconv.ParseInt(fields[1], 10, 64); err == nil {
+				return kib * 1024
+			}
+		}
+	}
+	return used.Maxrss * 1024
+}

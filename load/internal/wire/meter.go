@@ -1,0 +1,86 @@
+// Package wire counts what crosses the client's connections: every byte that TCP carries, headers and framing included.
+package wire
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Meter counts the bytes of all connections that were dialled through it.
+type Meter struct {
+	in     atomic.Int64
+	out    atomic.Int64
+	dialed atomic.Int64
+}
+
+// Count is what a meter has counted so far, or between two readings.
+type Count struct {
+	In  int64 // bytes received
+	Out int64 // bytes sent
+}
+
+// Since returns what was counted after the earlier reading.
+func (c Count) Since(earlier Count) Count {
+	return Count{In: c.In - earlier.In, Out: c.Out - earlier.Out}
+}
+
+// Dialer opens connections.
+type Dialer interface {
+	DialContext(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Dial opens a connection whose bytes are counted.
+func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (net.Conn, error) {
+	connection, err := d.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	m.dialed.Add(1)
+	return &counted{Conn: connection, meter: m}, nil
+}
+
+// Count returns what was counted so far.
+func (m *Meter) Count() Count { return Count{In: m.in.Load(), Out: m.out.Load()} }
+
+// Dialed is the number of connections opened so far.
+func (m *Meter) Dialed() int64 { return m.dialed.Load() }
+
+const settleStep = 500 * time.Microsecond
+
+// Settle waits until nothing has crossed the connections for the quiet time, at most for the limit, and returns the count.
+//
+// An answer is read before the frames that belong to it are all through: window updates, pings and their
+// acknowledgements follow within the round trip.
+func (m *Meter) Settle(quiet, limit time.Duration) Count {
+	last, changed := m.Count(), time.Now()
+	for end := changed.Add(limit); time.Now().Before(end); {
+		time.Sleep(settleStep)
+		if now := m.Count(); now != last {
+			last, changed = now, time.Now()
+		} else if time.Since(changed) >= quiet {
+			break
+		}
+	}
+	return last
+}
+
+type counted struct {
+	net.Conn
+	meter *Meter
+}
+
+var _ net.Conn = (*counted)(nil)
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.meter.in.Add(int64(n))
+	return n, err
+}
+
+func (c *counted) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.meter.out.Add(int64(n))
+	return n, err
+}
