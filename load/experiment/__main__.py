@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -15,11 +17,13 @@ from rich.console import Console
 
 from experiment import exemplars
 from experiment.audit import print_audit, require_marked
-from experiment.bench import Options, bench, show, trial_folder
+from experiment.bench import BINARY, Options, Progress, bench, show, trial_folder
 from experiment.exemplar_view import print_exemplars
+from experiment.parity_run import check_topologies, parity_table
 from experiment.profiles import PROFILES, UsageError, profile_named
 from experiment.results import find_run, read_json
-from experiment.trial import EXEMPLARS, JOURNEYS
+from experiment.shopload import Shopload
+from experiment.trial import EXEMPLARS, JOURNEYS, parity_tape
 from hops.errors import HopsError
 from mesh.paths import ROOT
 from mesh.ports import load_ports
@@ -27,7 +31,7 @@ from mesh.reporting import reported
 from mesh.shop_processes import TRIAL_DATABASE
 from mesh.switches import parse_switches
 from mesh.system import open_database
-from mesh.topology import load_topology
+from mesh.topology import load_topology, names
 from mesh.trace_store import open_trace_store
 
 app = typer.Typer(
@@ -80,6 +84,33 @@ def bench_command(
             show(summary, folder, options.topology.name, _console())
         if not summary["valid"]:
             raise SystemExit(SUSPECT)
+
+
+@app.command("parity")
+def parity_command(
+    topologies: Annotated[str, typer.Option(help="Names or paths, with commas between them; all by default.")] = "",
+    samples: Annotated[int, typer.Option(help="Of each journey and channel.", min=1, max=1000)] = 50,
+    seed: Annotated[str, typer.Option(help="Of the sample: a whole number from 0.")] = "1",
+    http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare every topology's answers with the data, and the effects of its writes with the others'."""
+    with _reported():
+        chosen = [load_topology(name) for name in (topologies.split(",") if topologies else names())]
+        shopload = Shopload(BINARY)
+        switches = parse_switches(http=http, trace=0)
+        done = check_topologies(
+            chosen,
+            switches,
+            load_ports(os.environ),
+            shopload,
+            lambda folder: parity_tape(shopload, folder, samples, seed=_seed(seed), scale=switches.scale),
+            say=Progress(),
+        )
+        if as_json:
+            typer.echo(json.dumps([asdict(one) for one in done]))
+        else:
+            _console().print(parity_table(done))
 
 
 @app.command("trace")

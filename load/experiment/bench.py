@@ -33,6 +33,7 @@ from mesh.topology import Topology
 
 #: Data and bootstrap are seeded by this; the tape by the user's seed.
 DATA_SEED = 1
+BINARY = ROOT / ".tools" / "bin" / "shopload"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def bench(options: Options, ports: Ports, *, environ: Mapping[str, str] = os.env
     folder = ResultsFolder(options.results, options.topology.name)
     folder.open()
     try:
-        shopload = Shopload(ROOT / ".tools" / "bin" / "shopload")
+        shopload = Shopload(BINARY)
         tapes = make_tapes(
             shopload,
             options.workload,

@@ -36,6 +36,8 @@ from mesh.system import System
 DRAIN_S = 20.0
 WATCH_S = 0.25
 CLIENT = "client"
+#: Of `load/workloads/even.yaml`.
+PAIRS_OF_JOURNEY_AND_CHANNEL = 9
 
 #: Files of a trial's folder.
 JOURNEYS = "journeys.jsonl"
@@ -67,12 +69,8 @@ def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profil
         scale: Size of the data.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    samples = 9 * profile.parity_samples  # nine pairs of journey and channel, each equally often
-    even = ROOT / "load" / "workloads" / "even.yaml"
     return Tapes(
-        parity=shopload.tape(
-            even, folder / "parity.jsonl", seed=seed, rate=samples, duration_s=1, scale=scale, pool="parity"
-        ),
+        parity=parity_tape(shopload, folder, profile.parity_samples, seed=seed, scale=scale),
         warmup=shopload.tape(
             workload,
             folder / "warmup.jsonl",
@@ -84,6 +82,20 @@ def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profil
         load=shopload.tape(
             workload, folder / "load.jsonl", seed=seed, rate=profile.rate, duration_s=profile.duration_s, scale=scale
         ),
+    )
+
+
+def parity_tape(shopload: Shopload, folder: Path, samples: int, *, seed: int, scale: int) -> Tape:
+    """Makes a tape with every pair of journey and channel `samples` times, on parameters that no load uses."""
+    even = ROOT / "load" / "workloads" / "even.yaml"
+    return shopload.tape(
+        even,
+        folder / "parity.jsonl",
+        seed=seed,
+        rate=PAIRS_OF_JOURNEY_AND_CHANNEL * samples,
+        duration_s=1,
+        scale=scale,
+        pool="parity",
     )
 
 

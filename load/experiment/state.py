@@ -1,0 +1,40 @@
+"""What a database holds, as one digest per table, so that the effects of writes can be compared."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import psycopg
+
+#: What of each table must be the same after the same writes. Left out is what is made at random or from the clock:
+#: names of checkouts, times, who drove a saga.
+TABLES: Mapping[str, str] = {
+    "product": "SELECT id, title, description, category, price_minor, currency, stock, sold FROM shop_product.product",
+    "review": "SELECT id, product_id, user_id, rating, title, body FROM shop_product.review",
+    "reservation": "SELECT r.state, l.product_id, l.quantity, l.unit_price_minor, l.currency, count(*) "
+    "FROM shop_product.reservation r JOIN shop_product.reservation_line l ON l.reservation_id = r.id "
+    "GROUP BY 1, 2, 3, 4, 5",
+    "account": "SELECT id, email, name, recipient, street, city, postal_code, country_code FROM shop_user.account",
+    "order": "SELECT id, user_id, status, total_minor, currency FROM shop_order.orders",
+    "order_line": "SELECT id, order_id, line_number, product_id, quantity, unit_price_minor FROM shop_order.order_line",
+    "checkout": "SELECT user_id, idempotency_key, state, step, order_id FROM shop_order.checkout",
+    "payment": "SELECT id, order_id, status, amount_minor, currency FROM shop_payment.payment",
+}
+
+
+def digests(connection: psycopg.Connection[tuple[object, ...]]) -> dict[str, str]:
+    """Returns the SHA-256 of every table's rows, in an order that does not depend on how they were written.
+
+    Args:
+        connection: One that may read all four schemas.
+    """
+    found = {}
+    for table, rows in TABLES.items():
+        digest = hashlib.sha256()
+        with connection.cursor() as cursor:
+            query = f'SELECT t::text FROM ({rows}) t ORDER BY t::text COLLATE "C"'  # noqa: S608 - our own constants
+            for (row,) in cursor.execute(query.encode()):
+                digest.update(str(row).encode() + b"\n")
+        found[table] = digest.hexdigest()
+    return found
