@@ -16,7 +16,7 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
 BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt
-SETTINGS := $(BENCH) run journey wait
+SETTINGS := $(BENCH) run journey wait topologies samples
 UP := topology seed scale edge mesh mtls http rtt
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
@@ -39,6 +39,10 @@ options = $(foreach name,$(1),$(if $($(name)),--$(name) $(call quoted,$($(name))
 .PHONY: bench
 bench: setup ## Start a topology, replay the load, print latency and hop budget, write results/
 	@$(RUN) -m experiment bench $(call options,$(BENCH))
+
+.PHONY: parity
+parity: setup ## Compare the answers and effects of all topologies, or of topologies=a,b
+	@$(RUN) -m experiment parity $(call options,topologies samples seed http)
 
 .PHONY: trace
 trace: setup ## Show a run's p50 and p99 exemplars, hop by hop, and serve them in Jaeger
@@ -109,4 +113,5 @@ help: ## Show this
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
 	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0"
+	@echo "  trace, audit: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."
