@@ -20,7 +20,7 @@ SETTINGS := $(BENCH) run journey wait topologies samples
 UP := topology seed scale edge mesh mtls http rtt
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
-include provision/provision.mk
+include mesh/provision/provision.mk
 include proto/proto.mk
 include load/load.mk
 
@@ -80,7 +80,7 @@ test-unit: $(ENVIRONMENT) ## The tests that start nothing
 test-e2e: setup ## The make targets, as a user runs them
 	@$(VENV)/pytest -q -m e2e
 
-CODE := services graphql-gateway rest-gateway mesh load observability provision proto
+CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
 lint: $(ENVIRONMENT) lint-proto lint-go ## Style, types, import directions, contract, stale stubs
 	@$(VENV)/ruff check $(CODE)

@@ -80,7 +80,7 @@ def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_unknown_step_lists_the_valid_ones() -> None:
     answer = subprocess.run(
-        [sys.executable, "-m", "provision", "kafka"], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "provision", "kafka"], cwd=ROOT / "mesh", capture_output=True, text=True, check=False
     )
     assert answer.returncode == 2
     assert "venv, generator, jaeger" in answer.stderr

@@ -2,7 +2,7 @@
 # with nothing to do, make only compares times.
 ENVIRONMENT := .venv/.synced
 JAEGER_PINS := observability/jaeger/build/go.mod observability/jaeger/build/go.sum
-PROVISION = $(PYTHON) -m provision
+PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
 JAEGER_BIN ?=
 
 ##@ Set up
