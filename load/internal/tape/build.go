@@ -77,11 +77,14 @@ func Build(s Spec) (*Tape, error) {
 		Scale:      s.Scale,
 		Pool:       pool,
 	}
+	if s.Workload.Order != workload.Random {
+		h.Order = s.Workload.Order
+	}
 	times := arrivals(s.Workload.Arrival, s.Rate, s.Duration, newSource("arrivals", s.Seed))
 	if len(times) == 0 {
 		return nil, fmt.Errorf("rate %v over %v gives no journey at seed %d; raise one of them", s.Rate, s.Duration, s.Seed)
 	}
-	choose := chooser(s.Workload.Mix, newSource("mix", s.Seed))
+	choose := chooser(s.Workload, s.Seed)
 	params := newDrawer(h)
 	t := &Tape{Header: h, Entries: make([]Entry, len(times))}
 	for i, at := range times {
@@ -98,8 +101,36 @@ func Build(s Spec) (*Tape, error) {
 	return t, nil
 }
 
-// chooser returns a function that draws from the mix by weight.
-func chooser(mix []workload.Share, random source) func() workload.Share {
+// chooser returns a function that returns the next journey's place in the mix.
+func chooser(w workload.Workload, seed uint64) func() workload.Share {
+	if w.Order == workload.Cycle {
+		return inTurn(w.Mix)
+	}
+	return byWeight(w.Mix, newSource("mix", seed))
+}
+
+// inTurn goes round the mix, entries of a greater weight spread over the cycle (smooth weighted round robin).
+func inTurn(mix []workload.Share) func() workload.Share {
+	total := int64(0)
+	for _, share := range mix {
+		total += share.Times()
+	}
+	credit := make([]int64, len(mix))
+	return func() workload.Share {
+		next := 0
+		for i, share := range mix {
+			credit[i] += share.Times()
+			if credit[i] > credit[next] {
+				next = i
+			}
+		}
+		credit[next] -= total
+		return mix[next]
+	}
+}
+
+// byWeight draws from the mix.
+func byWeight(mix []workload.Share, random source) func() workload.Share {
 	total := int64(0)
 	for _, share := range mix {
 		total += share.Weight

@@ -28,6 +28,7 @@ type Header struct {
 	Generator  string           `json:"generator"`
 	Workload   string           `json:"workload"`
 	Arrival    workload.Process `json:"arrival"`
+	Order      workload.Order   `json:"order,omitempty"` // empty: random
 	Seed       uint64           `json:"seed"`
 	Rate       float64          `json:"rate"`
 	DurationNs int64            `json:"duration_ns"`

@@ -79,6 +79,56 @@ func TestSameInputSameBytes(t *testing.T) {
 	}
 }
 
+// In a cycle every entry of the mix comes exactly as often as its weight says, spread over the cycle, whatever the seed.
+func TestCycle(t *testing.T) {
+	even, err := workload.Load("../../workloads/even.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	weighted, err := workload.Parse("weighted.yaml", []byte(`
+name: weighted
+arrival: {process: constant}
+order: cycle
+mix:
+  - {journey: browse, channel: web, weight: 5}
+  - {journey: product, channel: mobile, weight: 0}
+  - {journey: login, channel: mobile, weight: 1}
+  - {journey: bulk_lines, channel: partner, weight: 3}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []workload.Workload{even, weighted} {
+		for seed := range uint64(3) {
+			const cycles, size = 50, 9
+			made := build(t, Spec{Workload: w, Seed: seed, Rate: cycles * size, Duration: time.Second, Scale: 1, Pool: shopdata.PoolParity})
+			if len(made.Entries) != cycles*size {
+				t.Fatalf("%s: %d journeys", w.Name, len(made.Entries))
+			}
+			for cycle := range slices.Chunk(made.Entries, size) {
+				for _, share := range w.Mix {
+					count := int64(0)
+					for _, e := range cycle {
+						if e.Journey == share.Journey && e.Channel == share.Channel {
+							count++
+						}
+					}
+					if count != share.Times() {
+						t.Fatalf("%s: %s through %s comes %d times in a cycle instead of %d", w.Name, share.Journey, share.Channel, count, share.Times())
+					}
+				}
+			}
+			if w.Name == "weighted" {
+				for i := range made.Entries[2:] {
+					if e := made.Entries[i : i+3]; e[0].Journey == e[1].Journey && e[1].Journey == e[2].Journey {
+						t.Errorf("%s comes three times in a row", e[0].Journey)
+					}
+				}
+			}
+		}
+	}
+}
+
 // Whatever the process, arrivals are sorted, lie within the duration, and come about as often as the rate says.
 func TestArrivals(t *testing.T) {
 	cases := []struct {

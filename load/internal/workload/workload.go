@@ -31,9 +31,21 @@ const (
 
 var processes = []Process{Poisson, Constant, Staircase, Ramp}
 
+// Order is how journeys follow each other.
+type Order string
+
+// The orders.
+const (
+	Random Order = "random" // drawn by weight, each for itself
+	Cycle  Order = "cycle"  // in turn: in each cycle every entry of the mix as often as its weight says
+)
+
+var orders = []Order{Random, Cycle}
+
 const (
 	maxFactor = 100
 	maxWeight = 1e6
+	maxCycle  = 10_000
 	// perMille keeps factors and weights as integers, so that a tape has the same bytes on every processor.
 	perMille = 1000
 )
@@ -43,6 +55,7 @@ type Workload struct {
 	Name    string
 	About   string
 	Arrival Arrival
+	Order   Order
 	Pool    shopdata.Pool
 	Mix     []Share
 }
@@ -71,8 +84,9 @@ type file struct {
 		From    *float64  `yaml:"from"`
 		To      *float64  `yaml:"to"`
 	} `yaml:"arrival"`
-	Pool shopdata.Pool `yaml:"pool"`
-	Mix  []struct {
+	Order Order         `yaml:"order"`
+	Pool  shopdata.Pool `yaml:"pool"`
+	Mix   []struct {
 		Journey journey.Name    `yaml:"journey"`
 		Channel journey.Channel `yaml:"channel"`
 		Weight  float64         `yaml:"weight"`
@@ -145,6 +159,12 @@ func (c checker) check(f file) (Workload, error) {
 	if !slices.Contains(shopdata.Pools(), w.Pool) {
 		return Workload{}, c.fail("$.pool", "unknown pool %q; pools: %s", w.Pool, journey.List(shopdata.Pools()))
 	}
+	if w.Order = f.Order; w.Order == "" {
+		w.Order = Random
+	}
+	if !slices.Contains(orders, w.Order) {
+		return Workload{}, c.fail("$.order", "unknown order %q; orders: %s", w.Order, journey.List(orders))
+	}
 	if err := c.arrival(f, &w.Arrival); err != nil {
 		return Workload{}, err
 	}
@@ -164,6 +184,9 @@ func (c checker) check(f file) (Workload, error) {
 		if !(m.Weight >= 0 && m.Weight <= maxWeight) {
 			return Workload{}, c.fail(here+".weight", "weight %v is not between 0 and %v", m.Weight, maxWeight)
 		}
+		if w.Order == Cycle && m.Weight != math.Trunc(m.Weight) {
+			return Workload{}, c.fail(here+".weight", "weight %v is not whole, which the order cycle needs", m.Weight)
+		}
 		share := Share{m.Journey, m.Channel, toPerMille(m.Weight)}
 		if slices.ContainsFunc(w.Mix, func(s Share) bool { return s.Journey == share.Journey && s.Channel == share.Channel }) {
 			return Workload{}, c.fail(here+".journey", "%s through %s is in the mix twice", share.Journey, share.Channel)
@@ -173,6 +196,9 @@ func (c checker) check(f file) (Workload, error) {
 	}
 	if total == 0 {
 		return Workload{}, c.fail("$.mix", "all weights are 0")
+	}
+	if w.Order == Cycle && total > maxCycle*perMille {
+		return Workload{}, c.fail("$.mix", "the weights add up to %d; a cycle has at most %d journeys", total/perMille, maxCycle)
 	}
 	return w, nil
 }
@@ -225,5 +251,8 @@ func (c checker) arrival(f file, a *Arrival) error {
 	}
 	return nil
 }
+
+// Times is how often the entry comes in a cycle.
+func (s Share) Times() int64 { return s.Weight / perMille }
 
 func toPerMille(value float64) int64 { return int64(math.Round(value * perMille)) }
