@@ -97,6 +97,8 @@ func TestFaultyRPC(t *testing.T) {
 		{"a body that never ends", journey.Product, rpcAnswer{messages: [][]byte{right}, then: linger}.serve, outcome.Timeout, "no whole answer within 200ms"},
 		{"a passed deadline", journey.Product, failing("4", "late"), outcome.Timeout, "DeadlineExceeded: late"},
 		{"the edge's time-out", journey.Product, failing("14", "upstream request timeout"), outcome.Timeout, "upstream request timeout"},
+		{"the edge's time-out as a problem", journey.Product, failing("14", `{"status":504,"title":"edge: 504"}`), outcome.Timeout, "edge: 504"},
+		{"the edge's overload as a problem", journey.Product, failing("14", `{"status":503,"title":"edge: 503"}`), outcome.Server, "edge: 503"},
 		{"an unavailable service", journey.Product, failing("14", "away"), outcome.Server, "Unavailable: away"},
 		{"an unknown failure", journey.Product, failing("2", "x"), outcome.Server, "Unknown: x"},
 		{"lost data", journey.Product, failing("15", "x"), outcome.Server, "DataLoss"},
