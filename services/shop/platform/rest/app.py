@@ -37,6 +37,8 @@ def rest_api(*, title: str, summary: str, description: str, tags: list[dict[str,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # `Serving` makes the spans; FastAPI's own would be a second SERVER span, with messages of exceptions in it.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         generate_unique_id_function=lambda route: route.name,
         middleware=[Middleware(Serving)],
         exception_handlers={

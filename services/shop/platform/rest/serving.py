@@ -39,7 +39,8 @@ class Serving:
         status = 0
         is_head = scope["method"] == "HEAD"
         if is_head:
-            scope["method"], scope[IS_HEAD] = "GET", True
+            # A copy: the server reads the method again to know that no body follows.
+            scope = {**scope, "method": "GET", IS_HEAD: True}
 
         async def pass_on(message: Message) -> None:
             nonlocal status

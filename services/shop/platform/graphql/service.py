@@ -1,0 +1,43 @@
+"""A service's use cases over GraphQL: for gateways and other services, never for clients from outside."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from shop.platform.access import EDGE_HEADER, Access, Door
+from shop.platform.graphql.endpoint import ROUTE, Endpoint
+from shop.platform.graphql.schema import RequestContext, Schema
+from shop.platform.graphql.tracing import App, Traced
+
+S = TypeVar("S")
+
+_EDGE = EDGE_HEADER.encode()
+
+
+class ServiceContext(RequestContext, Generic[S]):
+    """One request to a service.
+
+    Args:
+        service: Does the work.
+    """
+
+    __slots__ = ("service",)
+
+    def __init__(self, service: S) -> None:
+        self.service = service
+
+
+def graphql_app(schema: Schema, service: S, door: Door) -> App:
+    """Returns a service's GraphQL application.
+
+    Args:
+        schema: What can be asked.
+        service: Does the work; the resolvers' `info.context.service`.
+        door: Refuses whatever comes through the edge, which leads clients to the gateway only.
+    """
+
+    def context(headers: dict[bytes, bytes]) -> ServiceContext[S]:
+        door.admit(Access.INTERNAL, None, edge=_EDGE in headers)
+        return ServiceContext(service)
+
+    return Traced(Endpoint(schema, context), ROUTE)
