@@ -7,19 +7,27 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import TypeVar, cast
 from urllib.parse import urlsplit
 
+import aiohttp
 import grpc.aio
 
+from shop.clients.graphql_channel import GraphQLPeer
+from shop.clients.graphql_order import GraphQLOrderClient
+from shop.clients.graphql_payment import GraphQLPaymentClient
+from shop.clients.graphql_product import GraphQLProductClient
+from shop.clients.graphql_user import GraphQLUserClient
 from shop.clients.grpc_channels import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.clients.grpc_order import GrpcOrderClient
 from shop.clients.grpc_payment import GrpcPaymentClient
 from shop.clients.grpc_product import GrpcProductClient
 from shop.clients.grpc_user import GrpcUserClient
+from shop.clients.http_channel import HttpChannel, http_session
 from shop.clients.ports import Clients, OrderClient, PaymentClient, ProductClient, UserClient
 from shop.platform.config import ConfigError
 from shop.platform.grpc_client import Peer, grpc_channel
 
 T = TypeVar("T")
 CLOSE_LIMIT_S = 1.0
+SCHEMES = ("grpc", "graphql")
 
 
 class _NotConnected:
@@ -41,7 +49,7 @@ class _NotConnected:
 
 @asynccontextmanager
 async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Clients]:
-    """Opens one channel to each service and keeps it for as long as the context lasts.
+    """Opens a channel to each service and keeps it for as long as the context lasts.
 
     A channel connects with its first call, so that processes may start in any order.
 
@@ -56,20 +64,34 @@ async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Cli
         ConfigError: An address has an unknown protocol.
     """
     async with AsyncExitStack() as stack:
+        session: aiohttp.ClientSession | None = None
 
-        def client(service: Service, over_grpc: Callable[[Peer, grpc.aio.Channel], T]) -> T:
+        async def http(service: Service, address: str) -> HttpChannel:
+            nonlocal session
+            if session is None:
+                session = await stack.enter_async_context(http_session())
+            return HttpChannel(session, service.name, address)
+
+        async def client(
+            service: Service,
+            over_grpc: Callable[[Peer, grpc.aio.Channel], T],
+            over_graphql: Callable[[GraphQLPeer], T],
+        ) -> T:
             address = peers.get(service.name)
             if address is None:
                 return cast(T, _NotConnected(service.name, component))
             parts = urlsplit(address)
-            if parts.scheme != "grpc":
-                raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: grpc://host:port")
-            channel = grpc_channel(parts.netloc, service.full_name, service.reads)
-            stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
-            return over_grpc(Peer(service.name, service.full_name, parts.netloc), channel)
+            if parts.scheme == "grpc":
+                channel = grpc_channel(parts.netloc, service.full_name, service.reads)
+                stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
+                return over_grpc(Peer(service.name, service.full_name, parts.netloc), channel)
+            if parts.scheme == "graphql":
+                return over_graphql(GraphQLPeer(await http(service, parts.netloc)))
+            valid = " or ".join(f"{scheme}://host:port" for scheme in SCHEMES)
+            raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: {valid}")
 
-        product: ProductClient = client(PRODUCT, GrpcProductClient)
-        user: UserClient = client(USER, GrpcUserClient)
-        order: OrderClient = client(ORDER, GrpcOrderClient)
-        payment: PaymentClient = client(PAYMENT, GrpcPaymentClient)
+        product: ProductClient = await client(PRODUCT, GrpcProductClient, GraphQLProductClient)
+        user: UserClient = await client(USER, GrpcUserClient, GraphQLUserClient)
+        order: OrderClient = await client(ORDER, GrpcOrderClient, GraphQLOrderClient)
+        payment: PaymentClient = await client(PAYMENT, GrpcPaymentClient, GraphQLPaymentClient)
         yield Clients(product=product, user=user, order=order, payment=payment)

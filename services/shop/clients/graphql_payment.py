@@ -1,0 +1,73 @@
+"""Payments as a GraphQL client sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from shop.clients.graphql_channel import Document, GraphQLPeer, money
+from shop.money import Money
+from shop.payment.domain import Payment, PaymentStatus
+
+_PAYMENT = "{ id checkoutId orderId status amount { amountMinor currency } placedAt }"
+
+AUTHORIZE = Document(
+    "mutation AuthorizePayment($checkoutId: String!, $amount: MoneyInput!, $paymentToken: String!) "
+    f"{{ authorizePayment(checkoutId: $checkoutId, amount: $amount, paymentToken: $paymentToken) {_PAYMENT} }}"
+)
+CAPTURE = Document(
+    "mutation CapturePayment($checkoutId: String!, $orderId: Long!) "
+    f"{{ capturePayment(checkoutId: $checkoutId, orderId: $orderId) {_PAYMENT} }}"
+)
+VOID = Document(f"mutation VoidPayment($checkoutId: String!) {{ voidPayment(checkoutId: $checkoutId) {_PAYMENT} }}")
+GET = Document(f"query GetPayment($id: Long!) {{ payment(id: $id) {_PAYMENT} }}")
+BATCH_GET_BY_ORDER = Document(
+    f"query BatchGetPaymentsByOrder($orderIds: [Long!]!) {{ paymentsByOrder(orderIds: $orderIds) {_PAYMENT} }}"
+)
+
+
+class GraphQLPaymentClient:
+    """`shop.clients.ports.PaymentClient` over GraphQL.
+
+    Args:
+        peer: Runs the operations.
+    """
+
+    def __init__(self, peer: GraphQLPeer) -> None:
+        self._peer = peer
+
+    async def authorize_payment(self, *, checkout_id: str, amount: Money, payment_token: str) -> Payment:
+        """Asks the bank to set an amount aside."""
+        answer = await self._peer.run(
+            AUTHORIZE, checkout_id=checkout_id, amount=asdict(amount), payment_token=payment_token
+        )
+        return _payment(answer)
+
+    async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
+        """Takes the amount."""
+        return _payment(await self._peer.run(CAPTURE, checkout_id=checkout_id, order_id=order_id))
+
+    async def void_payment(self, checkout_id: str) -> Payment:
+        """Gives the amount back."""
+        return _payment(await self._peer.run(VOID, checkout_id=checkout_id))
+
+    async def get_payment(self, payment_id: int) -> Payment:
+        """Returns one payment."""
+        return _payment(await self._peer.run(GET, id=payment_id))
+
+    async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
+        """Returns the payments of the orders that have one, in the order asked for."""
+        return [_payment(found) for found in await self._peer.run(BATCH_GET_BY_ORDER, order_ids=list(order_ids))]
+
+
+def _payment(answer: dict[str, Any]) -> Payment:
+    return Payment(
+        answer["id"],
+        answer["checkoutId"],
+        answer["orderId"],
+        PaymentStatus(answer["status"]),
+        money(answer["amount"]),
+        datetime.fromisoformat(answer["placedAt"]),
+    )

@@ -1,0 +1,164 @@
+"""The catalogue as a GraphQL client sees it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from shop.clients.graphql_channel import Document, GraphQLPeer, money
+from shop.clients.ports import Page
+from shop.money import Money
+from shop.product.domain import (
+    Product,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+    StockLine,
+)
+
+_PRODUCT = "{ id title description category price { amountMinor currency } stock }"
+_RESERVATION = "{ id state lines { productId quantity unitPrice { amountMinor currency } } }"
+
+GET = Document(f"query GetProduct($id: Long!) {{ product(id: $id) {_PRODUCT} }}")
+BATCH_GET = Document(f"query BatchGetProducts($ids: [Long!]!) {{ products(ids: $ids) {_PRODUCT} }}")
+LIST = Document(
+    "query ListProducts($pageSize: Long!, $pageToken: String!, $category: String!) { productPage(pageSize: $pageSize, "
+    f"pageToken: $pageToken, category: $category) {{ products {_PRODUCT} nextPageToken }} }}"
+)
+CREATE = Document(
+    f"mutation CreateProduct($product: NewProductInput!) {{ createProduct(product: $product) {_PRODUCT} }}"
+)
+UPDATE = Document(
+    f"mutation UpdateProduct($product: ProductChangeInput!) {{ updateProduct(product: $product) {_PRODUCT} }}"
+)
+DELETE = Document("mutation DeleteProduct($id: Long!) { deleteProduct(id: $id) }")
+REVIEWS = Document(
+    "query BatchListReviews($productIds: [Long!]!, $limit: Long!) { reviews(productIds: $productIds, limit: $limit) "
+    "{ productId reviews { id productId userId rating title body } } }"
+)
+RESERVE = Document(
+    "mutation ReserveStock($reservationId: String!, $lines: [StockLineInput!]!) { "
+    f"reserveStock(reservationId: $reservationId, lines: $lines) {_RESERVATION} }}"
+)
+CONFIRM = Document(
+    "mutation ConfirmReservation($reservationId: String!) { "
+    f"confirmReservation(reservationId: $reservationId) {_RESERVATION} }}"
+)
+RELEASE = Document(
+    "mutation ReleaseReservation($reservationId: String!) { "
+    f"releaseReservation(reservationId: $reservationId) {_RESERVATION} }}"
+)
+ROWS = Document(
+    "query ProductRows($afterProductId: Long!, $limit: Long!) { productRows(afterProductId: $afterProductId, "
+    "limit: $limit) { productId title price { amountMinor currency } stock } }"
+)
+
+
+class GraphQLProductClient:
+    """`shop.clients.ports.ProductClient` over GraphQL.
+
+    Args:
+        peer: Runs the operations.
+    """
+
+    def __init__(self, peer: GraphQLPeer) -> None:
+        self._peer = peer
+
+    async def get_product(self, product_id: int) -> Product:
+        """Returns one product."""
+        return _product(await self._peer.run(GET, id=product_id))
+
+    async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
+        """Returns the products that exist, in the order asked for."""
+        return [_product(found) for found in await self._peer.run(BATCH_GET, ids=list(ids))]
+
+    async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
+        """Returns a page of one category, or of all."""
+        page = await self._peer.run(LIST, page_size=page_size, page_token=page_token, category=category)
+        return Page(tuple(_product(found) for found in page["products"]), page["nextPageToken"])
+
+    async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
+        """Adds a product."""
+        new = {
+            "title": title,
+            "description": description,
+            "category": category,
+            "price": asdict(price),
+            "stock": stock,
+        }
+        return _product(await self._peer.run(CREATE, product=new))
+
+    async def update_product(
+        self,
+        product_id: int,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+        price: Money | None = None,
+        stock: int | None = None,
+    ) -> Product:
+        """Changes the fields that are given."""
+        change = {
+            "id": product_id,
+            "title": title,
+            "description": description,
+            "category": category,
+            "price": asdict(price) if price is not None else None,
+            "stock": stock,
+        }
+        return _product(await self._peer.run(UPDATE, product=change))
+
+    async def delete_product(self, product_id: int) -> None:
+        """Removes a product."""
+        await self._peer.run(DELETE, id=product_id)
+
+    async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
+        """Returns the first reviews of each product asked for."""
+        found = await self._peer.run(REVIEWS, product_ids=list(product_ids), limit=limit)
+        return {entry["productId"]: tuple(_review(review) for review in entry["reviews"]) for entry in found}
+
+    async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
+        """Takes stock until it is confirmed or released."""
+        asked = [asdict(line) for line in lines]
+        return _reservation(await self._peer.run(RESERVE, reservation_id=reservation_id, lines=asked))
+
+    async def confirm_reservation(self, reservation_id: str) -> Reservation:
+        """Turns held stock into sold stock."""
+        return _reservation(await self._peer.run(CONFIRM, reservation_id=reservation_id))
+
+    async def release_reservation(self, reservation_id: str) -> Reservation:
+        """Gives stock back."""
+        return _reservation(await self._peer.run(RELEASE, reservation_id=reservation_id))
+
+    async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
+        """Gives product rows by ascending id, page by page."""
+        async for row in self._peer.pages(ROWS, "after_product_id", "productId", after_product_id, limit):
+            yield ProductRow(row["productId"], row["title"], money(row["price"]), row["stock"])
+
+
+def _product(answer: dict[str, Any]) -> Product:
+    return Product(
+        answer["id"],
+        answer["title"],
+        answer["description"],
+        answer["category"],
+        money(answer["price"]),
+        answer["stock"],
+    )
+
+
+def _review(answer: dict[str, Any]) -> Review:
+    return Review(
+        answer["id"], answer["productId"], answer["userId"], answer["rating"], answer["title"], answer["body"]
+    )
+
+
+def _reservation(answer: dict[str, Any]) -> Reservation:
+    lines = tuple(
+        ReservedLine(line["productId"], line["quantity"], money(line["unitPrice"])) for line in answer["lines"]
+    )
+    return Reservation(answer["id"], ReservationState(answer["state"]), lines)

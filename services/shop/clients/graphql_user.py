@@ -1,0 +1,85 @@
+"""The accounts as a GraphQL client sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from shop.clients.graphql_channel import Document, GraphQLPeer
+from shop.clients.ports import Page
+from shop.user.domain import Address, LoginResult, User
+
+_USER = "{ id email name address { recipient street city postalCode countryCode } }"
+
+LOGIN = Document(
+    "mutation Login($email: String!, $password: String!) "
+    f"{{ login(email: $email, password: $password) {{ token user {_USER} }} }}"
+)
+GET = Document(f"query GetUser($id: Long!) {{ user(id: $id) {_USER} }}")
+BATCH_GET = Document(f"query BatchGetUsers($ids: [Long!]!) {{ users(ids: $ids) {_USER} }}")
+LIST = Document(
+    "query ListUsers($pageSize: Long!, $pageToken: String!) "
+    f"{{ userPage(pageSize: $pageSize, pageToken: $pageToken) {{ users {_USER} nextPageToken }} }}"
+)
+CREATE = Document(
+    "mutation CreateUser($user: NewUserInput!, $password: String!) "
+    f"{{ createUser(user: $user, password: $password) {_USER} }}"
+)
+UPDATE = Document(f"mutation UpdateUser($user: UserChangeInput!) {{ updateUser(user: $user) {_USER} }}")
+DELETE = Document("mutation DeleteUser($id: Long!) { deleteUser(id: $id) }")
+
+
+class GraphQLUserClient:
+    """`shop.clients.ports.UserClient` over GraphQL.
+
+    Args:
+        peer: Runs the operations.
+    """
+
+    def __init__(self, peer: GraphQLPeer) -> None:
+        self._peer = peer
+
+    async def login(self, email: str, password: str) -> LoginResult:
+        """Returns a token for the right password."""
+        answer = await self._peer.run(LOGIN, email=email, password=password)
+        return LoginResult(answer["token"], _user(answer["user"]))
+
+    async def get_user(self, user_id: int) -> User:
+        """Returns one user."""
+        return _user(await self._peer.run(GET, id=user_id))
+
+    async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
+        """Returns the users that exist, in the order asked for."""
+        return [_user(found) for found in await self._peer.run(BATCH_GET, ids=list(ids))]
+
+    async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
+        """Returns a page of users."""
+        page = await self._peer.run(LIST, page_size=page_size, page_token=page_token)
+        return Page(tuple(_user(found) for found in page["users"]), page["nextPageToken"])
+
+    async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
+        """Adds a user."""
+        new = {"email": email, "name": name, "address": asdict(address)}
+        return _user(await self._peer.run(CREATE, user=new, password=password))
+
+    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
+        """Changes the fields that are given."""
+        change = {"id": user_id, "name": name, "address": asdict(address) if address is not None else None}
+        return _user(await self._peer.run(UPDATE, user=change))
+
+    async def delete_user(self, user_id: int) -> None:
+        """Removes a user."""
+        await self._peer.run(DELETE, id=user_id)
+
+
+def _user(answer: dict[str, Any]) -> User:
+    address = answer["address"]
+    return User(
+        answer["id"],
+        answer["email"],
+        answer["name"],
+        Address(
+            address["recipient"], address["street"], address["city"], address["postalCode"], address["countryCode"]
+        ),
+    )

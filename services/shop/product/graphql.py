@@ -1,0 +1,223 @@
+"""The catalogue over GraphQL: decodes, calls, encodes. The types have the attributes of the domain's own values."""
+
+from __future__ import annotations
+
+from contextlib import aclosing
+from typing import Any, TypeAlias, cast
+
+import strawberry
+
+from shop.platform.access import Door
+from shop.platform.graphql.field import field
+from shop.platform.graphql.money import Money, MoneyInput
+from shop.platform.graphql.scalars import Long
+from shop.platform.graphql.schema import Schema
+from shop.platform.graphql.service import ServiceContext, graphql_app
+from shop.platform.graphql.tracing import App
+from shop.product import domain
+from shop.product.domain import ReservationState
+from shop.product.service import MOST_ROWS, ProductService
+
+ROWS_A_PAGE = 2_000
+
+Info: TypeAlias = strawberry.Info[ServiceContext[ProductService], None]
+
+_ZERO = Long(0)
+
+strawberry.enum(ReservationState, description="How far a reservation of stock has come.")
+
+
+@strawberry.type
+class Product:
+    """One thing that the shop sells."""
+
+    id: Long
+    title: str
+    description: str
+    category: str
+    price: Money
+    stock: Long
+
+
+@strawberry.type
+class ProductPage:
+    """One page of the catalogue."""
+
+    products: list[Product]
+    next_page_token: str
+
+
+@strawberry.type
+class Review:
+    """What one customer thinks of one product."""
+
+    id: Long
+    product_id: Long
+    user_id: Long
+    rating: Long
+    title: str
+    body: str
+
+
+@strawberry.type
+class ProductReviews:
+    """The first reviews of one product."""
+
+    product_id: Long
+    reviews: list[Review]
+
+
+@strawberry.type
+class ReservedLine:
+    """One line of a reservation."""
+
+    product_id: Long
+    quantity: Long
+    unit_price: Money
+
+
+@strawberry.type
+class Reservation:
+    """Stock held for one checkout."""
+
+    id: str
+    state: ReservationState
+    lines: list[ReservedLine]
+
+
+@strawberry.type
+class ProductRow:
+    """A product at the size of an order line."""
+
+    product_id: Long
+    title: str
+    price: Money
+    stock: Long
+
+
+@strawberry.input
+class NewProductInput:
+    """What a new product is."""
+
+    title: str
+    description: str
+    category: str
+    price: MoneyInput
+    stock: Long
+
+
+@strawberry.input
+class ProductChangeInput:
+    """What changes of a product; whatever is left out stays."""
+
+    id: Long
+    title: str | None = None
+    description: str | None = None
+    category: str | None = None
+    price: MoneyInput | None = None
+    stock: Long | None = None
+
+
+@strawberry.input
+class StockLineInput:
+    """One product to reserve."""
+
+    product_id: Long
+    quantity: Long
+
+
+@strawberry.type
+class Query:
+    """What can be read."""
+
+    @field(description="One product; NOT_FOUND if there is none.")
+    async def product(self, info: Info, id: Long) -> Product:  # noqa: A002
+        """Returns one product."""
+        return cast(Product, await info.context.service.get_product(id))
+
+    @field(description="The products that exist, in the order asked for.")
+    async def products(self, info: Info, ids: list[Long]) -> list[Product]:
+        """Returns many products."""
+        return cast(list[Product], await info.context.service.batch_get_products(ids))
+
+    @field(description="A page of one category, or of all.")
+    async def product_page(
+        self, info: Info, page_size: Long = _ZERO, page_token: str = "", category: str = ""
+    ) -> ProductPage:
+        """Returns a page of products."""
+        page = await info.context.service.list_products(page_size=page_size, page_token=page_token, category=category)
+        return cast(ProductPage, page)
+
+    @field(description="The first reviews of each product asked for.")
+    async def reviews(self, info: Info, product_ids: list[Long], limit: Long = _ZERO) -> list[ProductReviews]:
+        """Returns the first reviews of many products."""
+        found = await info.context.service.batch_list_reviews(product_ids, limit=limit)
+        return [
+            ProductReviews(product_id=Long(product_id), reviews=cast(list[Review], reviews))
+            for product_id, reviews in found.items()
+        ]
+
+    @field(description=f"Product rows by ascending id: `limit`, but no more than {ROWS_A_PAGE} a page.")
+    async def product_rows(self, info: Info, after_product_id: Long = _ZERO, limit: Long = _ZERO) -> list[ProductRow]:
+        """Returns a page of product rows."""
+        asked = min(limit, ROWS_A_PAGE) if limit <= MOST_ROWS else limit
+        chunks: Any = info.context.service.stream_product_rows(after_product_id=after_product_id, limit=asked)
+        async with aclosing(chunks):
+            return [cast(ProductRow, row) async for chunk in chunks for row in chunk]
+
+
+@strawberry.type
+class Mutation:
+    """What can be changed."""
+
+    @field(description="Adds a product.")
+    async def create_product(self, info: Info, product: NewProductInput) -> Product:
+        """Adds a product."""
+        new = domain.NewProduct(
+            product.title, product.description, product.category, product.price.to_shop(), product.stock
+        )
+        return cast(Product, await info.context.service.create_product(new))
+
+    @field(description="Changes the fields that are given.")
+    async def update_product(self, info: Info, product: ProductChangeInput) -> Product:
+        """Changes some fields of a product."""
+        change = domain.ProductChange(
+            title=product.title,
+            description=product.description,
+            category=product.category,
+            price=product.price.to_shop() if product.price is not None else None,
+            stock=product.stock,
+        )
+        return cast(Product, await info.context.service.update_product(product.id, change))
+
+    @field(description="Removes a product.")
+    async def delete_product(self, info: Info, id: Long) -> bool:  # noqa: A002
+        """Removes a product."""
+        await info.context.service.delete_product(id)
+        return True
+
+    @field(description="Takes stock until it is confirmed or released; idempotent.")
+    async def reserve_stock(self, info: Info, reservation_id: str, lines: list[StockLineInput]) -> Reservation:
+        """Takes stock."""
+        asked = [domain.StockLine(line.product_id, line.quantity) for line in lines]
+        return cast(Reservation, await info.context.service.reserve_stock(reservation_id, asked))
+
+    @field(description="Turns held stock into sold stock; idempotent.")
+    async def confirm_reservation(self, info: Info, reservation_id: str) -> Reservation:
+        """Turns held stock into sold stock."""
+        return cast(Reservation, await info.context.service.confirm_reservation(reservation_id))
+
+    @field(description="Gives stock back; idempotent.")
+    async def release_reservation(self, info: Info, reservation_id: str) -> Reservation:
+        """Gives stock back."""
+        return cast(Reservation, await info.context.service.release_reservation(reservation_id))
+
+
+def build_app(service: ProductService, door: Door) -> App:
+    """Returns the catalogue's GraphQL application.
+
+    Args:
+        service: Does the work.
+        door: Says who is let in.
+    """
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, door)

@@ -1,0 +1,149 @@
+"""The accounts over GraphQL: decodes, calls, encodes. The types have the attributes of the domain's own values."""
+
+from __future__ import annotations
+
+from typing import TypeAlias, cast
+
+import strawberry
+
+from shop.platform.access import Door
+from shop.platform.graphql.field import field
+from shop.platform.graphql.scalars import Long
+from shop.platform.graphql.schema import Schema
+from shop.platform.graphql.service import ServiceContext, graphql_app
+from shop.platform.graphql.tracing import App
+from shop.user import domain
+from shop.user.service import UserService
+
+Info: TypeAlias = strawberry.Info[ServiceContext[UserService], None]
+
+_ZERO = Long(0)
+
+
+@strawberry.type
+class Address:
+    """A postal address."""
+
+    recipient: str
+    street: str
+    city: str
+    postal_code: str
+    country_code: str
+
+
+@strawberry.type
+class User:
+    """A customer of the shop."""
+
+    id: Long
+    email: str
+    name: str
+    address: Address
+
+
+@strawberry.type
+class UserPage:
+    """One page of the users."""
+
+    users: list[User]
+    next_page_token: str
+
+
+@strawberry.type
+class LoginResult:
+    """A signed token, valid for one hour, and who logged in."""
+
+    token: str
+    user: User
+
+
+@strawberry.input
+class AddressInput:
+    """A postal address as a caller sends it."""
+
+    recipient: str
+    street: str
+    city: str
+    postal_code: str
+    country_code: str
+
+    def to_domain(self) -> domain.Address:
+        """Returns it as the domain knows it."""
+        return domain.Address(self.recipient, self.street, self.city, self.postal_code, self.country_code)
+
+
+@strawberry.input
+class NewUserInput:
+    """Who the new user is."""
+
+    email: str
+    name: str
+    address: AddressInput
+
+
+@strawberry.input
+class UserChangeInput:
+    """What changes of a user; whatever is left out stays."""
+
+    id: Long
+    name: str | None = None
+    address: AddressInput | None = None
+
+
+@strawberry.type
+class Query:
+    """What can be read."""
+
+    @field(description="One user; NOT_FOUND if there is none.")
+    async def user(self, info: Info, id: Long) -> User:  # noqa: A002
+        """Returns one user."""
+        return cast(User, await info.context.service.get_user(id))
+
+    @field(description="The users that exist, in the order asked for.")
+    async def users(self, info: Info, ids: list[Long]) -> list[User]:
+        """Returns many users."""
+        return cast(list[User], await info.context.service.batch_get_users(ids))
+
+    @field(description="A page of users.")
+    async def user_page(self, info: Info, page_size: Long = _ZERO, page_token: str = "") -> UserPage:
+        """Returns a page of users."""
+        return cast(UserPage, await info.context.service.list_users(page_size=page_size, page_token=page_token))
+
+
+@strawberry.type
+class Mutation:
+    """What can be changed."""
+
+    @field(description="A token for the right password.")
+    async def login(self, info: Info, email: str, password: str) -> LoginResult:
+        """Returns a token."""
+        return cast(LoginResult, await info.context.service.login(email, password))
+
+    @field(description="Adds a user.")
+    async def create_user(self, info: Info, user: NewUserInput, password: str) -> User:
+        """Adds a user."""
+        new = domain.NewUser(user.email, user.name, user.address.to_domain())
+        return cast(User, await info.context.service.create_user(new, password))
+
+    @field(description="Changes the fields that are given.")
+    async def update_user(self, info: Info, user: UserChangeInput) -> User:
+        """Changes some fields of a user."""
+        address = user.address.to_domain() if user.address is not None else None
+        change = domain.UserChange(name=user.name, address=address)
+        return cast(User, await info.context.service.update_user(user.id, change))
+
+    @field(description="Removes a user.")
+    async def delete_user(self, info: Info, id: Long) -> bool:  # noqa: A002
+        """Removes a user."""
+        await info.context.service.delete_user(id)
+        return True
+
+
+def build_app(service: UserService, door: Door) -> App:
+    """Returns the accounts' GraphQL application.
+
+    Args:
+        service: Does the work.
+        door: Says who is let in.
+    """
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, door)
