@@ -134,7 +134,7 @@ def _write_list(parameter: dict[str, Any]) -> None:
     """Writes a list with commas as OpenAPI does: an array in the form style that does not explode."""
     valid = parameter["schema"].pop(VALUES_KEY, None)
     if valid:
-        schema: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": valid}, "uniqueItems": True}
+        schema: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": valid}}
         parameter["example"] = valid[:1]
     elif parameter["name"] in ("ids", "order_ids", "product_ids"):
         ids = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
