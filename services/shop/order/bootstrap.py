@@ -9,6 +9,7 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from shop.clients.connect import connect
 from shop.order.background import Background
@@ -19,6 +20,7 @@ from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.recovery import Recovery
 from shop.order.service import OrderService
+from shop.platform.access import Door
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
 from shop.platform.lifecycle import stop_signal
@@ -73,12 +75,24 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
         yield OrderParts(service, Recovery(checkouts, cancellations))
 
 
+def protocols(service: OrderService) -> Protocols:
+    """Returns what serves orders over each protocol."""
+
+    def graphql(door: Door) -> Any:
+        # Here, so that a process that serves no GraphQL does not load Strawberry.
+        from shop.order.graphql import build_app
+
+        return build_app(service, door)
+
+    return Protocols(grpc=lambda server: register(server, service), graphql=graphql)
+
+
 async def serve(config: ServiceConfig) -> None:
     """Serves orders until the process is told to stop."""
     async with (
         stop_signal() as stop,
         bootstrap(config) as parts,
-        servers(config, Protocols(grpc=lambda server: register(server, parts.service))),
+        servers(config, protocols(parts.service)),
         # Last: only who holds the address may take over what the process before it left there.
         recovering(parts.recovery),
     ):

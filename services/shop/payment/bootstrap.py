@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 from shop.payment.bank import SimulatedBank
 from shop.payment.grpc import register
 from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
+from shop.platform.access import Door
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
 from shop.platform.serve import Protocols, run_servers
@@ -36,7 +38,19 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[PaymentService]:
         await database.close()
 
 
+def protocols(service: PaymentService) -> Protocols:
+    """Returns what serves payments over each protocol."""
+
+    def graphql(door: Door) -> Any:
+        # Here, so that a process that serves no GraphQL does not load Strawberry.
+        from shop.payment.graphql import build_app
+
+        return build_app(service, door)
+
+    return Protocols(grpc=lambda server: register(server, service), graphql=graphql)
+
+
 async def serve(config: ServiceConfig) -> None:
     """Serves payments until the process is told to stop."""
     async with bootstrap(config) as service:
-        await run_servers(config, Protocols(grpc=lambda server: register(server, service)))
+        await run_servers(config, protocols(service))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
+from shop.platform.access import Door
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
 from shop.platform.serve import Protocols, run_servers
@@ -32,7 +34,19 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
         await database.close()
 
 
+def protocols(service: ProductService) -> Protocols:
+    """Returns what serves the catalogue over each protocol."""
+
+    def graphql(door: Door) -> Any:
+        # Here, so that a process that serves no GraphQL does not load Strawberry.
+        from shop.product.graphql import build_app
+
+        return build_app(service, door)
+
+    return Protocols(grpc=lambda server: register(server, service), graphql=graphql)
+
+
 async def serve(config: ServiceConfig) -> None:
     """Serves the catalogue until the process is told to stop."""
     async with bootstrap(config) as service:
-        await run_servers(config, Protocols(grpc=lambda server: register(server, service)))
+        await run_servers(config, protocols(service))

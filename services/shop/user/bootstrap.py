@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import Any
 
+from shop.platform.access import Door
 from shop.platform.auth import TokenSigner
 from shop.platform.config import ConfigError, ServiceConfig, required
 from shop.platform.database import connect_database
@@ -37,10 +39,22 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
         yield UserService(PostgresUserStore(database), passwords, signer, page_token_key=config.page_token_key)
 
 
+def protocols(service: UserService) -> Protocols:
+    """Returns what serves the accounts over each protocol."""
+
+    def graphql(door: Door) -> Any:
+        # Here, so that a process that serves no GraphQL does not load Strawberry.
+        from shop.user.graphql import build_app
+
+        return build_app(service, door)
+
+    return Protocols(grpc=lambda server: register(server, service), graphql=graphql)
+
+
 async def serve(config: ServiceConfig) -> None:
     """Serves the accounts until the process is told to stop."""
     async with bootstrap(config) as service:
-        await run_servers(config, Protocols(grpc=lambda server: register(server, service)))
+        await run_servers(config, protocols(service))
 
 
 def _signer(path: str) -> TokenSigner:
