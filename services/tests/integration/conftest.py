@@ -1,4 +1,4 @@
-"""The product and user services, as their clients see them, over each protocol."""
+"""The services, as their clients see them, over each protocol."""
 
 from __future__ import annotations
 
@@ -13,31 +13,24 @@ from shop.clients import Address, Clients, Product, User
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient, UserClient
 from shop.money import Money
+from shop.order import bootstrap as order_bootstrap
+from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
-from shop.platform.grpc_server import grpc_server
+from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
-from shop.product import grpc as product_grpc
 from shop.user import bootstrap as user_bootstrap
-from shop.user import grpc as user_grpc
 
 PASSWORD = "correct horse"
 ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 
-def _grpc(register: Callable[..., list[str]], service: Any) -> Any:
-    return grpc_server("127.0.0.1:0", lambda server: register(server, service))
-
-
-# One entry a protocol: its scheme, and what serves each service over it.
-PROTOCOLS: dict[str, dict[str, Callable[[Any], Any]]] = {
-    "grpc": {
-        "product": lambda service: _grpc(product_grpc.register, service),
-        "user": lambda service: _grpc(user_grpc.register, service),
-    },
-}
-BOOTSTRAPS: dict[str, Callable[[ServiceConfig], Any]] = {
-    "product": product_bootstrap.bootstrap,
-    "user": user_bootstrap.bootstrap,
+# What `protocol` goes through, and the scheme of each one's addresses.
+PROTOCOLS = {"grpc": "grpc", "graphql": "graphql"}
+BOOTSTRAPS: dict[str, Any] = {
+    "product": product_bootstrap,
+    "user": user_bootstrap,
+    "order": order_bootstrap,
+    "payment": payment_bootstrap,
 }
 
 
@@ -48,12 +41,26 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 
 @asynccontextmanager
+async def served(name: str, protocol: str, service: Any) -> AsyncIterator[str]:
+    """A service over one protocol; gives the address that its callers are told."""
+    config = ServiceConfig(component=name, **{f"listen_{protocol}": "127.0.0.1:0"})
+    async with servers(config, BOOTSTRAPS[name].protocols(service)) as addresses:
+        yield f"{PROTOCOLS[protocol]}://{addresses[protocol]}"
+
+
+@pytest.fixture(name="served")
+def served_fixture() -> Callable[..., Any]:
+    """Serves a service over a protocol; for tests in folders of their own."""
+    return served
+
+
+@asynccontextmanager
 async def running(name: str, protocol: str, config: ServiceConfig) -> AsyncIterator[Clients]:
     """A service on the tests' database, and clients of which the one of this service is connected."""
     async with AsyncExitStack() as stack:
-        service = await stack.enter_async_context(BOOTSTRAPS[name](config))
-        address = await stack.enter_async_context(PROTOCOLS[protocol][name](service))
-        yield await stack.enter_async_context(connect({name: f"{protocol}://{address}"}, "test"))
+        service = await stack.enter_async_context(BOOTSTRAPS[name].bootstrap(config))
+        address = await stack.enter_async_context(served(name, protocol, service))
+        yield await stack.enter_async_context(connect({name: address}, "test"))
 
 
 @pytest.fixture

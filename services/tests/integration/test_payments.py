@@ -17,28 +17,24 @@ from shop.clients.ports import PaymentClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PaymentDeclined, ShopError
 from shop.money import Money
 from shop.payment import bootstrap as payment_bootstrap
-from shop.payment import grpc as payment_grpc
 from shop.platform.config import ServiceConfig
-from shop.platform.grpc_server import grpc_server
 
 pytestmark = pytest.mark.integration
 AMOUNT = Money(1_999, "EUR")
 NOWHERE = 2**62
 ORDERS = count(1)
 
-PROTOCOLS: dict[str, Callable[[Any], Any]] = {
-    "grpc": lambda service: grpc_server("127.0.0.1:0", lambda server: payment_grpc.register(server, service)),
-}
 
-
-@pytest.fixture(params=sorted(PROTOCOLS))
-async def payment(request: pytest.FixtureRequest, role_url: Callable[[str], str]) -> AsyncIterator[PaymentClient]:
+@pytest.fixture
+async def payment(
+    protocol: str, served: Callable[..., Any], role_url: Callable[[str], str]
+) -> AsyncIterator[PaymentClient]:
     """A client of the payment service; every test runs over each protocol."""
     config = ServiceConfig(component="payment", database_url=role_url("payment"), database_pool=4)
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(payment_bootstrap.bootstrap(config))
-        address = await stack.enter_async_context(PROTOCOLS[request.param](service))
-        clients: Clients = await stack.enter_async_context(connect({"payment": f"{request.param}://{address}"}, "test"))
+        address = await stack.enter_async_context(served("payment", protocol, service))
+        clients: Clients = await stack.enter_async_context(connect({"payment": address}, "test"))
         yield clients.payment
 
 

@@ -16,7 +16,6 @@ from shop.clients import CheckoutLine, Clients, Order
 from shop.clients.connect import connect
 from shop.database.audit import Finding, audit
 from shop.order import bootstrap as order_bootstrap
-from shop.order import grpc as order_grpc
 from shop.order.background import Background
 from shop.order.cancellation import CancellationSaga
 from shop.order.checkout import CheckoutSaga
@@ -25,14 +24,10 @@ from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresChe
 from shop.order.recovery import Recovery
 from shop.order.service import OrderService
 from shop.payment import bootstrap as payment_bootstrap
-from shop.payment import grpc as payment_grpc
 from shop.platform.config import ServiceConfig
 from shop.platform.database import Database, connect_database
-from shop.platform.grpc_server import grpc_server
 from shop.product import bootstrap as product_bootstrap
-from shop.product import grpc as product_grpc
 from shop.user import bootstrap as user_bootstrap
-from shop.user import grpc as user_grpc
 
 
 class Trial(Protocol):
@@ -152,23 +147,8 @@ async def backends(shared_trial: Trial, keys: Any) -> AsyncIterator[Backends]:
         yield Backends(shared_trial, product, user, payment, database)
 
 
-def _grpc(register: Callable[..., list[str]], service: Any) -> Any:
-    return grpc_server("127.0.0.1:0", lambda server: register(server, service))
-
-
-# One entry a protocol: what serves each service over it.
-PROTOCOLS: dict[str, dict[str, Callable[[Any], Any]]] = {
-    "grpc": {
-        "product": lambda service: _grpc(product_grpc.register, service),
-        "user": lambda service: _grpc(user_grpc.register, service),
-        "payment": lambda service: _grpc(payment_grpc.register, service),
-        "order": lambda service: _grpc(order_grpc.register, service),
-    },
-}
-
-
 @asynccontextmanager
-async def running_shop(trial: Trial, keys: Any, protocol: str) -> AsyncIterator[Clients]:
+async def running_shop(trial: Trial, keys: Any, served: Callable[[str, Any], Any]) -> AsyncIterator[Clients]:
     """All four services, and clients of them."""
     async with AsyncExitStack() as stack:
         peers: dict[str, str] = {}
@@ -191,15 +171,14 @@ async def running_shop(trial: Trial, keys: Any, protocol: str) -> AsyncIterator[
             if isinstance(started, order_bootstrap.OrderParts):
                 service = started.service
                 await stack.enter_async_context(order_bootstrap.recovering(started.recovery))
-            address = await stack.enter_async_context(PROTOCOLS[protocol][name](service))
-            peers[name] = f"{protocol}://{address}"
+            peers[name] = await stack.enter_async_context(served(name, service))
         yield await stack.enter_async_context(connect(peers, "test"))
 
 
-@pytest.fixture(params=sorted(PROTOCOLS))
-async def shop(request: pytest.FixtureRequest, shared_trial: Trial, keys: Any) -> AsyncIterator[Clients]:
+@pytest.fixture
+async def shop(protocol: str, served: Callable[..., Any], shared_trial: Trial, keys: Any) -> AsyncIterator[Clients]:
     """The four services over one protocol; every test of behaviour runs over each."""
-    async with running_shop(shared_trial, keys, str(request.param)) as clients:
+    async with running_shop(shared_trial, keys, lambda name, service: served(name, protocol, service)) as clients:
         yield clients
 
 
