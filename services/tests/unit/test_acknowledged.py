@@ -1,0 +1,54 @@
+"""Reading which checkouts clients saw succeed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shop.database.acknowledged import Acknowledgement, read_acknowledged
+
+
+def written(path: Path, *rows: Any) -> Path:
+    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
+    return path
+
+
+def test_only_checkouts_that_went_well_count(tmp_path: Path) -> None:
+    file = written(
+        tmp_path / "journeys.jsonl",
+        {"seq": 1, "journey": "checkout", "outcome": "ok", "order_id": 7},
+        {"seq": 2, "journey": "checkout", "outcome": "server", "order_id": 0},
+        "",
+        {"seq": 3, "journey": "browse", "outcome": "ok"},
+        {"journey": "checkout", "outcome": "ok", "order_id": 8, "user_id": 5, "idempotency_key": "k"},
+    )
+    assert list(read_acknowledged(file)) == [Acknowledgement(1, 7, None, None), Acknowledgement(5, 8, 5, "k")]
+    assert [one.checkout for one in read_acknowledged(file)] == ["line 1", "5/k"]
+
+
+def test_a_tape_says_whose_checkout_it_was(tmp_path: Path) -> None:
+    tape = written(
+        tmp_path / "tape.jsonl",
+        {"schema": 1},
+        {"seq": 1, "journey": "checkout", "params": {"user_id": 9, "idempotency_key": "key", "lines": []}},
+    )
+    file = written(tmp_path / "journeys.jsonl", {"seq": 1, "journey": "checkout", "outcome": "ok", "order_id": 7})
+    assert list(read_acknowledged(file, tape)) == [Acknowledgement(1, 7, 9, "key")]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("{", "line 1: not JSON"),
+        ("[]", "line 1: not a JSON object"),
+        ({"journey": "checkout", "outcome": "ok"}, "line 1: a checkout that is ok needs an order_id"),
+        ({"journey": "checkout", "outcome": "ok", "order_id": "x"}, "needs an order_id"),
+        ({"journey": "checkout", "outcome": "ok", "order_id": 1, "user_id": "x"}, "user_id must be a number"),
+    ],
+)
+def test_a_line_that_is_wrong_is_named(tmp_path: Path, row: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        list(read_acknowledged(written(tmp_path / "journeys.jsonl", row)))

@@ -1,0 +1,114 @@
+"""The rules of the checkout saga."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+
+import pytest
+
+from shop import errors
+from shop.clients import CheckoutLine
+from shop.errors import ErrorCode, ShopError
+from shop.order.patience import ATTEMPTS, LONGEST_BACKOFF_S, backoff, patiently
+from shop.order.saga import (
+    UNCERTAIN,
+    Checkout,
+    Compensation,
+    Direction,
+    Refusal,
+    SagaState,
+    Step,
+    compensations,
+    direction,
+    request_hash,
+    uncertain,
+    undo_from,
+)
+from shop.platform.error_table import ERROR_TABLE
+
+BEFORE_PIVOT = (Step.RESERVE, Step.AUTHORIZE)
+
+
+@pytest.mark.parametrize("step", BEFORE_PIVOT)
+@pytest.mark.parametrize("code", ErrorCode)
+def test_a_call_is_undone_unless_its_error_says_that_nothing_was_done(step: Step, code: ErrorCode) -> None:
+    error = ERROR_TABLE[code].error("because")
+    undone = undo_from(step, error)
+    if code in UNCERTAIN:
+        assert undone is step
+    else:
+        assert undone is (None if step is Step.RESERVE else Step.RESERVE)
+
+
+def test_an_error_that_nobody_knows_is_uncertain() -> None:
+    assert uncertain(RuntimeError("a bug"))
+    assert undo_from(Step.AUTHORIZE, KeyError("x")) is Step.AUTHORIZE
+
+
+@pytest.mark.parametrize("code", ErrorCode)
+def test_a_failed_checkout_may_be_begun_anew_unless_the_error_is_an_answer(code: ErrorCode) -> None:
+    assert Refusal.of(ERROR_TABLE[code].error("because")).final is (code not in UNCERTAIN)
+
+
+def test_a_step_takes_back_what_came_before_it_too_the_newest_first() -> None:
+    assert compensations(Step.RESERVE) == (Compensation.RELEASE_STOCK,)
+    assert compensations(Step.AUTHORIZE) == (Compensation.VOID_PAYMENT, Compensation.RELEASE_STOCK)
+
+
+@pytest.mark.parametrize("step", Step)
+@pytest.mark.parametrize("state", SagaState)
+def test_the_pivot_decides_which_way_an_interrupted_saga_goes(state: SagaState, step: Step) -> None:
+    checkout = Checkout("id", 1, "key", b"", state, step)
+    if state in (SagaState.COMPLETED, SagaState.FAILED):
+        assert direction(checkout) is Direction.NOTHING
+    elif step is Step.SETTLE:
+        assert direction(checkout) is Direction.SETTLE
+    else:
+        assert direction(checkout) is Direction.UNDO
+
+
+def test_bodies_that_differ_have_different_hashes() -> None:
+    bodies = [
+        ([CheckoutLine(1, 2)], "tok_ok"),
+        ([CheckoutLine(1, 2)], "tok_declined"),
+        ([CheckoutLine(2, 1)], "tok_ok"),
+        ([CheckoutLine(12, 1)], "tok_ok"),
+        ([CheckoutLine(1, 2), CheckoutLine(1, 2)], "tok_ok"),
+        ([CheckoutLine(1, 2), CheckoutLine(3, 4)], "tok_ok"),
+        ([CheckoutLine(3, 4), CheckoutLine(1, 2)], "tok_ok"),
+    ]
+    for left, right in itertools.combinations(bodies, 2):
+        assert request_hash(*left) != request_hash(*right)
+    assert request_hash(*bodies[0]) == request_hash([CheckoutLine(1, 2)], "tok_ok")
+
+
+async def test_patience_repeats_what_is_uncertain_and_only_that() -> None:
+    async def attempts(*outcomes: BaseException | None) -> tuple[int, str]:
+        left, made = list(outcomes), 0
+
+        async def call() -> str:
+            nonlocal made
+            made += 1
+            outcome = left.pop(0)
+            if outcome is not None:
+                raise outcome
+            return "done"
+
+        try:
+            return made, await patiently(call)
+        except (ShopError, asyncio.CancelledError) as error:
+            return made, type(error).__name__
+
+    away = errors.Unavailable("away")
+    assert await attempts(away, away, None) == (0, "done")
+    assert await attempts(*[away] * ATTEMPTS) == (ATTEMPTS, "Unavailable")
+    assert await attempts(errors.FailedPrecondition("no"), None) == (1, "FailedPrecondition")
+    assert await attempts(asyncio.CancelledError(), None) == (1, "CancelledError")
+
+
+def test_pauses_double_up_to_a_limit() -> None:
+    pauses = [backoff(epoch) for epoch in range(1, 100)]
+    assert pauses[:4] == [1.0, 2.0, 4.0, 8.0]
+    assert max(pauses) == LONGEST_BACKOFF_S
+    assert pauses == sorted(pauses)

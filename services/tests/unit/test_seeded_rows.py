@@ -1,0 +1,143 @@
+"""What the seeded rows promise to the tape and to the parity check, for more than one seed and scale."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter, defaultdict
+
+import argon2
+import pytest
+
+from shop.database.rows import DEMO_PASSWORD, DEMO_PASSWORD_HASH, SeededShop, Table
+
+Rows = dict[str, list[list[str]]]
+
+# Of all rows of seed 1, scale 1: they are the same on every machine, and with every version of numpy. A change of
+# the seed's code changes it, and that is then a decision.
+DIGEST = "1cb7ca5183132bfba6c4199bfc0bde3d85a615ad8b052906069deb82fcffe8c8"
+
+
+def text(table: Table) -> str:
+    return "".join(table.blocks)
+
+
+@pytest.fixture(scope="module", params=[(1, 1), (7, 2)], ids=["seed 1, scale 1", "seed 7, scale 2"])
+def shop(request: pytest.FixtureRequest) -> tuple[int, Rows]:
+    """The scale, and the rows of each table."""
+    seed, scale = request.param
+    tables = SeededShop(seed, scale).tables()
+    return scale, {table.name: [line.split("\t") for line in text(table).splitlines()] for table in tables}
+
+
+def test_the_same_seed_gives_the_same_rows_everywhere() -> None:
+    digest = hashlib.sha256()
+    for table in SeededShop(1, 1).tables():
+        digest.update(text(table).encode())
+    assert digest.hexdigest() == DIGEST
+
+
+def test_another_seed_gives_other_rows_with_the_same_ids() -> None:
+    one, other = ({table.name: text(table) for table in SeededShop(seed, 1).tables()} for seed in (1, 2))
+    for name in one:
+        assert one[name] != other[name], name
+    assert len(one["shop_order.order_line"].splitlines()) == len(other["shop_order.order_line"].splitlines())
+
+
+def test_ids_are_contiguous_from_one(shop: tuple[int, Rows]) -> None:
+    scale, rows = shop
+    counts = {
+        "shop_user.account": 10_000,
+        "shop_product.product": 10_000,
+        "shop_product.review": 30_000,
+        "shop_order.orders": 10_000,
+        "shop_order.order_line": 30_000,
+        "shop_payment.payment": 10_000,
+    }
+    for table, count in counts.items():
+        assert [int(row[0]) for row in rows[table]] == list(range(1, count * scale + 1)), table
+
+
+def test_products(shop: tuple[int, Rows]) -> None:
+    scale, rows = shop
+    for product, title, about, category, price, currency, stock, _sold in rows["shop_product.product"]:
+        assert category == f"c{(int(product) - 1) // 100:04d}"
+        assert 1 <= len(title) <= 200
+        assert 1 <= len(about) <= 4_000
+        assert 100 <= int(price) <= 99_999
+        assert currency == "EUR"
+        assert 1_000 <= int(stock) <= 100_000
+    assert len({row[3] for row in rows["shop_product.product"]}) == 100 * scale
+
+
+def test_three_reviews_a_product(shop: tuple[int, Rows]) -> None:
+    scale, rows = shop
+    for review, product, user, rating, title, body in rows["shop_product.review"]:
+        assert 3 * int(product) - 2 <= int(review) <= 3 * int(product)
+        assert 1 <= int(user) <= 10_000 * scale
+        assert 1 <= int(rating) <= 5
+        assert 1 <= len(title) <= 120
+        assert 1 <= len(body) <= 2_000
+
+
+def test_regulars_have_ten_orders_each_and_the_pools_of_writes_none(shop: tuple[int, Rows]) -> None:
+    scale, rows = shop
+    orders = Counter(int(row[1]) for row in rows["shop_order.orders"])
+    assert {user: orders[user] for user in range(1, 800 * scale + 1)} == dict.fromkeys(range(1, 800 * scale + 1), 10)
+    assert max(orders) <= 5_000 * scale
+    for row in rows["shop_order.orders"][: 8_000 * scale]:
+        assert int(row[1]) == (int(row[0]) - 1) % (800 * scale) + 1
+
+
+def test_orders_are_placed_one_after_another_before_2026(shop: tuple[int, Rows]) -> None:
+    _, rows = shop
+    placed = [row[3] for row in rows["shop_order.orders"]]
+    assert placed == sorted(set(placed))
+    assert placed[0] >= "2025-01-01T00:00:00+00:00"
+    assert placed[-1] < "2026-01-01"
+    assert all(len(moment) == len("2025-01-01T00:00:00+00:00") for moment in placed)
+
+
+def test_lines_stand_by_order_and_number_and_name_each_product_once(shop: tuple[int, Rows]) -> None:
+    scale, rows = shop
+    lines = defaultdict(list)
+    for _id, order, number, product, quantity, price in rows["shop_order.order_line"]:
+        lines[int(order)].append((int(number), int(product), int(quantity), int(price)))
+    prices = {int(row[0]): int(row[4]) for row in rows["shop_product.product"]}
+    assert list(lines) == list(range(1, 10_000 * scale + 1))
+    assert Counter(len(of) for of in lines.values()) == dict.fromkeys(range(1, 6), 2_000 * scale)
+    for order, *_, total, _currency, _checkout in rows["shop_order.orders"]:
+        of = lines[int(order)]
+        assert [number for number, *_ in of] == list(range(1, len(of) + 1))
+        assert len({product for _, product, *_ in of}) == len(of)
+        assert all(price == prices[product] for _, product, _, price in of)
+        assert sum(quantity * price for *_, quantity, price in of) == int(total)
+
+
+def test_every_order_is_paid_or_given_back(shop: tuple[int, Rows]) -> None:
+    _, rows = shop
+    states = {row[0]: row[1] for row in rows["shop_product.reservation"]}
+    seen = Counter(row[2] for row in rows["shop_order.orders"])
+    assert set(seen) == {"CONFIRMED", "SHIPPED", "DELIVERED", "CANCELLED"}
+    assert min(seen.values()) > 100
+    for order, payment in zip(rows["shop_order.orders"], rows["shop_payment.payment"], strict=True):
+        order_id, _user, status, placed, total, currency, checkout = order
+        paid, reserved = ("VOIDED", "RELEASED") if status == "CANCELLED" else ("CAPTURED", "CONFIRMED")
+        assert payment == [order_id, checkout, order_id, paid, total, currency, placed]
+        assert states[checkout] == reserved
+    assert len(states) == len(rows["shop_order.orders"])
+
+
+def test_addresses_have_their_form(shop: tuple[int, Rows]) -> None:
+    _, rows = shop
+    for user, email, name, recipient, street, city, code, country, password in rows["shop_user.account"]:
+        assert email == f"user{user}@example.com"
+        assert all((name, recipient, street, city, code))
+        assert country.isalpha()
+        assert len(country) == 2
+        assert password == DEMO_PASSWORD_HASH
+
+
+def test_the_published_password_opens_every_seeded_account() -> None:
+    hasher = argon2.PasswordHasher.from_parameters(argon2.extract_parameters(DEMO_PASSWORD_HASH))
+    assert hasher.verify(DEMO_PASSWORD_HASH, DEMO_PASSWORD)
+    assert (hasher.memory_cost, hasher.time_cost, hasher.parallelism) == (19_456, 2, 1)
