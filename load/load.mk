@@ -14,10 +14,14 @@ test-go: .tools/bin/shopload
 
 .PHONY: lint-go
 lint-go: .tools/bin/shopload
-	@cd load; unformatted="$$($(GOFMT) -l cmd internal)"; \
+	@cd load; unformatted="$$($(GOFMT) -l cmd bench internal)"; \
 	  if [ -n "$$unformatted" ]; then echo "Not in gofmt's shape (make format):"; echo "$$unformatted"; exit 1; fi
 	@cd load && $(GO) vet ./...
 
+.PHONY: bench-generator
+bench-generator: .tools/bin/shopload ## Measure the generator's own maximum against vegeta's and ghz's
+	@cd load && PATH="$$(dirname "$$(command -v $(GO))"):$$PATH" $(GO) run ./bench
+
 .PHONY: format-go
 format-go: .tools/bin/shopload
-	@cd load && $(GOFMT) -w cmd internal
+	@cd load && $(GOFMT) -w cmd bench internal

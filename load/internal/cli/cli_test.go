@@ -179,7 +179,7 @@ func TestBadInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay`},
+		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, echo, max`},
 		{"unknown flag", tape("--speed", "3"), "unknown flag: --speed"},
 		{"stray argument", tape("more"), `unexpected argument "more"`},
 		{"workload not given", []string{"tape", "--out", out}, "--workload is missing"},
@@ -200,7 +200,7 @@ func TestBadInput(t *testing.T) {
 		{"no topology", replay(tapePath, bent(func(t *target.Target) { t.Topology = "" })), "topology is missing"},
 		{"no key", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "" })), "jwt_private_key is missing"},
 		{"key not there", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "/no/key" })), "/no/key"},
-		{"unknown protocol", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: "soap"} })), `unknown protocol "soap"; protocols: graphql, rest`},
+		{"unknown protocol", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: "soap"} })), `unknown protocol "soap"; protocols: graphql, rest, rest-services, rest-transcoded, grpc`},
 		{"unknown channel", replay(tapePath, bent(func(t *target.Target) { t.Entry["fax"] = target.Entry{Protocol: "rest"} })), `unknown channel "fax"; channels: web`},
 		{"a channel without an entry", replay(tapePath, bent(func(t *target.Target) { delete(t.Entry, "partner") })), `no entry for the channel "partner"`},
 		{"no connections", replay(tapePath, goodTarget, "--connections", "0"), "--connections 0 is not between 1 and 1024"},
@@ -209,6 +209,23 @@ func TestBadInput(t *testing.T) {
 		{"no time", replay(tapePath, goodTarget, "--timeout", "0s"), "--timeout 0s is not above 0"},
 		{"unknown priority", replay(tapePath, goodTarget, "--priority", "high"), `unknown priority "high"; priorities: auto, normal, realtime`},
 		{"nowhere to write", []string{"replay", "--tape", tapePath, "--target", goodTarget}, "--out is missing"},
+		{"no virtual users", replay(tapePath, goodTarget, "--vus", "0", "--duration", "1s"), "--vus 0 is not between 1 and 10000 (closed loop)"},
+		{"negative virtual users", replay(tapePath, goodTarget, "--vus", "-3", "--duration", "1s"), "--vus -3 is not between 1 and 10000"},
+		{"a closed loop without an end", replay(tapePath, goodTarget, "--vus", "2"), "--duration 0s is not above 0"},
+		{"negative time to think", replay(tapePath, goodTarget, "--vus", "2", "--duration", "1s", "--think", "-1s"), "--think -1s is negative"},
+		{"an open loop with time to think", replay(tapePath, goodTarget, "--think", "1s"), "--think goes with --vus"},
+		{"an open loop with a duration", replay(tapePath, goodTarget, "--duration", "1s"), "--duration goes with --vus"},
+		{"unknown plan", replay(tapePath, bent(func(t *target.Target) { t.Plan = "lazy" })), `unknown plan "lazy"; plans: best, naive`},
+		{"negative connections of the target", replay(tapePath, bent(func(t *target.Target) { t.Connections = -1 })), "connections -1 is not between 1 and 1024"},
+		{"no entry at all", replay(tapePath, bent(func(t *target.Target) { t.Entry = nil })), "no entry for the channel"},
+		{"a journey that is not transcoded", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: target.RESTTranscoded} })), "which the protocol rest-transcoded does not have"},
+		{"echo of nothing", []string{"echo"}, "--http and --grpc are both missing"},
+		{"echo nowhere", []string{"echo", "--http", "nowhere"}, "nowhere"},
+		{"max of nothing", []string{"max"}, "give either --url or --grpc"},
+		{"max of both", []string{"max", "--url", "http://127.0.0.1:1", "--grpc", "127.0.0.1:1"}, "give either --url or --grpc"},
+		{"max with http 3", []string{"max", "--url", "http://127.0.0.1:1", "--http", "3"}, "--http is 3; versions: 1, 2"},
+		{"max without users", []string{"max", "--url", "http://127.0.0.1:1", "--vus", "0"}, "vus 0 is not between 1 and 10000"},
+		{"max of no address", []string{"max", "--grpc", "here"}, `"here" is not of the form`},
 		{"negative sample", []string{"sample", "--tape", tapePath, "--target", goodTarget, "--out", out, "--per-journey", "-1"}, "--per-journey -1"},
 	}
 	for _, c := range cases {
@@ -235,7 +252,7 @@ func TestNoEdge(t *testing.T) {
 
 // Help is printed for the program and each command, with exit code 0.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}, {"echo", "--help"}, {"max", "--help"}} {
 		code, stdout, _ := run(t, args...)
 		if code != exitOK || !strings.Contains(stdout, "Usage:") {
 			t.Errorf("%v: exit code %d: %s", args, code, stdout)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -28,8 +29,13 @@ const about = `shopload sends the journeys of simulated customers to a shop, wha
   tape    makes the list of journeys (a "tape") from a workload file and a seed
   sample  sends a tape's journeys one after the other and writes their answers
   replay  sends a tape's journeys at their times and writes how each went
+  echo    serves answers that cost next to nothing
+  max     finds how fast this program can send, against echo
 
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. Journeys that fail are results, not errors.`
+
+// gcPercent spends memory, of which little is needed, to collect garbage less often: journeys wait while it is collected.
+const gcPercent = 400
 
 // badInput marks errors that the user can mend by giving other input.
 type badInput struct{ error }
@@ -43,6 +49,9 @@ func Execute(args []string, stdout io.Writer, stderr *os.File) int {
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer release()
 	context.AfterFunc(ctx, release) // a second signal ends the program at once
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	root := newRoot(stderr)
 	root.SetArgs(args)
 	root.SetOut(stdout)
@@ -71,7 +80,7 @@ func newRoot(stderr *os.File) *cobra.Command {
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay", args[0])}
+				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay, echo, max", args[0])}
 			}
 			return nil
 		},
@@ -82,7 +91,7 @@ func newRoot(stderr *os.File) *cobra.Command {
 		return badInput{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.PersistentFlags().Bool("json", false, "print the result as one JSON object on stdout")
-	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr))
+	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr), newEcho(), newMax())
 	for _, command := range root.Commands() {
 		command.Args = noArguments
 	}

@@ -32,7 +32,7 @@ const (
 // connection carries one request at a time, so the number of connections is also the most requests under way; others wait
 // for a free one.
 type Client struct {
-	base       string
+	base       *url.URL
 	meter      wire.Meter
 	transports []*http.Transport
 	channels   []*grpc.ClientConn
@@ -41,7 +41,11 @@ type Client struct {
 
 // NewClient returns a client of the target's edge with at most so many connections.
 func NewClient(t target.Target, connections int) (*Client, error) {
-	c := &Client{base: t.Edge}
+	base, err := url.Parse(t.Edge)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{base: base}
 	if t.SpeaksHTTP() {
 		count, perTransport := connections, 0
 		if t.HTTP == 1 {
@@ -52,12 +56,8 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 		}
 	}
 	if t.Speaks(target.GRPC) {
-		edge, err := url.Parse(t.Edge)
-		if err != nil {
-			return nil, err
-		}
 		for range connections {
-			channel, err := c.newChannel(edge.Host)
+			channel, err := c.newChannel(base.Host)
 			if err != nil {
 				return nil, err
 			}
@@ -109,7 +109,7 @@ func (c *Client) Connect(ctx context.Context) error {
 }
 
 func (c *Client) greet(ctx context.Context, transport *http.Transport) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/healthz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+"/healthz", nil)
 	if err != nil {
 		return err
 	}

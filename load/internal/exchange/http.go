@@ -6,11 +6,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync/atomic"
 
 	"hopwise/load/internal/outcome"
 )
@@ -37,7 +36,7 @@ type Response struct {
 
 // Do sends one request and reads its answer; any HTTP status is an answer.
 //
-// A failure has its class: client if the request could not be sent, server if no answer came back, wrong_answer if the
+// A failure has its class: client if there was no connection to send on, server if no answer came back, wrong_answer if the
 // answer broke off or cannot be decompressed, timeout if the context's deadline passed.
 func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 	x.begin()
@@ -49,20 +48,13 @@ func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 }
 
 func (x *Exchange) send(ctx context.Context, r Request, traceparent string) (Response, error) {
-	var sent atomic.Bool
-	traced := httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		WroteRequest: func(info httptrace.WroteRequestInfo) { sent.Store(info.Err == nil) },
-	})
-	request, err := x.build(traced, r, traceparent)
-	if err != nil {
-		return Response{}, outcome.Failed(outcome.Client, "%s %s cannot be built: %w", r.Method, r.Route, err)
-	}
+	request := x.build(ctx, r, traceparent)
 	x.sizes.out.Add(int64(len(r.Body)))
 	answer, err := x.client.transport().RoundTrip(request)
 	if err != nil {
-		class := outcome.Client
-		if sent.Load() {
-			class = outcome.Server
+		class := outcome.Server
+		if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" {
+			class = outcome.Client
 		}
 		return Response{}, outcome.Failed(class, "%s %s: %w", r.Method, r.Route, err)
 	}
@@ -84,31 +76,42 @@ func (x *Exchange) send(ctx context.Context, r Request, traceparent string) (Res
 	return response, nil
 }
 
-func (x *Exchange) build(ctx context.Context, r Request, traceparent string) (*http.Request, error) {
-	address := x.client.base + r.Path
-	if len(r.Query) > 0 {
-		address += "?" + r.Query.Encode()
-	}
-	request, err := http.NewRequestWithContext(ctx, r.Method, address, bytes.NewReader(r.Body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header = http.Header{
-		"Accept":          {"application/json"},
-		"Accept-Encoding": {"gzip"},
-		"Traceparent":     {traceparent},
-		"User-Agent":      {"shopload"},
+// Values that all requests share; a header of a request is never changed once it is sent.
+var (
+	acceptJSON  = []string{"application/json"}
+	acceptGzip  = []string{"gzip"}
+	userAgent   = []string{"shopload"}
+	contentJSON = []string{"application/json"}
+)
+
+func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *http.Request {
+	request := &http.Request{
+		Method:     r.Method,
+		URL:        &url.URL{Scheme: x.client.base.Scheme, Host: x.client.base.Host, Path: r.Path, RawQuery: r.Query.Encode()},
+		Proto:      "HTTP/1.1", // what a client says has no meaning; the transport knows its own
+		ProtoMajor: 1,
+		ProtoMinor: 1,
+		Host:       x.client.base.Host,
+		Header: http.Header{
+			"Accept":          acceptJSON,
+			"Accept-Encoding": acceptGzip,
+			"Traceparent":     {traceparent},
+			"User-Agent":      userAgent,
+		},
 	}
 	if len(r.Body) > 0 {
-		request.Header.Set("Content-Type", "application/json")
+		request.Header["Content-Type"] = contentJSON
+		request.ContentLength = int64(len(r.Body))
+		request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(r.Body)), nil }
+		request.Body, _ = request.GetBody()
 	}
 	if r.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+r.Token)
+		request.Header["Authorization"] = []string{"Bearer " + r.Token}
 	}
 	for name, value := range r.Header {
 		request.Header.Set(name, value)
 	}
-	return request, nil
+	return request.WithContext(ctx)
 }
 
 // JSON says whether the answer calls itself JSON; one that does not is none, whatever its bytes look like.

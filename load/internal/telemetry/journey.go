@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"encoding/binary"
+	"encoding/hex"
 	"math/rand/v2"
 	"strings"
 	"time"
@@ -104,10 +105,21 @@ func (j *Journey) RPC(method string) Call {
 // Traceparent returns the W3C header that carries the call's context.
 func (c Call) Traceparent() string {
 	if c.span == nil {
-		return "00-" + c.traceID.String() + "-" + randomSpanID().String() + "-00"
+		return traceparent(c.traceID, randomSpanID(), '0')
 	}
 	context := c.span.SpanContext()
-	return "00-" + context.TraceID().String() + "-" + context.SpanID().String() + "-01"
+	return traceparent(context.TraceID(), context.SpanID(), '1')
+}
+
+// traceparent is called with every request, hence without intermediate texts.
+func traceparent(traceID trace.TraceID, spanID trace.SpanID, sampled byte) string {
+	text := make([]byte, 0, len("00-")+2*len(traceID)+len("-")+2*len(spanID)+len("-00"))
+	text = append(text, "00-"...)
+	text = hex.AppendEncode(text, traceID[:])
+	text = append(text, '-')
+	text = hex.AppendEncode(text, spanID[:])
+	text = append(text, '-', '0', sampled)
+	return string(text)
 }
 
 // End closes the span once the body is read; status is 0 if there was none.

@@ -1,0 +1,136 @@
+// Command bench measures the generator's own maximum against vegeta (HTTP) and ghz (gRPC), on one echo server, in one run.
+//
+// Every round runs each contestant once, the order reversed from round to round, with the same connections and the same
+// requests under way. What counts is the median of the rounds; the ratio is that of the medians.
+//
+//	go run ./bench --shopload ../.tools/bin/shopload
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+type settings struct {
+	shopload string
+	rounds   int
+	duration time.Duration
+	users    int
+	channels int
+	json     bool
+}
+
+func main() {
+	var s settings
+	flag.StringVar(&s.shopload, "shopload", "../.tools/bin/shopload", "the generator's binary")
+	flag.IntVar(&s.rounds, "rounds", 7, "how often each contestant runs")
+	flag.DurationVar(&s.duration, "duration", 3*time.Second, "of each of these runs")
+	flag.IntVar(&s.users, "vus", 16, "requests under way; with HTTP/1.1 also the connections")
+	flag.IntVar(&s.channels, "connections", 4, "gRPC connections")
+	flag.BoolVar(&s.json, "json", false, "print one JSON object")
+	flag.Parse()
+	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer release()
+	if err := run(ctx, s); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// pair is the generator beside the tool that it is measured against.
+type pair struct {
+	name      string
+	contender contestant
+	generator contestant
+}
+
+// Comparison is the outcome for one protocol.
+type Comparison struct {
+	Protocol  string    `json:"protocol"`
+	Against   string    `json:"against"`
+	Generator []float64 `json:"generator_per_s"` // requests a second, of each round
+	Contender []float64 `json:"contender_per_s"`
+	Ratio     float64   `json:"ratio"` // of the medians
+}
+
+func run(ctx context.Context, s settings) error {
+	if s.rounds < 1 || s.users < 1 || s.channels < 1 || s.duration <= 0 {
+		return fmt.Errorf("rounds %d, vus %d, connections %d and duration %v must be above 0", s.rounds, s.users, s.channels, s.duration)
+	}
+	shopload, err := filepath.Abs(s.shopload)
+	if err != nil {
+		return err
+	}
+	scratch, err := os.MkdirTemp("", "bench-generator-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	fmt.Fprintln(os.Stderr, "building vegeta and ghz, if they are not yet (ghz about 1 min)")
+	tools, err := findTools(ctx)
+	if err != nil {
+		return err
+	}
+	server, at, err := startEcho(ctx, shopload)
+	if err != nil {
+		return err
+	}
+	defer server()
+	pairs := contest(s, shopload, tools, at, scratch)
+	results := make([]Comparison, len(pairs))
+	for i, p := range pairs {
+		results[i] = Comparison{Protocol: p.name, Against: p.contender.name}
+	}
+	for round := range s.rounds {
+		for i, p := range pairs {
+			order := []contestant{p.generator, p.contender}
+			if round%2 == 1 {
+				slices.Reverse(order)
+			}
+			for _, c := range order {
+				rate, err := c.measure(ctx)
+				if err != nil {
+					return fmt.Errorf("%s: %w", c.name, err)
+				}
+				fmt.Fprintf(os.Stderr, "round %d of %d: %-9s %-9s %8.0f/s\n", round+1, s.rounds, p.name, c.name, rate)
+				if c.name == p.generator.name {
+					results[i].Generator = append(results[i].Generator, rate)
+				} else {
+					results[i].Contender = append(results[i].Contender, rate)
+				}
+			}
+		}
+	}
+	return show(s, results)
+}
+
+func show(s settings, results []Comparison) error {
+	for i, c := range results {
+		results[i].Ratio = median(c.Generator) / median(c.Contender)
+	}
+	if s.json {
+		return json.NewEncoder(os.Stdout).Encode(results)
+	}
+	fmt.Printf("%-9s %-8s %14s %14s %7s   (medians of %d rounds of %v, %d requests under way)\n",
+		"protocol", "against", "shopload", "the other", "ratio", s.rounds, s.duration, s.users)
+	for _, c := range results {
+		fmt.Printf("%-9s %-8s %12.0f/s %12.0f/s %6.2fx\n", c.Protocol, c.Against, median(c.Generator), median(c.Contender), c.Ratio)
+	}
+	return nil
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

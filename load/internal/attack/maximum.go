@@ -1,0 +1,68 @@
+package attack
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	vegeta "github.com/tsenart/vegeta/v12/lib"
+
+	"hopwise/load/internal/exchange"
+)
+
+// Maximum is how fast this program can send, as found against a server that does next to nothing.
+type Maximum struct {
+	Requests int     `json:"requests"` // answered as they should
+	Failed   int     `json:"failed"`
+	Error    string  `json:"error,omitempty"` // of the last one that failed
+	WallS    float64 `json:"wall_s"`
+	Rate     float64 `json:"rate"` // requests answered, per second
+	P50Us    float64 `json:"p50_us"`
+	P99Us    float64 `json:"p99_us"`
+}
+
+// Flood sends as fast as a closed loop of so many virtual users can, the same way as journeys are sent: by vegeta's
+// attacker, through an exchange each, with a limit of time each.
+func Flood(ctx context.Context, client *exchange.Client, c Closed, timeout time.Duration, send func(context.Context, *exchange.Exchange) error) Maximum {
+	trip := roundTripper(func(r *http.Request) (*http.Response, error) {
+		limited, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		if err := send(limited, exchange.Untraced(client)); err != nil {
+			return nil, err
+		}
+		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+	})
+	users := uint64(c.VUs)
+	attacker := vegeta.NewAttacker(vegeta.Workers(users), vegeta.MaxWorkers(users), vegeta.Client(&http.Client{Transport: trip}))
+	stop := context.AfterFunc(ctx, func() { attacker.Stop() })
+	defer stop()
+
+	var (
+		found     Maximum
+		latencies []time.Duration
+		began     = time.Now()
+	)
+	for hit := range attacker.Attack(targeter, vegeta.Rate{}, c.Duration, "") {
+		if hit.Error != "" {
+			found.Failed++
+			found.Error = hit.Error
+			continue
+		}
+		latencies = append(latencies, hit.Latency)
+	}
+	found.WallS = time.Since(began).Seconds()
+	found.Requests = len(latencies)
+	found.Rate = float64(found.Requests) / found.WallS
+	if slices.Sort(latencies); len(latencies) > 0 {
+		found.P50Us = float64(latencies[len(latencies)/2].Microseconds())
+		found.P99Us = float64(latencies[len(latencies)*99/100].Microseconds())
+	}
+	return found
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/attack"
+	"hopwise/load/internal/echo"
+	"hopwise/load/internal/record"
+	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/target"
+)
+
+// A closed loop never has more journeys under way than virtual users, takes them in the tape's order whatever their times,
+// counts latency from the start, and says what it was in figures and rows.
+func TestClosedLoop(t *testing.T) {
+	shop := shopfake.Start(t)
+	var under, most atomic.Int64
+	shop.Fault = func(http.ResponseWriter, shopfake.Seen) bool {
+		now := under.Add(1)
+		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+		}
+		time.Sleep(2 * time.Millisecond)
+		under.Add(-1)
+		return false
+	}
+	tapePath, summary := makeTape(t, "--rate", "1", "--duration", "60s") // would take a minute in an open loop
+	out := t.TempDir()
+	began := time.Now()
+	code, stdout, stderr := run(t, "replay", "--vus", "3", "--duration", "30s", "--tape", tapePath,
+		"--target", writeTarget(t, shop.Target(t, target.REST, 2)), "--out", out)
+	if code != exitOK || !strings.Contains(stdout, "closed loop") || time.Since(began) > 25*time.Second {
+		t.Fatalf("exit code %d after %v: %s %s", code, time.Since(began), stdout, stderr)
+	}
+	var figures record.Generator
+	if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
+		t.Fatal(err)
+	}
+	if figures.Mode != record.Closed || figures.Closed == nil || figures.Closed.VUs != 3 || !figures.Closed.TapeExhausted || figures.Incomplete {
+		t.Errorf("figures %+v, %+v", figures, figures.Closed)
+	}
+	if float64(figures.Outcomes["ok"]) != summary["journeys"] || most.Load() > 3 {
+		t.Errorf("%v of %v journeys, %d under way", figures.Outcomes, summary["journeys"], most.Load())
+	}
+	last := int64(0)
+	for line := range strings.Lines(read(t, filepath.Join(out, "journeys.jsonl"))) {
+		var row record.Row
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Mode != record.Closed || row.LatencyNs != row.EndedNs-row.IntendedNs || row.StartedNs-row.IntendedNs > int64(time.Second) {
+			t.Errorf("row %+v", row)
+		}
+		last = max(last, row.StartedNs)
+	}
+	if last == 0 {
+		t.Error("no rows")
+	}
+}
+
+// The time is kept although the tape has more, and thinking users send less.
+func TestClosedLoopEnds(t *testing.T) {
+	shop := shopfake.Start(t)
+	tapePath, _ := makeTape(t, "--rate", "2000", "--duration", "10s")
+	counts := map[string]int{}
+	for _, think := range []string{"0s", "100ms"} {
+		out := t.TempDir()
+		began := time.Now()
+		code, _, stderr := run(t, "replay", "--vus", "2", "--duration", "600ms", "--think", think, "--tape", tapePath,
+			"--target", writeTarget(t, shop.Target(t, target.GRPC, 2)), "--out", out)
+		if took := time.Since(began); code != exitOK || took > 20*time.Second {
+			t.Fatalf("exit code %d after %v: %s", code, took, stderr)
+		}
+		var figures record.Generator
+		if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
+			t.Fatal(err)
+		}
+		if figures.Incomplete || figures.Closed.TapeExhausted || figures.Outcomes["ok"] != figures.Journeys || figures.Journeys == 0 {
+			t.Errorf("figures %+v, %+v", figures, figures.Closed)
+		}
+		counts[think] = figures.Journeys
+	}
+	if counts["100ms"] > 14 || counts["0s"] <= counts["100ms"] {
+		t.Errorf("journeys by time to think: %v", counts)
+	}
+}
+
+// The maximum is measured on every protocol, and a server that is not there or answers wrongly is an error.
+func TestMaximum(t *testing.T) {
+	server, err := echo.Start(echo.Addresses{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	for _, where := range [][]string{
+		{"--url", "http://" + server.HTTP, "--http", "1"}, {"--url", "http://" + server.HTTP, "--http", "2"}, {"--grpc", server.GRPC},
+	} {
+		code, stdout, stderr := run(t, append([]string{"max", "--vus", "4", "--duration", "200ms"}, where...)...)
+		var found attack.Maximum
+		if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != exitOK {
+			t.Fatalf("%v: exit code %d: %s %s", where, code, stdout, stderr)
+		}
+		if found.Requests == 0 || found.Failed != 0 || found.Rate <= 0 || found.P50Us <= 0 || found.P99Us < found.P50Us {
+			t.Errorf("%v: %+v", where, found)
+		}
+	}
+	shop := shopfake.Start(t)
+	code, _, stderr := run(t, "max", "--vus", "2", "--duration", "100ms", "--url", shop.URL)
+	if code != exitFailed || !strings.Contains(stderr, "requests failed; the last one:") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// A journey's bytes on the wire are more than its bodies, the same journey again costs about the same, and what a replay
+// counts is what all its journeys took.
+func TestBytesOnTheWire(t *testing.T) {
+	for _, protocol := range []target.Protocol{target.GraphQL, target.RESTServices, target.GRPC} {
+		for _, version := range []string{"1", "2"} {
+			shop := shopfake.Start(t)
+			at := shop.Target(t, protocol, int(version[0]-'0'))
+			at.Connections = 2
+			targetPath := writeTarget(t, at)
+			tapePath, _ := makeTape(t)
+			answers := filepath.Join(t.TempDir(), "answers.jsonl")
+			if code, _, stderr := run(t, "sample", "--tape", tapePath, "--target", targetPath, "--out", answers); code != exitOK {
+				t.Fatal(stderr)
+			}
+			var in, out int64
+			for line := range strings.Lines(read(t, answers)) {
+				var got sampleLine
+				if err := json.Unmarshal([]byte(line), &got); err != nil {
+					t.Fatal(err)
+				}
+				if got.WireIn <= got.BytesIn || got.WireOut <= got.BytesOut || got.BytesIn > got.BytesInRaw || got.Waves > got.Requests {
+					t.Errorf("%s over HTTP/%s: %s", protocol, version, line)
+				}
+				in, out = in+got.WireIn, out+got.WireOut
+			}
+			dir := t.TempDir()
+			if code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", targetPath, "--out", dir); code != exitOK {
+				t.Fatal(stderr)
+			}
+			var figures record.Generator
+			if err := json.Unmarshal([]byte(read(t, filepath.Join(dir, "generator.json"))), &figures); err != nil {
+				t.Fatal(err)
+			}
+			// Tokens, trace contexts and the table of headers differ a little from run to run.
+			if near := func(a, b int64) bool { return a-b < a/20 && b-a < a/20 }; !near(in, figures.WireBytesIn) || !near(out, figures.WireBytesOut) {
+				t.Errorf("%s over HTTP/%s: %d in, %d out one by one; %d in, %d out in the replay",
+					protocol, version, in, out, figures.WireBytesIn, figures.WireBytesOut)
+			}
+			if figures.Connections != 2 || figures.OpeningIn == 0 {
+				t.Errorf("%s: %+v", protocol, figures)
+			}
+		}
+	}
+}

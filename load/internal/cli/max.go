@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"hopwise/load/internal/attack"
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/stubs/productv1"
+	"hopwise/load/internal/target"
+)
+
+type maxFlags struct {
+	url, grpc   string
+	http        int
+	connections int
+	timeout     time.Duration
+	closed      attack.Closed
+}
+
+func newMax() *cobra.Command {
+	var f maxFlags
+	cmd := &cobra.Command{
+		Use:   "max --url URL | --grpc ADDRESS",
+		Short: "Finds how fast this program can send, against `shopload echo`",
+		Long: `Sends one small request after the other, with so many virtual users, and prints how many were answered per second: the
+generator's own maximum, if the other side does next to nothing. Exits with 1 if one fails.`,
+		Example: "  shopload max --url http://127.0.0.1:18180 --http 1 --vus 16 --connections 16 --duration 5s",
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.url, "url", "", "base URL of an HTTP server that answers POST /echo with the request's body")
+	flags.StringVar(&f.grpc, "grpc", "", "host:port of a gRPC server that answers GetProduct with the id asked for")
+	flags.IntVar(&f.http, "http", 2, "HTTP version: 1 or 2; goes with --url")
+	flags.IntVar(&f.closed.VUs, "vus", 16, "virtual users, each with one request under way")
+	flags.IntVar(&f.connections, "connections", defaultConnections, "client connections")
+	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "after it no request is sent")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "most time of one request")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
+	return cmd
+}
+
+func (f *maxFlags) target() (target.Target, error) {
+	t := target.Target{Edge: f.url, HTTP: f.http, Entry: map[journey.Channel]target.Entry{journey.Web: {Protocol: target.REST}}}
+	if (f.url == "") == (f.grpc == "") {
+		return t, fmt.Errorf("give either --url or --grpc")
+	}
+	if f.grpc != "" {
+		t.Edge = "http://" + f.grpc
+		t.Entry[journey.Web] = target.Entry{Protocol: target.GRPC}
+	}
+	if u, err := url.Parse(t.Edge); err != nil || u.Scheme != "http" || u.Port() == "" || u.Path != "" {
+		return t, fmt.Errorf("%q is not of the form http://host:port, or host:port for --grpc", f.url+f.grpc)
+	}
+	switch {
+	case f.http != 1 && f.http != 2:
+		return t, fmt.Errorf("--http is %d; versions: 1, 2", f.http)
+	case f.connections < 1 || f.connections > target.MaxConnections:
+		return t, fmt.Errorf("--connections %d is not between 1 and %d", f.connections, target.MaxConnections)
+	case f.timeout <= 0:
+		return t, fmt.Errorf("--timeout %v is not above 0", f.timeout)
+	}
+	return t, f.closed.Check()
+}
+
+func (f *maxFlags) run(cmd *cobra.Command) error {
+	t, err := f.target()
+	if err != nil {
+		return badInput{err}
+	}
+	client, err := exchange.NewClient(t, f.connections)
+	if err != nil {
+		return badInput{err}
+	}
+	defer client.Close()
+	limited, cancel := context.WithTimeout(cmd.Context(), prepareTimeout)
+	defer cancel()
+	if err := client.Connect(limited); err != nil {
+		return err
+	}
+	send := post
+	if f.grpc != "" {
+		send = getProduct
+	}
+	found := attack.Flood(cmd.Context(), client, f.closed, f.timeout, send)
+	if err := printJSON(cmd.OutOrStdout(), found); err != nil {
+		return err
+	}
+	switch {
+	case cmd.Context().Err() != nil:
+		return errInterrupted
+	case found.Failed > 0:
+		return fmt.Errorf("%d of %d requests failed; the last one: %s", found.Failed, found.Failed+found.Requests, found.Error)
+	}
+	return nil
+}
+
+const (
+	echoPath  = "/echo"
+	productID = 1
+)
+
+var echoBody = []byte(`{"id":1}`)
+
+func post(ctx context.Context, x *exchange.Exchange) error {
+	response, err := x.Do(ctx, exchange.Request{Method: http.MethodPost, Route: echoPath, Path: echoPath, Body: echoBody})
+	if err == nil && (response.Status != http.StatusOK || !bytes.Equal(response.Body, echoBody)) {
+		err = outcome.Wrong("status %d and %d bytes instead of the request's body", response.Status, len(response.Body))
+	}
+	return err
+}
+
+func getProduct(ctx context.Context, x *exchange.Exchange) error {
+	product, err := productv1.NewProductServiceClient(x.Channel("")).GetProduct(ctx, &productv1.GetProductRequest{Id: productID})
+	if err == nil && product.Id != productID {
+		err = outcome.Wrong("product %d instead of %d", product.Id, productID)
+	}
+	return err
+}

@@ -1,0 +1,108 @@
+// Package echo is a server that does as little as can be, so that a load generator's own maximum shows.
+package echo
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"hopwise/load/internal/stubs/productv1"
+)
+
+const (
+	stopTimeout = 2 * time.Second
+	maxBody     = 1 << 20
+)
+
+// Method is the RPC that the server answers.
+const Method = productv1.ProductService_GetProduct_FullMethodName
+
+// Addresses are where the server listens, host:port; an empty one is not served.
+type Addresses struct {
+	HTTP string `json:"http"`
+	GRPC string `json:"grpc"`
+}
+
+// Server answers HTTP requests (HTTP/1.1 and HTTP/2 without TLS) with their own bodies, and GetProduct with the id asked for.
+type Server struct {
+	Addresses // as bound
+
+	http     *http.Server
+	grpc     *grpc.Server
+	finished chan error
+}
+
+// Start binds the addresses and serves.
+func Start(at Addresses) (*Server, error) {
+	s := &Server{finished: make(chan error, 2)}
+	if at.HTTP != "" {
+		listener, err := net.Listen("tcp", at.HTTP)
+		if err != nil {
+			return nil, err
+		}
+		s.HTTP = listener.Addr().String()
+		var protocols http.Protocols
+		protocols.SetHTTP1(true)
+		protocols.SetUnencryptedHTTP2(true)
+		s.http = &http.Server{Handler: http.HandlerFunc(reply), Protocols: &protocols, ReadHeaderTimeout: stopTimeout}
+		go func() { s.finished <- s.http.Serve(listener) }()
+	}
+	if at.GRPC != "" {
+		listener, err := net.Listen("tcp", at.GRPC)
+		if err != nil {
+			s.Close()
+			return nil, err
+		}
+		s.GRPC = listener.Addr().String()
+		s.grpc = grpc.NewServer()
+		productv1.RegisterProductServiceServer(s.grpc, products{})
+		go func() { s.finished <- s.grpc.Serve(listener) }()
+	}
+	return s, nil
+}
+
+// Wait returns when the context is over, or when serving fails.
+func (s *Server) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-s.finished:
+		if errors.Is(err, http.ErrServerClosed) {
+			return nil
+		}
+		return err
+	}
+}
+
+// Close stops serving.
+func (s *Server) Close() {
+	if s.http != nil {
+		_ = s.http.Close()
+	}
+	if s.grpc != nil {
+		s.grpc.Stop()
+	}
+}
+
+func reply(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(body)
+}
+
+type products struct {
+	productv1.UnimplementedProductServiceServer
+}
+
+func (products) GetProduct(_ context.Context, r *productv1.GetProductRequest) (*productv1.Product, error) {
+	return &productv1.Product{Id: r.Id}, nil
+}
