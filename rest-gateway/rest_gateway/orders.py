@@ -6,16 +6,13 @@ from fastapi import FastAPI
 from starlette.responses import Response
 
 from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment, with_related
-from shop.clients import CheckoutLine, Clients, Order, OrderStatus
-from shop.errors import NotFound
-from shop.platform.access import Access, may_see, require_owner, sees_all
-from shop.platform.rest.answers import changed, content_of, created, found
-from shop.platform.rest.caching import PERSONAL, check_if_match
+from shop.clients import Clients
+from shop.platform.access import Access, require_owner
+from shop.platform.rest.answers import found
+from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
-from shop.platform.rest.operations import changing, creating, reading
+from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import (
-    IdempotencyKey,
-    IfMatch,
     OrderId,
     OrderIds,
     PageSize100,
@@ -26,6 +23,7 @@ from shop.platform.rest.parameters import (
 )
 from shop.resources.documents import order_document
 from shop.resources.models import orders as models
+from shop.resources.orders import add_order_changes, visible
 
 
 def add_orders(api: FastAPI, shop: Clients) -> None:
@@ -46,7 +44,7 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
             order, payment = await get_order_and_payment(shop, order_id)
         else:
             order = await orders.get_order(order_id)
-        _check_owner(order)
+        visible(order)
         rest = asked - {"payment"}
         if not rest:
             return found(call, order_document(order, payment), PERSONAL)
@@ -71,42 +69,4 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
         listed = await with_related(shop, page.items, asked) if asked else page.items
         return found(call, {"orders": listed, "next_page_token": page.next_page_token}, PERSONAL)
 
-    @api.post(
-        "/v1/orders",
-        **creating("orders", models.Order, access=Access.CALLER, problems=[402, 404, 409, 422]),
-    )
-    async def create_order(order: models.NewOrder, idempotency_key: IdempotencyKey) -> Response:
-        """Buys: a customer for itself, a partner for any user. Either everything is bought and paid, or nothing."""
-        require_owner(order.user_id)
-        bought = await orders.checkout(
-            user_id=order.user_id,
-            lines=[CheckoutLine(line.product_id, line.quantity) for line in order.lines],
-            payment_token=order.payment_token,
-            idempotency_key=idempotency_key,
-        )
-        return created(order_document(bought), f"/v1/orders/{bought.id}")
-
-    @api.patch(
-        "/v1/orders/{order_id:name}", **changing("orders", models.Order, access=Access.PARTNER, problems=[409, 412])
-    )
-    async def update_order(order_id: OrderId, change: models.OrderChange, if_match: IfMatch = None) -> Response:
-        """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED; for partners."""
-        if if_match is not None:
-            check_if_match(if_match, content_of(order_document(await orders.get_order(order_id))))
-        return changed(order_document(await orders.update_order_status(order_id, OrderStatus(change.status))))
-
-    @api.post(
-        "/v1/orders/{order_id:name}:cancel",
-        **changing("orders", models.Order, access=Access.CALLER, problems=[409], body=False),
-    )
-    async def cancel_order(order_id: OrderId) -> Response:
-        """Cancels a CONFIRMED order and gives stock and money back: a customer's own, any for partners."""
-        if not sees_all():
-            _check_owner(await orders.get_order(order_id))
-        return changed(order_document(await orders.cancel_order(order_id)))
-
-
-def _check_owner(order: Order) -> None:
-    """Hides other customers' orders: whether a number is in use is not the caller's business either."""
-    if not may_see(order.user_id):
-        raise NotFound(f"there is no order {order.id}", field="id")
+    add_order_changes(api, orders)

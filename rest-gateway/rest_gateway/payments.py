@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from fastapi import FastAPI, Query
+from fastapi import FastAPI
 from starlette.responses import Response
 
 from shop.clients import Clients
@@ -15,13 +13,9 @@ from shop.platform.rest.answers import found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
-from shop.platform.rest.parameters import PaymentId, parse_ids
+from shop.platform.rest.parameters import OrderIdsOfPayments, PaymentId, parse_ids
 from shop.resources.documents import payment_document
 from shop.resources.models import orders as models
-
-OrderIds = Annotated[
-    str, Query(description="The orders, 1 to 1,000 ids with commas between them.", examples=["4711,4712"])
-]
 
 
 def add_payments(api: FastAPI, shop: Clients) -> None:
@@ -34,7 +28,7 @@ def add_payments(api: FastAPI, shop: Clients) -> None:
     payments = shop.payment
 
     @api.get("/v1/payments", **reading("payments", models.PaymentList, access=Access.CALLER))
-    async def list_payments(call: Call, order_ids: OrderIds) -> Response:
+    async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Response:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
         ids = parse_ids(order_ids, "order_ids")
         if sees_all():

@@ -222,7 +222,7 @@ async def test_an_order_moves_to_shipped_and_delivered_only(
     answer = await api.patch("/v1/orders/4", json={"status": status}, headers=partner)
 
     assert answer.status_code == 400
-    assert answer.json()["detail"] == "status: Input should be 'SHIPPED' or 'DELIVERED'"
+    assert answer.json()["detail"] == "status: it must be one of: SHIPPED, DELIVERED"
 
 
 async def test_a_customer_does_not_move_an_order(api: httpx.AsyncClient, customer: ForUser) -> None:

@@ -22,12 +22,17 @@ from shop.clients.grpc_product import GrpcProductClient
 from shop.clients.grpc_user import GrpcUserClient
 from shop.clients.http_channel import HttpChannel, http_session
 from shop.clients.ports import Clients, OrderClient, PaymentClient, ProductClient, UserClient
+from shop.clients.rest_channel import RestPeer
+from shop.clients.rest_order import RestOrderClient
+from shop.clients.rest_payment import RestPaymentClient
+from shop.clients.rest_product import RestProductClient
+from shop.clients.rest_user import RestUserClient
 from shop.platform.config import ConfigError
 from shop.platform.grpc_client import Peer, grpc_channel
 
 T = TypeVar("T")
 CLOSE_LIMIT_S = 1.0
-SCHEMES = ("grpc", "graphql")
+SCHEMES = ("grpc", "http", "graphql")
 
 
 class _NotConnected:
@@ -75,6 +80,7 @@ async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Cli
         async def client(
             service: Service,
             over_grpc: Callable[[Peer, grpc.aio.Channel], T],
+            over_rest: Callable[[RestPeer], T],
             over_graphql: Callable[[GraphQLPeer], T],
         ) -> T:
             address = peers.get(service.name)
@@ -85,13 +91,15 @@ async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Cli
                 channel = grpc_channel(parts.netloc, service.full_name, service.reads)
                 stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
                 return over_grpc(Peer(service.name, service.full_name, parts.netloc), channel)
+            if parts.scheme == "http":
+                return over_rest(RestPeer(await http(service, parts.netloc)))
             if parts.scheme == "graphql":
                 return over_graphql(GraphQLPeer(await http(service, parts.netloc)))
             valid = " or ".join(f"{scheme}://host:port" for scheme in SCHEMES)
             raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: {valid}")
 
-        product: ProductClient = await client(PRODUCT, GrpcProductClient, GraphQLProductClient)
-        user: UserClient = await client(USER, GrpcUserClient, GraphQLUserClient)
-        order: OrderClient = await client(ORDER, GrpcOrderClient, GraphQLOrderClient)
-        payment: PaymentClient = await client(PAYMENT, GrpcPaymentClient, GraphQLPaymentClient)
+        product: ProductClient = await client(PRODUCT, GrpcProductClient, RestProductClient, GraphQLProductClient)
+        user: UserClient = await client(USER, GrpcUserClient, RestUserClient, GraphQLUserClient)
+        order: OrderClient = await client(ORDER, GrpcOrderClient, RestOrderClient, GraphQLOrderClient)
+        payment: PaymentClient = await client(PAYMENT, GrpcPaymentClient, RestPaymentClient, GraphQLPaymentClient)
         yield Clients(product=product, user=user, order=order, payment=payment)

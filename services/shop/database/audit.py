@@ -67,14 +67,27 @@ def audit(
     with closing(psycopg.connect(make_conninfo(admin_url, dbname=name))) as connection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.execute(sql.SQL("SET LOCAL statement_timeout = {}").format(sql.Literal(STATEMENT_LIMIT)))
-        connection.execute("CREATE TEMPORARY TABLE grace AS SELECT %s::float8 AS seconds", [grace_s])
-        have = {""}
-        if acknowledged is not None:
-            _load(connection, acknowledged)
-            have.add("acknowledged")
-        findings = [_check(connection, invariant) for invariant in INVARIANTS if invariant.needs in have]
+        findings = check_invariants(connection, acknowledged=acknowledged, grace_s=grace_s)
         connection.rollback()
     return findings
+
+
+def check_invariants(
+    connection: psycopg.Connection, *, acknowledged: Iterable[Acknowledgement] | None, grace_s: float
+) -> list[Finding]:
+    """Checks every invariant inside the transaction in hand, which must be rolled back afterwards.
+
+    Args:
+        connection: To the trial's database, in a transaction.
+        acknowledged: As for `audit`.
+        grace_s: As for `audit`.
+    """
+    connection.execute("CREATE TEMPORARY TABLE grace AS SELECT %s::float8 AS seconds", [grace_s])
+    have = {""}
+    if acknowledged is not None:
+        _load(connection, acknowledged)
+        have.add("acknowledged")
+    return [_check(connection, invariant) for invariant in INVARIANTS if invariant.needs in have]
 
 
 def as_json(name: str, findings: Sequence[Finding]) -> str:

@@ -24,6 +24,7 @@ from shop.platform.access import Door
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
 from shop.platform.lifecycle import stop_signal
+from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.serve import Protocols, listening, servers
 
 EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
@@ -75,8 +76,14 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
         yield OrderParts(service, Recovery(checkouts, cancellations))
 
 
-def protocols(service: OrderService) -> Protocols:
+def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves orders over each protocol."""
+
+    def rest(door: Door) -> Any:
+        # Here, so that a process that serves no REST does not load FastAPI.
+        from shop.order.rest import build_app
+
+        return build_app(service, door, page_token_key)
 
     def graphql(door: Door) -> Any:
         # Here, so that a process that serves no GraphQL does not load Strawberry.
@@ -84,7 +91,7 @@ def protocols(service: OrderService) -> Protocols:
 
         return build_app(service, door)
 
-    return Protocols(grpc=lambda server: register(server, service), graphql=graphql)
+    return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
 
 
 async def serve(config: ServiceConfig) -> None:
@@ -92,7 +99,7 @@ async def serve(config: ServiceConfig) -> None:
     async with (
         stop_signal() as stop,
         bootstrap(config) as parts,
-        servers(config, protocols(parts.service)),
+        servers(config, protocols(parts.service, config.page_token_key)),
         # Last: only who holds the address may take over what the process before it left there.
         recovering(parts.recovery),
     ):

@@ -41,13 +41,19 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[PaymentService]:
 def protocols(service: PaymentService) -> Protocols:
     """Returns what serves payments over each protocol."""
 
+    def rest(door: Door) -> Any:
+        # Here, so that a process that serves no REST does not load FastAPI.
+        from shop.payment.rest import build_app
+
+        return build_app(service, door)
+
     def graphql(door: Door) -> Any:
         # Here, so that a process that serves no GraphQL does not load Strawberry.
         from shop.payment.graphql import build_app
 
         return build_app(service, door)
 
-    return Protocols(grpc=lambda server: register(server, service), graphql=graphql)
+    return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
 
 
 async def serve(config: ServiceConfig) -> None:

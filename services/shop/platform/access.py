@@ -61,6 +61,11 @@ def sees_all() -> bool:
     return admitted.inside or (admitted.principal is not None and admitted.principal.kind == "partner")
 
 
+def from_inside() -> bool:
+    """Whether the call in hand comes from another part of the shop."""
+    return _ADMITTED.get().inside
+
+
 def may_see(user_id: int) -> bool:
     """Whether the call in hand may see what belongs to a user: the user itself, a partner, or inside."""
     principal = _ADMITTED.get().principal

@@ -9,6 +9,7 @@ from typing import Any
 from shop.platform.access import Door
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
+from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.serve import Protocols, run_servers
 from shop.product.grpc import register
 from shop.product.postgres import PostgresProductStore
@@ -34,8 +35,14 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
         await database.close()
 
 
-def protocols(service: ProductService) -> Protocols:
+def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves the catalogue over each protocol."""
+
+    def rest(door: Door) -> Any:
+        # Here, so that a process that serves no REST does not load FastAPI.
+        from shop.product.rest import build_app
+
+        return build_app(service, door, page_token_key)
 
     def graphql(door: Door) -> Any:
         # Here, so that a process that serves no GraphQL does not load Strawberry.
@@ -43,10 +50,10 @@ def protocols(service: ProductService) -> Protocols:
 
         return build_app(service, door)
 
-    return Protocols(grpc=lambda server: register(server, service), graphql=graphql)
+    return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
 
 
 async def serve(config: ServiceConfig) -> None:
     """Serves the catalogue until the process is told to stop."""
     async with bootstrap(config) as service:
-        await run_servers(config, protocols(service))
+        await run_servers(config, protocols(service, config.page_token_key))

@@ -48,6 +48,17 @@ class PaymentDocument(msgspec.Struct, frozen=True):
     amount: Money
 
 
+class InnerPaymentDocument(msgspec.Struct, frozen=True):
+    """A payment as the shop's own parts see it."""
+
+    id: int
+    order_id: int
+    status: PaymentStatus
+    amount: Money
+    checkout_id: str
+    placed_at: datetime
+
+
 class ProductDocument(msgspec.Struct, frozen=True, omit_defaults=True):
     """A product with its reviews."""
 
@@ -92,6 +103,13 @@ def line_document(line: JoinedOrderLine) -> LineDocument:
 def payment_document(payment: Payment) -> PaymentDocument:
     """Returns a payment without what concerns the shop only."""
     return PaymentDocument(payment.id, payment.order_id, payment.status, payment.amount)
+
+
+def inner_payment_document(payment: Payment) -> InnerPaymentDocument:
+    """Returns a payment with all that is known of it."""
+    return InnerPaymentDocument(
+        payment.id, payment.order_id, payment.status, payment.amount, payment.checkout_id, payment.placed_at
+    )
 
 
 def product_document(product: Product, reviews: Sequence[Review]) -> ProductDocument:

@@ -9,15 +9,15 @@ from fastapi import FastAPI
 from starlette.responses import Response
 
 from shop.order.domain import JoinedOrderLine
-from shop.platform import page_token as tokens
 from shop.platform.access import Access
 from shop.platform.rest.answers import found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
-from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken, check_alone
+from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken
 from shop.resources.documents import line_document
 from shop.resources.models import orders as models
+from shop.resources.pages import next_token, start
 
 _SCOPE = "order-lines"
 
@@ -45,11 +45,7 @@ def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: byte
 
         Start anywhere with `after_line_id`, go on with `page_token`.
         """
-        after = after_line_id
-        if page_token:
-            check_alone("page_token", {"after_line_id": after_line_id})
-            after = tokens.decode(page_token, _SCOPE, key=page_token_key)
+        after = start(_SCOPE, page_token, "after_line_id", after_line_id, page_token_key)
         lines = [line_document(line) async for line in stream(after_line_id=after, limit=page_size)]
-        full = len(lines) == page_size
-        token = tokens.encode(_SCOPE, lines[-1].id, key=page_token_key) if full else ""
+        token = next_token(_SCOPE, lines, page_size, lambda line: line.id, page_token_key)
         return found(call, {"lines": lines, "next_page_token": token}, PERSONAL)

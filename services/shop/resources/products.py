@@ -59,7 +59,7 @@ def add_products(api: FastAPI, catalogue: ProductClient) -> None:
     async def list_products(
         call: Call,
         category: Category = "",
-        ids: Ids = "",
+        ids: Ids = None,
         page_size: PageSize1000 = 20,
         page_token: PageToken = "",
         include: Include = "",
@@ -69,7 +69,7 @@ def add_products(api: FastAPI, catalogue: ProductClient) -> None:
         token = ""
         products: Sequence[Product]
         reviews = None
-        if ids:
+        if ids is not None:
             check_alone("ids", {"category": category, "page_token": page_token})
             wanted = parse_ids(ids, "ids")
             if with_reviews:

@@ -29,12 +29,12 @@ def add_users(api: FastAPI, users: UserClient) -> None:
 
     @api.get("/v1/users", **reading("users", models.UserPage, access=Access.PARTNER))
     async def list_users(
-        call: Call, ids: Ids = "", page_size: PageSize1000 = 20, page_token: PageToken = ""
+        call: Call, ids: Ids = None, page_size: PageSize1000 = 20, page_token: PageToken = ""
     ) -> Response:
         """A page of users by ascending id, or those asked for by `ids`; for partners."""
         listed: Sequence[User]
         token = ""
-        if ids:
+        if ids is not None:
             check_alone("ids", {"page_token": page_token})
             listed = await users.batch_get_users(parse_ids(ids, "ids"))
         else:

@@ -42,13 +42,19 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
 def protocols(service: UserService) -> Protocols:
     """Returns what serves the accounts over each protocol."""
 
+    def rest(door: Door) -> Any:
+        # Here, so that a process that serves no REST does not load FastAPI.
+        from shop.user.rest import build_app
+
+        return build_app(service, door)
+
     def graphql(door: Door) -> Any:
         # Here, so that a process that serves no GraphQL does not load Strawberry.
         from shop.user.graphql import build_app
 
         return build_app(service, door)
 
-    return Protocols(grpc=lambda server: register(server, service), graphql=graphql)
+    return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
 
 
 async def serve(config: ServiceConfig) -> None:

@@ -25,7 +25,7 @@ ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")
 
 
 # What `protocol` goes through, and the scheme of each one's addresses.
-PROTOCOLS = {"grpc": "grpc", "graphql": "graphql"}
+PROTOCOLS = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
 BOOTSTRAPS: dict[str, Any] = {
     "product": product_bootstrap,
     "user": user_bootstrap,

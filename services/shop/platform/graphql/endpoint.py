@@ -20,7 +20,7 @@ from shop.platform.graphql.documents import Documents, Measure, PersistedQueryNo
 from shop.platform.graphql.errors import graphql_errors, not_found_by_hash, shop_error
 from shop.platform.graphql.request import GraphQLRequest, Refused, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
-from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation
+from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
 from shop.platform.telemetry import child_span
 
 ROUTE = "/graphql"
@@ -121,10 +121,11 @@ class Endpoint:
             return 200, _errors([shop_error(DeadlineExceeded("the time that the caller allowed is over"))])
         if not result.errors:
             return 200, orjson.dumps({"data": result.data})
-        body = {"errors": graphql_errors(result.errors), "data": result.data}
+        errors = graphql_errors(result.errors)
+        note_error(errors[0]["extensions"]["code"])
         # Without a path, the operation did not even begin: a variable is missing, or of the wrong type.
         begun = result.data is not None or any(error.path is not None for error in result.errors)
-        return 200 if begun else 400, orjson.dumps(body)
+        return 200 if begun else 400, orjson.dumps({"errors": errors, "data": result.data})
 
 
 async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRequest:
@@ -147,6 +148,7 @@ def _bad_method(message: str, allow: bytes) -> Refused:
 
 
 def _errors(errors: Sequence[dict[str, Any]]) -> bytes:
+    note_error(errors[0]["extensions"]["code"])
     return orjson.dumps({"errors": errors})
 
 

@@ -13,6 +13,7 @@ from opentelemetry import context, trace
 from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from shop.platform.error_table import ERROR_TABLE
 from shop.platform.telemetry import tracer
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -22,6 +23,7 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _PROPAGATOR = TraceContextTextMapPropagator()
+_SERVER_FAULTS = frozenset(code.value for code, entry in ERROR_TABLE.items() if entry.http >= 500)
 
 
 class Traced:
@@ -85,6 +87,19 @@ def name_operation(kind: str, name: str) -> None:
         span.set_attribute("graphql.operation.type", kind)
         if name:
             span.set_attribute("graphql.operation.name", name[:100])
+
+
+def note_error(code: str) -> None:
+    """Notes on the request's span what its answer says that went wrong, since its HTTP status says nothing of it.
+
+    Args:
+        code: The first error's code.
+    """
+    span = trace.get_current_span()
+    if span.is_recording():
+        span.set_attribute("error.type", code)
+        if code in _SERVER_FAULTS:
+            span.set_status(Status(StatusCode.ERROR))
 
 
 def _carrier(scope: Mapping[str, Any]) -> dict[str, str] | None:

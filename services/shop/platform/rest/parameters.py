@@ -33,6 +33,17 @@ AfterLineId = Annotated[
     int, _Whole, Query(ge=0, le=MAX_ID, description="Only lines with a greater id.", examples=[14000])
 ]
 
+AfterProductId = Annotated[
+    int, _Whole, Query(ge=0, le=MAX_ID, description="Only products with a greater id.", examples=[17])
+]
+ReservationId = Annotated[str, Path(description="UUID that the caller chose for the checkout.")]
+CheckoutId = Annotated[str, Path(description="UUID of the checkout.")]
+ProductIds = Annotated[str, Query(description="The products, 1 to 1,000 ids with commas between them.")]
+OrderIdsOfPayments = Annotated[
+    str, Query(description="The orders, 1 to 1,000 ids with commas between them.", examples=["4711,4712"])
+]
+Limit20 = Annotated[int, _Whole, Query(ge=1, le=20, description="Reviews of each product.")]
+
 PageSize1000 = Annotated[int, _Whole, Query(ge=1, le=1000, description="Entries a page.")]
 PageSize100 = Annotated[int, _Whole, Query(ge=1, le=100, description="Entries a page.")]
 PageSize10000 = Annotated[int, _Whole, Query(ge=1, le=10_000, description="Entries a page.")]
@@ -41,7 +52,7 @@ PageToken = Annotated[
     Query(max_length=200, description="`next_page_token` of the page before, with the same filter; empty at first."),
 ]
 Ids = Annotated[
-    str,
+    str | None,
     Query(
         description=f"Only these, 1 to {MAX_IDS:,} ids with commas between them, in this order; unknown ones are left "
         "out, repeated ones count once. Not together with another filter or paging.",
@@ -79,19 +90,19 @@ def parse_ids(text: str, name: str) -> list[int]:
         name: The parameter, for the message.
 
     Raises:
-        InvalidArgument: There are none, too many, or one is no id.
+        InvalidRequest: There are none, too many, or one is no id.
     """
-    parts = text.split(",")
-    if len(parts) > MAX_IDS:
-        raise InvalidArgument(f"{name} has {len(parts)} ids; 1 to {MAX_IDS} are valid", field=name)
+    parts = text.split(",") if text else []
+    if not 1 <= len(parts) <= MAX_IDS:
+        raise InvalidRequest([FieldError(name, f"it has {len(parts)} ids; 1 to {MAX_IDS} are valid")])
     ids = [int(part) if part.isascii() and part.isdigit() and len(part) < 20 else 0 for part in parts]
     for position, id_ in enumerate(ids):
         if not 1 <= id_ <= MAX_ID:
-            raise InvalidArgument(
-                f"{name}[{position}] is {parts[position][:40]!r}; ids from 1 to {MAX_ID} with commas between them "
-                f"are valid, as in {name}=1,2,3",
-                field=name,
+            message = (
+                f"it is {parts[position][:40]!r}; ids from 1 to {MAX_ID} with commas between them are valid, "
+                f"as in {name}=1,2,3"
             )
+            raise InvalidRequest([FieldError(f"{name}[{position}]", message)], field=name)
     return list(dict.fromkeys(ids))
 
 

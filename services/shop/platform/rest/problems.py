@@ -51,13 +51,14 @@ class InvalidRequest(InvalidArgument):
 
     Args:
         errors: All that is wrong with it, at least one.
+        field: The parameter at fault, if it has parts; the first error's unless given.
     """
 
-    def __init__(self, errors: Sequence[FieldError]) -> None:
+    def __init__(self, errors: Sequence[FieldError], *, field: str = "") -> None:
         first = errors[0]
         detail = "; ".join(f"{one.field}: {one.message}" if one.field else one.message for one in errors[:3])
         more = f"; and {len(errors) - 3} more" if len(errors) > 3 else ""
-        super().__init__(detail + more, field=first.field)
+        super().__init__(detail + more, field=field or first.field)
         self.errors = tuple(errors)
 
 
@@ -197,6 +198,8 @@ def _field_error(error: dict[str, Any], fields: str) -> FieldError:
             message = "this field is unknown"
             if len(place) == 1:
                 message += f"; valid ones are {fields}"
+        case "literal_error", _:
+            message = f"it must be one of: {error['ctx']['expected'].replace(' or ', ', ')}".replace("'", "")
         case "json_invalid", _:
             message, place = f"the body is not JSON: {error['ctx']['error']} at character {place[0]}", []
     spelled = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place)

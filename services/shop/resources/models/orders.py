@@ -14,7 +14,7 @@ OrderStatus = Literal["PENDING", "CONFIRMED", "SHIPPED", "DELIVERED", "CANCELLED
 PaymentStatus = Literal["AUTHORIZED", "CAPTURED", "VOIDED", "DECLINED"]
 
 _EUR_20: dict[str, Any] = {"amount_minor": 1999, "currency": "EUR"}
-_PAYMENT: dict[str, Any] = {
+PAYMENT: dict[str, Any] = {
     "id": 4711,
     "order_id": 4711,
     "status": "CAPTURED",
@@ -43,7 +43,7 @@ _JOINED: dict[str, Any] = {
 class Payment(Sent):
     """The payment of one order."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_PAYMENT]})
+    model_config = ConfigDict(json_schema_extra={"examples": [PAYMENT]})
 
     id: Id
     order_id: Annotated[int, Field(ge=0, description="The order it belongs to; 0 until it is captured.")]
@@ -54,7 +54,7 @@ class Payment(Sent):
 class PaymentList(Sent):
     """The payments found, in the order of the orders asked for; orders without one are left out."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"payments": [_PAYMENT]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"payments": [PAYMENT]}]})
 
     payments: list[Payment]
 
@@ -72,7 +72,7 @@ class OrderLine(Sent):
 class Order(Sent):
     """What one user bought at one time."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [_ORDER, {**_ORDER, "payment": _PAYMENT}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_ORDER, {**_ORDER, "payment": PAYMENT}]})
 
     id: Id
     user_id: Annotated[Id, Field(description="Who bought.")]

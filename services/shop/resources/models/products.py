@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field
 
@@ -101,3 +101,81 @@ class ProductChange(Change):
     category: Annotated[Category, Field(default_factory=absent)]
     price: Annotated[Price, Field(default_factory=absent)]
     stock: Annotated[Stock, Field(default_factory=absent)]
+
+
+class ProductReviews(Sent):
+    """The first reviews of one product, by ascending id."""
+
+    product_id: Id
+    reviews: list[Review]
+
+
+class ReviewList(Sent):
+    """The first reviews of each product asked for, in that order; also of those that have none or do not exist."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"products": [{"product_id": 17, "reviews": [_REVIEW]}]}]}
+    )
+
+    products: list[ProductReviews]
+
+
+_ROW: dict[str, Any] = {name: _PRODUCT[name] for name in ("title", "price", "stock")} | {"product_id": 17}
+
+
+class ProductRow(Sent):
+    """A product at the size of an order line."""
+
+    product_id: Id
+    title: str
+    price: Money
+    stock: Annotated[int, Field(ge=0, description="Pieces that can be sold now.")]
+
+
+class ProductRowsPage(Sent):
+    """A page of product rows, by ascending id."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"rows": [_ROW], "next_page_token": ""}]})
+
+    rows: list[ProductRow]
+    next_page_token: NextPageToken
+
+
+class StockLine(Received):
+    """One product to reserve."""
+
+    product_id: Id
+    quantity: Annotated[int, Field(ge=1, le=1000, description="Pieces.")]
+
+
+class NewReservation(Received):
+    """What to reserve: all lines or none."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"lines": [{"product_id": 17, "quantity": 2}]}]})
+
+    lines: Annotated[list[StockLine], Field(min_length=1, max_length=100, description="Each product once.")]
+
+
+_RESERVATION: dict[str, Any] = {
+    "id": "8f14e45f-ceea-467f-a8f3-6b0e3b1c1d1e",
+    "state": "HELD",
+    "lines": [{"product_id": 17, "quantity": 2, "unit_price": {"amount_minor": 1999, "currency": "EUR"}}],
+}
+
+
+class ReservedLine(Sent):
+    """One line of a reservation."""
+
+    product_id: Id
+    quantity: int
+    unit_price: Annotated[Money, Field(description="Price of one piece when it was reserved.")]
+
+
+class Reservation(Sent):
+    """Stock held for one checkout."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [_RESERVATION]})
+
+    id: Annotated[str, Field(description="UUID that the caller chose.")]
+    state: Literal["HELD", "CONFIRMED", "RELEASED"]
+    lines: list[ReservedLine]

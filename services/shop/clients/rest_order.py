@@ -1,0 +1,89 @@
+"""The order service as a REST client sees it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+
+from shop.clients.ports import Page
+from shop.clients.rest_channel import LARGEST_PAGE, RestPeer, listed, optional
+from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
+from shop.platform.validation import matching, size
+
+DEFAULT_LINES = 1_000
+MOST_LINES = 100_000
+
+_ID = {"order_id": "id"}
+_CHECKOUT = {"Idempotency-Key": "idempotency_key"}
+# HTTP takes spaces at the ends of a header's value away.
+_KEY = re.compile(r"([!-~]([ -~]{0,62}[!-~])?)?")
+_KEY_FORM = "1 to 64 printable ASCII characters, without a space at either end"
+
+
+class _Orders(msgspec.Struct):
+    orders: tuple[Order, ...]
+    next_page_token: str = ""
+
+
+class _Lines(msgspec.Struct):
+    lines: list[JoinedOrderLine]
+
+
+class RestOrderClient:
+    """`shop.clients.ports.OrderClient` over REST.
+
+    Args:
+        peer: Makes the requests.
+    """
+
+    def __init__(self, peer: RestPeer) -> None:
+        self._peer = peer
+
+    async def checkout(
+        self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
+    ) -> Order:
+        """Buys; the same key again returns the first order."""
+        headers = {"Idempotency-Key": matching(idempotency_key, "idempotency_key", _KEY, _KEY_FORM)}
+        body = {"user_id": user_id, "lines": list(lines), "payment_token": payment_token}
+        return await self._peer.send(Order, "POST", "/v1/orders", body=body, headers=headers, fields=_CHECKOUT)
+
+    async def get_order(self, order_id: int) -> Order:
+        """Returns one order with its lines."""
+        return await self._peer.get(Order, "/v1/orders/{order_id}", order_id, fields=_ID)
+
+    async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
+        """Returns the orders that exist, in the order asked for."""
+        return list((await self._peer.get(_Orders, "/v1/orders", query={"ids": listed(ids)})).orders)
+
+    async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
+        """Returns a page of one user's orders, newest first."""
+        query = {"page_size": optional(page_size, 0), "page_token": optional(page_token, "")}
+        page = await self._peer.get(_Orders, "/v1/users/{user_id}/orders", user_id, query=query)
+        return Page(page.orders, page.next_page_token)
+
+    async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
+        """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED."""
+        return await self._peer.send(
+            Order, "PATCH", "/v1/orders/{order_id}", order_id, body={"status": status}, fields=_ID
+        )
+
+    async def cancel_order(self, order_id: int) -> Order:
+        """Cancels a confirmed order."""
+        return await self._peer.send(Order, "POST", "/v1/orders/{order_id}:cancel", order_id, fields=_ID)
+
+    async def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
+        """Gives order lines by ascending id, read page by page."""
+        left = size(limit, "limit", default=DEFAULT_LINES, most=MOST_LINES)
+        after = after_line_id
+        while left:
+            wanted = min(left, LARGEST_PAGE)
+            query = {"after_line_id": after, "page_size": wanted}
+            lines = (await self._peer.get(_Lines, "/v1/order-lines", query=query)).lines
+            for line in lines:
+                yield line
+            if len(lines) < wanted:
+                return
+            left -= wanted
+            after = lines[-1].id

@@ -1,0 +1,127 @@
+"""The catalogue as a REST client sees it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+
+import msgspec
+
+from shop.clients.ports import Page
+from shop.clients.rest_channel import LARGEST_PAGE, RestPeer, listed, optional
+from shop.money import Money
+from shop.platform.validation import size
+from shop.product.domain import Product, ProductRow, Reservation, Review, StockLine
+
+MOST_ROWS = 100_000
+DEFAULT_ROWS = 1_000
+
+_ID = {"product_id": "id"}
+_NEW = {name: f"product.{name}" for name in ("title", "description", "category", "price", "price.", "stock")}
+_CHANGE = {**_NEW, "": "update_mask", "product_id": "product.id"}
+
+
+class _Products(msgspec.Struct):
+    products: tuple[Product, ...]
+    next_page_token: str
+
+
+class _ProductReviews(msgspec.Struct):
+    product_id: int
+    reviews: tuple[Review, ...]
+
+
+class _Reviews(msgspec.Struct):
+    products: list[_ProductReviews]
+
+
+class _Rows(msgspec.Struct):
+    rows: list[ProductRow]
+
+
+class RestProductClient:
+    """`shop.clients.ports.ProductClient` over REST.
+
+    Args:
+        peer: Makes the requests.
+    """
+
+    def __init__(self, peer: RestPeer) -> None:
+        self._peer = peer
+
+    async def get_product(self, product_id: int) -> Product:
+        """Returns one product."""
+        return await self._peer.get(Product, "/v1/products/{product_id}", product_id, fields=_ID)
+
+    async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
+        """Returns the products that exist, in the order asked for."""
+        return list((await self._peer.get(_Products, "/v1/products", query={"ids": listed(ids)})).products)
+
+    async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
+        """Returns a page of one category, or of all."""
+        query = {
+            "page_size": optional(page_size, 0),
+            "page_token": optional(page_token, ""),
+            "category": optional(category, ""),
+        }
+        page = await self._peer.get(_Products, "/v1/products", query=query)
+        return Page(page.products, page.next_page_token)
+
+    async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
+        """Adds a product."""
+        new = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
+        return await self._peer.send(Product, "POST", "/v1/products", body=new, fields=_NEW)
+
+    async def update_product(
+        self,
+        product_id: int,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+        price: Money | None = None,
+        stock: int | None = None,
+    ) -> Product:
+        """Changes the fields that are given."""
+        values = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
+        change = {name: value for name, value in values.items() if value is not None}
+        return await self._peer.send(
+            Product, "PATCH", "/v1/products/{product_id}", product_id, body=change, fields=_CHANGE
+        )
+
+    async def delete_product(self, product_id: int) -> None:
+        """Removes a product."""
+        await self._peer.send(type(None), "DELETE", "/v1/products/{product_id}", product_id, fields=_ID)
+
+    async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
+        """Returns the first reviews of each product asked for."""
+        query = {"product_ids": listed(product_ids), "limit": optional(limit, 0)}
+        found = await self._peer.get(_Reviews, "/v1/reviews", query=query)
+        return {one.product_id: one.reviews for one in found.products}
+
+    async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
+        """Takes stock until it is confirmed or released."""
+        path = "/v1/reservations/{reservation_id}"
+        return await self._peer.send(Reservation, "PUT", path, reservation_id, body={"lines": list(lines)})
+
+    async def confirm_reservation(self, reservation_id: str) -> Reservation:
+        """Turns held stock into sold stock."""
+        return await self._peer.send(Reservation, "POST", "/v1/reservations/{reservation_id}:confirm", reservation_id)
+
+    async def release_reservation(self, reservation_id: str) -> Reservation:
+        """Gives stock back."""
+        return await self._peer.send(Reservation, "POST", "/v1/reservations/{reservation_id}:release", reservation_id)
+
+    async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
+        """Gives product rows by ascending id, read page by page."""
+        left = size(limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
+        after = after_product_id
+        while left:
+            wanted = min(left, LARGEST_PAGE)
+            query = {"after_product_id": after, "page_size": wanted}
+            rows = (await self._peer.get(_Rows, "/v1/product-rows", query=query)).rows
+            for row in rows:
+                yield row
+            if len(rows) < wanted:
+                return
+            left -= wanted
+            after = rows[-1].product_id

@@ -1,0 +1,76 @@
+"""Orders over REST: decodes, calls, encodes. What a gateway serves too is in `shop.resources.orders`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from fastapi import FastAPI
+from starlette.responses import Response
+
+from shop.order.domain import JoinedOrderLine
+from shop.order.service import OrderService
+from shop.order.visibility import visible
+from shop.platform.access import Access, Door, require_owner
+from shop.platform.page_token import DEFAULT_KEY
+from shop.platform.rest.answers import found
+from shop.platform.rest.app import rest_api
+from shop.platform.rest.caching import PERSONAL
+from shop.platform.rest.call import Call
+from shop.platform.rest.docs_page import add_docs
+from shop.platform.rest.operations import reading
+from shop.platform.rest.parameters import OrderId, OrderIds, PageSize100, PageToken, UserId, parse_ids
+from shop.resources.about import ABOUT
+from shop.resources.documents import order_document
+from shop.resources.models import orders as models
+from shop.resources.order_lines import add_order_lines
+from shop.resources.orders import add_order_changes
+
+TAGS = [
+    {"name": "orders", "description": "Checkout, reading and moving along of orders."},
+    {"name": "order lines", "description": "Bulk read for partners."},
+]
+
+
+def build_app(service: OrderService, door: Door, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
+    """Returns the application.
+
+    Args:
+        service: Does the work.
+        door: Says who is let in.
+        page_token_key: Key of this installation's page tokens.
+    """
+    api = rest_api(title="Hopwise order", summary="Orders and the checkout", description=ABOUT, tags=TAGS, door=door)
+    _add_reads(api, service)
+    add_order_changes(api, service)
+
+    async def lines(*, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
+        async with aclosing(service.stream_order_lines(after_line_id=after_line_id, limit=limit)) as chunks:
+            async for chunk in chunks:
+                for line in chunk:
+                    yield line
+
+    add_order_lines(api, lines, page_token_key)
+    add_docs(api)
+    return api
+
+
+def _add_reads(api: FastAPI, service: OrderService) -> None:
+    @api.get("/v1/orders/{order_id:name}", **reading("orders", models.Order, access=Access.CALLER, problems=[404]))
+    async def get_order(call: Call, order_id: OrderId) -> Response:
+        """One order: a customer's own, any for partners."""
+        return found(call, order_document(visible(await service.get_order(order_id))), PERSONAL)
+
+    @api.get("/v1/orders", **reading("orders", models.OrderList, access=Access.PARTNER))
+    async def batch_get_orders(call: Call, ids: OrderIds) -> Response:
+        """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
+        return found(call, {"orders": await service.batch_get_orders(parse_ids(ids, "ids"))}, PERSONAL)
+
+    @api.get("/v1/users/{user_id}/orders", **reading("orders", models.OrderPage, access=Access.CALLER))
+    async def list_orders_of_user(
+        call: Call, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = ""
+    ) -> Response:
+        """A page of one user's orders, newest first: a customer's own, any for partners."""
+        require_owner(user_id)
+        page = await service.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
+        return found(call, {"orders": page.items, "next_page_token": page.next_page_token}, PERSONAL)

@@ -1,0 +1,75 @@
+"""What changes orders, the same in the order service and in a gateway: `/v1/orders`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from fastapi import FastAPI
+from starlette.responses import Response
+
+from shop.order.domain import CheckoutLine, Order, OrderStatus
+from shop.order.visibility import visible
+from shop.platform.access import Access, require_owner, sees_all
+from shop.platform.rest.answers import changed, content_of, created
+from shop.platform.rest.caching import check_if_match
+from shop.platform.rest.operations import changing, creating
+from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
+from shop.resources.documents import order_document
+from shop.resources.models import orders as models
+
+__all__ = ["Orders", "add_order_changes", "visible"]
+
+
+class Orders(Protocol):
+    """What of `shop.clients.OrderClient` changes orders."""
+
+    async def checkout(
+        self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
+    ) -> Order: ...
+    async def get_order(self, order_id: int) -> Order: ...
+    async def update_order_status(self, order_id: int, status: OrderStatus) -> Order: ...
+    async def cancel_order(self, order_id: int) -> Order: ...
+
+
+def add_order_changes(api: FastAPI, orders: Orders) -> None:
+    """Declares the routes that change orders.
+
+    Args:
+        api: Where to declare them.
+        orders: What does the work.
+    """
+
+    @api.post(
+        "/v1/orders",
+        **creating("orders", models.Order, access=Access.CALLER, problems=[402, 404, 409, 422]),
+    )
+    async def create_order(order: models.NewOrder, idempotency_key: IdempotencyKey) -> Response:
+        """Buys: a customer for itself, a partner for any user. Either everything is bought and paid, or nothing."""
+        require_owner(order.user_id)
+        bought = await orders.checkout(
+            user_id=order.user_id,
+            lines=[CheckoutLine(line.product_id, line.quantity) for line in order.lines],
+            payment_token=order.payment_token,
+            idempotency_key=idempotency_key,
+        )
+        return created(order_document(bought), f"/v1/orders/{bought.id}")
+
+    @api.patch(
+        "/v1/orders/{order_id:name}", **changing("orders", models.Order, access=Access.PARTNER, problems=[409, 412])
+    )
+    async def update_order(order_id: OrderId, change: models.OrderChange, if_match: IfMatch = None) -> Response:
+        """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED; for partners."""
+        if if_match is not None:
+            check_if_match(if_match, content_of(order_document(await orders.get_order(order_id))))
+        return changed(order_document(await orders.update_order_status(order_id, OrderStatus(change.status))))
+
+    @api.post(
+        "/v1/orders/{order_id:name}:cancel",
+        **changing("orders", models.Order, access=Access.CALLER, problems=[409], body=False),
+    )
+    async def cancel_order(order_id: OrderId) -> Response:
+        """Cancels a CONFIRMED order and gives stock and money back: a customer's own, any for partners."""
+        if not sees_all():
+            visible(await orders.get_order(order_id))
+        return changed(order_document(await orders.cancel_order(order_id)))

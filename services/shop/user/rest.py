@@ -1,0 +1,31 @@
+"""The accounts over REST, all of it as a gateway serves it too: `shop.resources.users`."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from shop.platform.access import Door
+from shop.platform.rest.app import rest_api
+from shop.platform.rest.docs_page import add_docs
+from shop.resources.about import ABOUT
+from shop.resources.users import add_users
+from shop.user.local import LocalUserClient
+from shop.user.service import UserService
+
+TAGS = [
+    {"name": "users", "description": "Customers: each sees itself, partners see all."},
+    {"name": "sessions", "description": "Logins of customers."},
+]
+
+
+def build_app(service: UserService, door: Door) -> FastAPI:
+    """Returns the application.
+
+    Args:
+        service: Does the work.
+        door: Says who is let in.
+    """
+    api = rest_api(title="Hopwise user", summary="Customers and their logins", description=ABOUT, tags=TAGS, door=door)
+    add_users(api, LocalUserClient(service))
+    add_docs(api)
+    return api
