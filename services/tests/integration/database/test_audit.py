@@ -1,0 +1,206 @@
+"""Every invariant is broken on purpose once, and the audit must name it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import uuid
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from shop.database.__main__ import run
+from shop.database.acknowledged import Acknowledgement
+from shop.database.audit import check_invariants
+from shop.database.invariants import INVARIANTS
+
+pytestmark = pytest.mark.integration
+
+LIVE_ORDER = "(SELECT min(id) FROM shop_order.orders WHERE status = 'CONFIRMED')"
+GONE_ORDER = "(SELECT min(id) FROM shop_order.orders WHERE status = 'CANCELLED')"
+NEW = str(uuid.UUID(int=1))
+# A checkout that bought order 10,001, whole and right.
+WHOLE = f"""
+    INSERT INTO shop_order.orders VALUES (10001, 9000, 'CONFIRMED', now(), 300, 'EUR', '{NEW}');
+    INSERT INTO shop_order.order_line VALUES (30001, 10001, 1, 9000, 3, 100);
+    INSERT INTO shop_order.checkout (id, user_id, idempotency_key, request_hash, state, step, order_id, instance, boot,
+        lease_until) VALUES ('{NEW}', 9000, 'key', '', 'COMPLETED', 'SETTLE', 10001, 'here', '{NEW}', now());
+    INSERT INTO shop_product.reservation VALUES ('{NEW}', 'CONFIRMED', now());
+    INSERT INTO shop_product.reservation_line VALUES ('{NEW}', 9000, 3, 100, 'EUR');
+    UPDATE shop_product.product SET stock = stock - 3, sold = sold + 3 WHERE id = 9000;
+    INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', 10001, 'CAPTURED', 300, 'EUR', NULL, now());
+"""
+UNDER_WAY = f"""
+    INSERT INTO shop_order.checkout (id, user_id, idempotency_key, request_hash, state, step, instance, boot,
+        lease_until) VALUES ('{NEW}', 9000, 'key', '', 'RUNNING', 'AUTHORIZE', 'here', '{NEW}', now());
+    INSERT INTO shop_product.reservation VALUES ('{NEW}', 'HELD', now());
+    INSERT INTO shop_product.reservation_line VALUES ('{NEW}', 9000, 3, 100, 'EUR');
+    UPDATE shop_product.product SET stock = stock - 3 WHERE id = 9000;
+    INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 300, 'EUR', NULL, now());
+"""
+BROKEN = [
+    ("stock_conserved", "UPDATE shop_product.product SET stock = stock + 1 WHERE id = 5"),
+    ("stock_conserved", "UPDATE shop_product.product SET stock = stock - 1 WHERE id = 5"),
+    ("sold_counted", "UPDATE shop_product.product SET stock = stock - 1, sold = sold + 1 WHERE id = 5"),
+    (
+        "orders_reserved",
+        f"""UPDATE shop_product.reservation SET state = 'RELEASED'
+            WHERE id = (SELECT checkout_id FROM shop_order.orders WHERE id = {LIVE_ORDER})""",
+    ),
+    (
+        "orders_reserved",
+        f"""UPDATE shop_product.reservation SET state = 'CONFIRMED'
+            WHERE id = (SELECT checkout_id FROM shop_order.orders WHERE id = {GONE_ORDER})""",
+    ),
+    (
+        "orders_reserved",
+        f"""UPDATE shop_product.reservation_line SET quantity = quantity + 1
+            WHERE reservation_id = (SELECT checkout_id FROM shop_order.orders WHERE id = {LIVE_ORDER})""",
+    ),
+    (
+        "captured_belongs",
+        f"UPDATE shop_payment.payment SET amount_minor = amount_minor + 1 WHERE order_id = {LIVE_ORDER}",
+    ),
+    ("captured_belongs", f"UPDATE shop_payment.payment SET status = 'CAPTURED' WHERE order_id = {GONE_ORDER}"),
+    (
+        "captured_belongs",
+        f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', 99999, 'CAPTURED', 1, 'EUR', NULL, now())",
+    ),
+    ("orders_paid", f"UPDATE shop_payment.payment SET status = 'VOIDED' WHERE order_id = {LIVE_ORDER}"),
+    ("orders_paid", f"DELETE FROM shop_payment.payment WHERE order_id = {LIVE_ORDER}"),
+    ("cancelled_given_back", f"UPDATE shop_payment.payment SET status = 'AUTHORIZED' WHERE order_id = {GONE_ORDER}"),
+    (
+        "cancelled_given_back",
+        f"""UPDATE shop_product.reservation SET state = 'HELD'
+            WHERE id = (SELECT checkout_id FROM shop_order.orders WHERE id = {GONE_ORDER})""",
+    ),
+    ("orders_add_up", f"UPDATE shop_order.orders SET total_minor = total_minor + 1 WHERE id = {LIVE_ORDER}"),
+    ("orders_add_up", f"DELETE FROM shop_order.order_line WHERE order_id = {LIVE_ORDER}"),
+    ("orders_add_up", f"UPDATE shop_order.order_line SET line_number = line_number + 10 WHERE order_id = {LIVE_ORDER}"),
+    ("one_order_per_checkout", WHOLE + "DELETE FROM shop_order.checkout"),
+    ("one_order_per_checkout", WHOLE + "UPDATE shop_order.checkout SET user_id = 9001"),
+    (
+        "one_order_per_checkout",
+        WHOLE + f"UPDATE shop_order.orders SET checkout_id = '{uuid.UUID(int=2)}' WHERE id = 10001",
+    ),
+    ("one_order_per_checkout", WHOLE + "UPDATE shop_order.checkout SET state = 'RUNNING'"),
+    ("nothing_pending", f"UPDATE shop_order.orders SET status = 'PENDING' WHERE id = {LIVE_ORDER}"),
+    ("nothing_held", f"INSERT INTO shop_product.reservation VALUES ('{NEW}', 'HELD', now())"),
+    (
+        "nothing_authorized",
+        f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 1, 'EUR', NULL, now())",
+    ),
+    ("sagas_end", UNDER_WAY + "UPDATE shop_order.checkout SET updated_at = now() - interval '61 s'"),
+    (
+        "sagas_end",
+        f"""INSERT INTO shop_order.cancellation
+            VALUES ({GONE_ORDER}, 'RUNNING', 'here', '{NEW}', 1, now(), now(), now() - interval '61 s')""",
+    ),
+]
+
+
+@pytest.fixture
+def database(shared_trial: Any) -> Iterator[psycopg.Connection]:
+    """A transaction that is rolled back at the end."""
+    with contextlib.closing(psycopg.connect(shared_trial.url)) as connection:
+        yield connection
+        connection.rollback()
+
+
+def broken(database: psycopg.Connection, *acknowledged: Acknowledgement) -> dict[str, tuple[str, ...]]:
+    findings = check_invariants(database, acknowledged=acknowledged, grace_s=60.0)
+    assert [finding.name for finding in findings] == [invariant.name for invariant in INVARIANTS]
+    assert all(finding.ok is (finding.violations == 0) for finding in findings)
+    return {finding.name: finding.samples for finding in findings if not finding.ok}
+
+
+def change(database: psycopg.Connection, statements: str) -> None:
+    for statement in filter(str.strip, statements.split(";")):
+        database.execute(statement.encode())
+
+
+def test_a_fresh_seed_is_sound(database: psycopg.Connection) -> None:
+    assert broken(database) == {}
+
+
+def test_a_whole_checkout_is_sound(database: psycopg.Connection) -> None:
+    change(database, WHOLE)
+    assert broken(database, Acknowledgement(1, 10_001, 9_000, "key")) == {}
+
+
+def test_a_checkout_under_way_is_sound(database: psycopg.Connection) -> None:
+    change(database, UNDER_WAY)
+    assert broken(database) == {}
+
+
+@pytest.mark.parametrize(("name", "statements"), BROKEN, ids=[f"{name}-{n}" for n, (name, _) in enumerate(BROKEN)])
+def test_what_is_broken_is_found(database: psycopg.Connection, name: str, statements: str) -> None:
+    change(database, statements)
+    found = broken(database)
+    assert name in found
+    assert found[name]
+
+
+def test_every_invariant_is_broken_by_some_test() -> None:
+    tested = {name for name, _ in BROKEN} | {"acknowledged_kept", "acknowledged_once"}
+    assert tested == {invariant.name for invariant in INVARIANTS}
+
+
+@pytest.mark.parametrize(
+    ("seen", "name", "sample"),
+    [
+        (
+            [Acknowledgement(1, 99_999, 9_000, "key")],
+            "acknowledged_kept",
+            "order 99999, acknowledged in line 1: missing",
+        ),
+        ([Acknowledgement(4, 10_001, 9_001, "key")], "acknowledged_kept", "of another checkout"),
+        ([Acknowledgement(4, 10_001, 9_000, "other")], "acknowledged_kept", "of another checkout"),
+        ([Acknowledgement(4, 17, None, None)], "acknowledged_kept", "of another checkout"),
+        ([Acknowledgement(n, 10_001, None, None) for n in (1, 2)], "acknowledged_once", "acknowledged for 2 checkouts"),
+        (
+            [Acknowledgement(1, 10_001, 9_000, "key"), Acknowledgement(2, 10_002, 9_000, "key")],
+            "acknowledged_once",
+            "checkout 9000/key was acknowledged with 2 orders",
+        ),
+    ],
+)
+def test_what_clients_saw_must_be_there_once(
+    database: psycopg.Connection, seen: list[Acknowledgement], name: str, sample: str
+) -> None:
+    change(database, WHOLE)
+    found = broken(database, *seen)
+    assert any(sample in text for text in found[name])
+
+
+def test_an_acknowledged_order_must_not_be_pending(database: psycopg.Connection) -> None:
+    change(database, WHOLE + "UPDATE shop_order.orders SET status = 'PENDING' WHERE id = 10001")
+    assert "PENDING" in broken(database, Acknowledgement(1, 10_001, 9_000, "key"))["acknowledged_kept"][0]
+
+
+def test_an_acknowledged_order_may_have_been_cancelled_since(database: psycopg.Connection) -> None:
+    change(
+        database,
+        WHOLE
+        + f"""UPDATE shop_order.orders SET status = 'CANCELLED' WHERE id = 10001;
+        UPDATE shop_payment.payment SET status = 'VOIDED' WHERE order_id = 10001;
+        UPDATE shop_product.reservation SET state = 'RELEASED' WHERE id = '{NEW}';
+        UPDATE shop_product.product SET stock = stock + 3, sold = sold - 3 WHERE id = 9000""",
+    )
+    assert broken(database, Acknowledgement(1, 10_001, 9_000, "key")) == {}
+
+
+def test_the_command_prints_what_is_broken(trial: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with psycopg.connect(trial.url) as database:
+        change(database, BROKEN[0][1])
+    command = ["audit", "--admin-url", trial.admin_url, "--name", trial.name]
+    assert run(command) == 1
+    printed = capsys.readouterr().out
+    assert "BROKEN" in printed
+    assert "stock_conserved: product 5:" in printed
+    assert run([*command, "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    assert (report["schema"], report["ok"], report["database"]) == (1, False, trial.name)
+    assert [item["name"] for item in report["invariants"] if not item["ok"]] == ["stock_conserved"]

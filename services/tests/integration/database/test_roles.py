@@ -1,0 +1,79 @@
+"""A service's role reads and writes the rows of its own schema, and nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+import psycopg
+import pytest
+
+from shop.database.schemas import SCHEMAS
+
+pytestmark = pytest.mark.integration
+SERVICES = [schema.service for schema in SCHEMAS]
+TABLES = {
+    "product": ("product", "review", "reservation", "reservation_line"),
+    "user": ("account",),
+    "order": ("orders", "order_line", "checkout", "cancellation"),
+    "payment": ("payment",),
+}
+
+
+def refused(url: str, statement: str) -> None:
+    with contextlib.closing(psycopg.connect(url)) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        connection.execute(statement.encode())
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_finds_its_tables_without_naming_the_schema(service: str, shared_trial: Any) -> None:
+    with contextlib.closing(psycopg.connect(shared_trial.role_url(service))) as connection:
+        for table in TABLES[service]:
+            connection.execute(f"SELECT * FROM {table} LIMIT 1".encode())
+            connection.execute(f"DELETE FROM {table} WHERE false".encode())
+
+
+@pytest.mark.parametrize("other", SERVICES)
+@pytest.mark.parametrize("service", SERVICES)
+def test_a_service_may_not_look_into_another_one(service: str, other: str, shared_trial: Any) -> None:
+    if service == other:
+        return
+    for table in TABLES[other]:
+        refused(shared_trial.role_url(service), f"SELECT * FROM shop_{other}.{table}")
+        refused(shared_trial.role_url(service), f"DELETE FROM shop_{other}.{table}")
+
+
+@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE mine (id int)",
+        "CREATE TABLE public.mine (id int)",
+        "CREATE TEMPORARY TABLE mine (id int)",
+        "CREATE SCHEMA mine",
+        "CREATE ROLE mine",
+        "CREATE DATABASE mine",
+        "DROP TABLE {table}",
+        "ALTER TABLE {table} ADD COLUMN mine int",
+        "TRUNCATE {table}",
+        "SELECT * FROM shop_audit.baseline",
+        "SELECT * FROM _yoyo_migration",
+        "COPY {table} TO PROGRAM 'true'",
+        "SELECT setval('{table}_id_seq', 1)",
+    ],
+)
+def test_a_service_may_not_change_more_than_rows(service: str, statement: str, shared_trial: Any) -> None:
+    table = {"product": "product", "user": "account", "order": "orders", "payment": "payment"}[service]
+    url = shared_trial.role_url(service)
+    with (
+        contextlib.closing(psycopg.connect(url, autocommit=True)) as connection,
+        pytest.raises((psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedTable)),
+    ):
+        connection.execute(statement.format(table=table).encode())
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_every_wait_in_the_database_has_a_limit(service: str, shared_trial: Any) -> None:
+    with contextlib.closing(psycopg.connect(shared_trial.role_url(service))) as connection:
+        for setting in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
+            assert connection.execute("SELECT current_setting(%s)", [setting]).fetchone() != ("0",)
