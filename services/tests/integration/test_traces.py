@@ -29,6 +29,12 @@ pytestmark = pytest.mark.integration
 NOWHERE = 2**62
 
 
+@pytest.fixture
+def protocol() -> str:
+    """The spans drawn here are those of gRPC; each HTTP protocol's are beside its own calls."""
+    return "grpc"
+
+
 def drawn(spans: Sequence[ReadableSpan]) -> str:
     """The tree of a trace, children indented below their parents, in the order of their starts."""
     lines: list[str] = []

@@ -1,0 +1,279 @@
+"""What holds for every GraphQL call between services: hashes, errors, deadlines, traces, and answers that are none."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.trace import SpanKind
+
+from shop.clients import Clients, Product, ProductRow, StockLine
+from shop.clients.connect import connect
+from shop.errors import DeadlineExceeded, ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unavailable
+from shop.money import Money
+from shop.platform.access import Door, NoVerifier
+from shop.platform.deadline import deadline, remaining
+from shop.platform.error_table import ERROR_TABLE
+from shop.platform.http_server import http_server
+from shop.product import graphql as product_graphql
+
+pytestmark = pytest.mark.integration
+POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)
+
+
+class Puppet:
+    """A product service that does what a test tells it."""
+
+    def __init__(self, act: Callable[[], Awaitable[Product]] | None = None) -> None:
+        self.act = act
+        self.calls = 0
+
+    async def get_product(self, product_id: int) -> Product:
+        self.calls += 1
+        return POT if self.act is None else await self.act()
+
+    async def delete_product(self, product_id: int) -> None:
+        self.calls += 1
+
+    async def stream_product_rows(
+        self, *, after_product_id: int = 0, limit: int = 0
+    ) -> AsyncIterator[list[ProductRow]]:
+        self.calls += 1
+        numbers = range(after_product_id + 1, min(after_product_id + limit, 25) + 1)
+        for number in numbers:
+            yield [ProductRow(number, "Tea pot", Money(1, "EUR"), 1)]
+
+
+class Wire:
+    """An application between client and service that keeps what passes, or answers itself."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.answer: tuple[int, bytes, int] | None = None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        message = await receive()
+        self.bodies.append(json.loads(message["body"]))
+        self.headers.append({name.decode(): value.decode() for name, value in scope["headers"]})
+        if self.answer is not None:
+            status, body, length = self.answer
+            headers = [(b"content-type", b"application/json"), (b"content-length", str(length).encode())]
+            await send({"type": "http.response.start", "status": status, "headers": headers})
+            await send({"type": "http.response.body", "body": body, "more_body": length > len(body)})
+            return
+
+        async def again() -> Any:
+            return message
+
+        await self._app(scope, again, send)
+
+
+@asynccontextmanager
+async def serving(puppet: Puppet, listen: str = "127.0.0.1:0") -> AsyncIterator[tuple[Wire, str]]:
+    door = Door(NoVerifier(), trusts_inside=True)
+    wire = Wire(product_graphql.build_app(puppet, door))  # type: ignore[arg-type]
+    async with http_server(wire, listen) as address:
+        yield wire, address
+
+
+@asynccontextmanager
+async def connected(puppet: Puppet) -> AsyncIterator[tuple[Wire, Clients]]:
+    async with (
+        serving(puppet) as (wire, address),
+        connect({"product": f"graphql://{address}"}, "test") as clients,
+    ):
+        yield wire, clients
+
+
+async def test_a_document_travels_once_and_its_hash_afterwards() -> None:
+    async with connected(Puppet()) as (wire, clients):
+        for _ in range(3):
+            assert await clients.product.get_product(1) == POT
+    assert ["query" in body for body in wire.bodies] == [False, True, False, False]
+    assert len({body["extensions"]["persistedQuery"]["sha256Hash"] for body in wire.bodies}) == 1
+
+
+@pytest.mark.parametrize("code", list(ErrorCode))
+async def test_every_error_arrives_as_it_was_raised(code: ErrorCode) -> None:
+    async def fail() -> Product:
+        raise ERROR_TABLE[code].error("what to change", field="lines[2].product_id")
+
+    async with connected(Puppet(fail)) as (_, clients):
+        with pytest.raises(ShopError) as refusal:
+            await clients.product.get_product(1)
+    assert type(refusal.value) is ERROR_TABLE[code].error
+    assert (refusal.value.message, refusal.value.field) == ("what to change", "lines[2].product_id")
+
+
+async def test_unknown_cause_stays_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async def fail() -> Product:
+        raise RuntimeError("password=hunter2")
+
+    async with connected(Puppet(fail)) as (_, clients):
+        with caplog.at_level(logging.ERROR), pytest.raises(Internal, match=r"^internal error$"):
+            await clients.product.get_product(1)
+    assert "hunter2" in caplog.text
+
+
+async def test_deadline_of_the_caller_reaches_the_callee() -> None:
+    seen = []
+
+    async def look() -> Product:
+        seen.append(remaining())
+        return POT
+
+    async with connected(Puppet(look)) as (_, clients):
+        with deadline(1.5):
+            await clients.product.get_product(1)
+        await clients.product.get_product(1)
+    assert 1.0 < seen[0] <= 1.5
+    assert 4.5 < seen[1] <= 5.0
+
+
+async def test_passed_deadline_ends_the_call() -> None:
+    async def hang() -> Product:
+        await asyncio.sleep(30)
+        return POT
+
+    async with connected(Puppet(hang)) as (_, clients):
+        started = time.monotonic()
+        with deadline(0.2), pytest.raises(DeadlineExceeded):
+            await clients.product.get_product(1)
+        assert time.monotonic() - started < 2
+        with deadline(-1), pytest.raises(DeadlineExceeded):
+            await clients.product.get_product(1)
+
+
+async def test_service_that_is_away_is_unavailable_and_then_back(free_address: str) -> None:
+    async with connect({"product": f"graphql://{free_address}"}, "test") as clients:
+        with pytest.raises(Unavailable, match="the product service does not answer"):
+            await clients.product.get_product(1)
+        async with serving(Puppet(), free_address):
+            assert await clients.product.get_product(1) == POT
+
+
+async def test_reads_wait_for_a_service_that_is_briefly_away_and_changes_do_not(free_address: str) -> None:
+    puppet = Puppet()
+    async with connect({"product": f"graphql://{free_address}"}, "test") as clients:
+        with pytest.raises(Unavailable):
+            await clients.product.delete_product(1)
+        reading = asyncio.create_task(clients.product.get_product(1))
+        await asyncio.sleep(0.02)
+        async with serving(puppet, free_address):
+            assert await reading == POT
+
+
+NO_ANSWERS = [
+    (
+        "an error beside data",
+        200,
+        b'{"data": {"product": {"id": 1}}, "errors": [{"message": "no", "extensions": {"code": "NOT_FOUND"}}]}',
+        0,
+        NotFound,
+    ),
+    ("an error without a code", 200, b'{"errors": [{"message": "no"}]}', 0, Internal),
+    ("a code of nobody", 200, b'{"errors": [{"message": "no", "extensions": {"code": "LOST"}}]}', 0, Internal),
+    ("no data", 200, b'{"data": null}', 0, Internal),
+    ("not an object", 200, b"[]", 0, Internal),
+    ("a page of a proxy", 503, b"<html>upstream connect error</html>", 0, Unavailable),
+    ("a page of something else", 404, b"<html>not here</html>", 0, Internal),
+    ("half an answer", 200, b'{"data": {"product": ', 0, Internal),
+    ("an answer that breaks off", 200, b'{"data": {"product": ', 500, Unavailable),
+]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "length", "error"), [case[1:] for case in NO_ANSWERS], ids=[case[0] for case in NO_ANSWERS]
+)
+async def test_an_answer_that_is_none_is_an_error(
+    status: int, body: bytes, length: int, error: type[ShopError], caplog: pytest.LogCaptureFixture
+) -> None:
+    async with connected(Puppet()) as (wire, clients):
+        wire.answer = (status, body, length or len(body))
+        with pytest.raises(error):
+            await clients.product.get_product(1)
+
+
+async def test_values_that_do_not_fit_are_named() -> None:
+    async with connected(Puppet()) as (_, clients):
+        with pytest.raises(InvalidArgument) as refusal:
+            await clients.product.get_product(2**63)
+        assert refusal.value.field == "id"
+        with pytest.raises(InvalidArgument) as refusal:
+            await clients.product.reserve_stock("x", [StockLine(1, 1), StockLine(2**70, 1)])
+        assert refusal.value.field == "lines[1].product_id"
+        with pytest.raises(InvalidArgument) as refusal:
+            await clients.product.list_products(page_token="\ud800")
+        assert refusal.value.field == "page_token"
+
+
+async def test_a_stream_is_read_page_by_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(product_graphql, "ROWS_A_PAGE", 10)
+    for limit, rows, calls in ((20, 20, 2), (7, 7, 1), (100, 25, 4)):
+        puppet = Puppet()
+        async with connected(puppet) as (_, clients):
+            stream: Any = clients.product.stream_product_rows(limit=limit)
+            async with aclosing(stream):
+                assert [row.product_id async for row in stream] == list(range(1, rows + 1))
+        assert puppet.calls == calls
+
+
+async def test_what_comes_through_the_edge_is_refused() -> None:
+    puppet = Puppet()
+    async with serving(puppet) as (_, address), httpx.AsyncClient() as http:
+        for value in ("1", ""):
+            response = await http.post(
+                f"http://{address}/graphql",
+                json={"query": "{ product(id: 1) { id } }"},
+                headers={"x-hopwise-edge": value},
+            )
+            assert response.status_code == 403
+            assert response.json()["errors"][0]["extensions"]["code"] == "PERMISSION_DENIED"
+    assert puppet.calls == 0
+
+
+async def test_a_call_is_two_hops(traces: Any) -> None:
+    async with connected(Puppet()) as (_, clients):
+        await clients.product.get_product(1)
+        with traces.journey() as root:
+            await clients.product.get_product(1)
+        await asyncio.sleep(0.05)
+        caller, callee, inside = traces.of(root)
+        with traces.journey(sampled=False) as unsampled:
+            await clients.product.get_product(1)
+        await asyncio.sleep(0.05)
+        assert traces.of(unsampled) == []
+    assert [(span.name, span.kind) for span in (caller, callee, inside)] == [
+        ("GetProduct", SpanKind.CLIENT),
+        ("POST /graphql", SpanKind.SERVER),
+        ("graphql.execute", SpanKind.INTERNAL),
+    ]
+    assert callee.parent.span_id == caller.context.span_id
+    assert caller.start_time <= callee.start_time <= callee.end_time <= caller.end_time
+    assert caller.attributes["graphql.operation.name"] == "GetProduct"
+    assert caller.attributes["http.request.method"] == "POST"
+    assert callee.attributes["graphql.operation.name"] == "GetProduct"
+
+
+async def test_an_error_shows_in_the_servers_span(traces: Any) -> None:
+    async def fail() -> Product:
+        raise NotFound("there is none")
+
+    async with connected(Puppet(fail)) as (_, clients):
+        with traces.journey() as root, pytest.raises(NotFound):
+            await clients.product.get_product(1)
+        await asyncio.sleep(0.05)
+    servers = [span for span in traces.of(root) if span.kind is SpanKind.SERVER]
+    assert [span.attributes["error.type"] for span in servers] == ["PERSISTED_QUERY_NOT_FOUND", "NOT_FOUND"]
