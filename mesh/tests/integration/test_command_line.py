@@ -32,7 +32,7 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--topology", "hybird"], "topology=hybird is unknown. Valid: hybrid"),
+        (["--topology", "hybird"], "topology=hybird is unknown. Valid: graphql,"),
         (["--topology", "no/such.yaml"], "no/such.yaml: there is no such file"),
         (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, none"),
         (["--mesh", "istio"], "mesh=istio is not available in this version"),
