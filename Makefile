@@ -80,6 +80,10 @@ test-unit: $(ENVIRONMENT) ## The tests that start nothing
 test-e2e: setup ## The make targets, as a user runs them
 	@$(VENV)/pytest -q -m e2e
 
+.PHONY: chaos
+chaos: setup ## Kill the order service during checkouts and audit what is left; kills=200
+	@$(RUN) -m chaos --kills $(or $(kills),200)
+
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
 lint: $(ENVIRONMENT) lint-proto lint-go ## Style, types, import directions, contract, stale stubs

@@ -22,7 +22,7 @@ def arguments() -> argparse.ArgumentParser:
         prog="python -m chaos",
         description="Kills the order service at random moments while customers check out; then audits the shop.",
     )
-    parser.add_argument("--kills", type=_positive, default=200, help="how often to kill (default 200, about 5 minutes)")
+    parser.add_argument("--kills", type=_positive, default=200, help="how often to kill (default 200, about 4 minutes)")
     parser.add_argument("--customers", type=_positive, default=8, help="how many buy at the same time (default 8)")
     parser.add_argument("--seed", type=int, default=1, help="decides when, and what is bought (default 1)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")

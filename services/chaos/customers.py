@@ -48,6 +48,7 @@ class Customers:
         self._count = count
         self._seed = seed
         self._stop = asyncio.Event()
+        self.answers = 0
         self.seen: Counter[str] = Counter()
         self.wrong: list[str] = []
 
@@ -111,6 +112,7 @@ class Customers:
                         self.seen[f"{what} refused: {error.code.value}"] += 1
                         return None
                     else:
+                        self.answers += 1
                         self.seen[f"{what} acknowledged"] += 1
                         return answer
         except TimeoutError:

@@ -18,8 +18,10 @@ from shop.database.acknowledged import read_acknowledged
 from shop.database.audit import Finding, audit
 
 VICTIM = "order"
-# How long the victim lives after it is ready, in seconds.
-LIFE_S = (0.05, 0.6)
+# How long the victim lives after customers have begun to buy from it again, in seconds.
+LIFE_S = (0.0, 0.3)
+# The longest wait for that, in seconds: customers pause before they connect again.
+TRADE_LIMIT_S = 5.0
 RECOVERY_LIMIT_S = 60.0
 POLL_S = 0.05
 
@@ -84,6 +86,7 @@ def run_kills(
     crowd.start()
     try:
         for number in range(1, kills + 1):
+            crowd.wait_for_trade()
             time.sleep(chance.uniform(*LIFE_S))
             shop.kill(VICTIM)
             killed = time.monotonic()
@@ -129,6 +132,12 @@ class _Crowd:
 
     def start(self) -> None:
         self._thread.start()
+
+    def wait_for_trade(self) -> None:
+        """Waits until a customer gets a new answer; gives up after a while, since a kill may come at any time."""
+        before, give_up_at = self.customers.answers, time.monotonic() + TRADE_LIMIT_S
+        while self.customers.answers == before and time.monotonic() < give_up_at:
+            time.sleep(0.001)
 
     def stop(self) -> None:
         """Waits until every customer has the answer to the purchase in hand."""
