@@ -195,3 +195,27 @@ func TestRPCConnectsAgain(t *testing.T) {
 		}
 	}
 }
+
+// RPCs carry what HTTP requests carry: the sender's token, and a trace context whose flag says not sampled.
+func TestRPCMetadata(t *testing.T) {
+	shop := shopfake.Start(t)
+	entries := one(t)
+	runner := prepared(t, shop.Target(t, target.GRPC, 2), entries)
+	for _, e := range entries {
+		before := len(shop.Seen())
+		row, _ := runner.Run(context.Background(), e, time.Now(), false)
+		for _, seen := range shop.Seen()[before:] {
+			token, parent := seen.Header.Get("Authorization"), seen.Header.Get("Traceparent")
+			if !strings.HasPrefix(parent, "00-"+row.TraceID+"-") || !strings.HasSuffix(parent, "-00") {
+				t.Errorf("%s: traceparent %q of trace %s", e.Journey, parent, row.TraceID)
+			}
+			needed := runner.Sessions.Token(e) != "" || strings.HasSuffix(seen.Path, "/GetUser")
+			if strings.HasPrefix(token, "Bearer ") != needed {
+				t.Errorf("%s %s: authorization %q", e.Journey, seen.Path, token)
+			}
+			if seen.Header.Get("Grpc-Timeout") == "" || !strings.HasPrefix(seen.Header.Get("User-Agent"), "shopload") {
+				t.Errorf("%s: headers %v", e.Journey, seen.Header)
+			}
+		}
+	}
+}

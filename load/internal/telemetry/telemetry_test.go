@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/tape"
@@ -72,6 +75,41 @@ func TestTree(t *testing.T) {
 	}
 	if tracing.Exported() != 3 || tracing.Dropped() != 0 {
 		t.Errorf("%d exported, %d dropped", tracing.Exported(), tracing.Dropped())
+	}
+}
+
+// An RPC leaves a CLIENT span named after its method, with the status that the server or the library gave.
+func TestRPC(t *testing.T) {
+	memory := tracetest.NewInMemoryExporter()
+	tracing := openWith(keepOnShutdown{memory}, target.Target{})
+	j := tracing.Start(entry, intended, intended, true)
+	j.RPC("/shop.order.v1.OrderService/GetOrder").EndRPC(nil, nil)
+	away := status.Error(codes.Unavailable, "away")
+	j.RPC("/shop.order.v1.OrderService/Checkout").EndRPC(away, outcome.Failed(outcome.Server, "%w", away))
+	j.End(intended.Add(time.Second), outcome.Server)
+	if err := tracing.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	spans := map[string]map[string]string{}
+	for _, span := range memory.GetSpans() {
+		attributes := map[string]string{"kind": span.SpanKind.String()}
+		for _, kv := range span.Attributes {
+			attributes[string(kv.Key)] = kv.Value.Emit()
+		}
+		spans[span.Name] = attributes
+	}
+	for name, want := range map[string]map[string]string{
+		"shop.order.v1.OrderService/GetOrder": {
+			"kind": "client", "rpc.system": "grpc", "rpc.service": "shop.order.v1.OrderService", "rpc.method": "GetOrder", "rpc.grpc.status_code": "0",
+		},
+		"shop.order.v1.OrderService/Checkout": {
+			"kind": "client", "rpc.system": "grpc", "rpc.service": "shop.order.v1.OrderService", "rpc.method": "Checkout",
+			"rpc.grpc.status_code": "14", "error.type": "server",
+		},
+	} {
+		if !maps.Equal(spans[name], want) {
+			t.Errorf("%s has %v, expected %v", name, spans[name], want)
+		}
 	}
 }
 

@@ -1,0 +1,80 @@
+package wire
+
+import (
+	"context"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// Every byte is counted, both ways, over all connections; the count is settled once nothing moves any more.
+func TestMeterCountsWhatTheOtherSideSees(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	got := make(chan int64, 2)
+	go func() {
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				request := make([]byte, 5)
+				n, _ := io.ReadFull(c, request)
+				_, _ = c.Write([]byte("an answer"))
+				time.Sleep(20 * time.Millisecond)
+				_, _ = c.Write([]byte(", and more"))
+				got <- int64(n)
+			}()
+		}
+	}()
+	var m Meter
+	var sent int64
+	for range 2 {
+		c, err := m.Dial(context.Background(), &net.Dialer{}, "tcp", listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := c.Write([]byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		sent += <-got
+	}
+	count := m.Settle(200*time.Millisecond, 10*time.Second)
+	if want := (Count{In: 2 * int64(len("an answer, and more")), Out: sent}); count != want || m.Dialed() != 2 {
+		t.Errorf("counted %+v on %d connections, expected %+v on 2", count, m.Dialed(), want)
+	}
+	if _, err := m.Dial(context.Background(), &net.Dialer{}, "tcp", "127.0.0.1:1"); err == nil || m.Dialed() != 2 {
+		t.Errorf("a connection that was refused counts: %v, %d", err, m.Dialed())
+	}
+}
+
+// Settling is limited where something always moves.
+func TestSettleIsLimited(t *testing.T) {
+	var m Meter
+	stop := make(chan struct{})
+	defer close(stop)
+	go func() {
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				m.in.Add(1)
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}()
+	began := time.Now()
+	m.Settle(5*time.Second, 50*time.Millisecond)
+	if took := time.Since(began); took > 3*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
