@@ -5,6 +5,7 @@ The page's script and style come with the package fastapi-swagger, which follows
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import files
 
 from fastapi import FastAPI
@@ -29,7 +30,8 @@ def add_docs(api: FastAPI) -> None:
     Args:
         api: The API to document.
     """
-    text = as_text(document(api)).encode()
+    # Made when it is asked for first: few ever ask, and it takes longer than all else that an API does at its start.
+    text = cache(lambda: as_text(document(api)).encode())
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title=api.title,
@@ -42,7 +44,7 @@ def add_docs(api: FastAPI) -> None:
 
     @api.get("/openapi.json", include_in_schema=False)
     async def get_openapi_document(call: Call) -> Response:
-        return representation(call, text, RELEASE, JSON)
+        return representation(call, text(), RELEASE, JSON)
 
     @api.get("/docs", include_in_schema=False)
     async def get_docs(call: Call) -> Response:
