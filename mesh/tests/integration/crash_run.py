@@ -1,4 +1,4 @@
-"""A run for the crash tests: `python crash_run.py ROOT BASE`, with components that fork and that are slow to start."""
+"""A run for the crash tests: `python crash_run.py ROOT BASE`, whose components start one after the other."""
 
 from __future__ import annotations
 
