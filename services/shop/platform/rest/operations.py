@@ -98,7 +98,9 @@ def _declared(
     problems: Sequence[int],
 ) -> dict[str, Any]:
     extra: dict[str, Any] = {ACCESS_KEY: access.value}
-    if access is not Access.EVERYBODY:
+    if access is Access.INTERNAL:
+        problems = [*problems, 403]
+    elif access is not Access.EVERYBODY:
         problems = [*problems, *_WITH_TOKEN]
         extra["security"] = [{SECURITY_SCHEME: []}]
     responses: dict[int, dict[str, Any]] = {status: {"headers": headers}}

@@ -1,0 +1,186 @@
+"""What holds for every REST call: rich errors, deadlines, cancellation, connections that go stale, wrong answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from shop.clients.connect import connect
+from shop.clients.ports import Clients
+from shop.errors import DeadlineExceeded, Internal, Unavailable
+from shop.money import Money
+from shop.platform.access import Door, NoVerifier
+from shop.platform.deadline import deadline, remaining
+from shop.platform.error_table import ERROR_TABLE
+from shop.platform.http_server import http_server
+from shop.product.domain import Product
+from shop.product.rest import build_app
+
+pytestmark = pytest.mark.integration
+TEA = Product(1, "Tea", "Green.", "tea", Money(300, "EUR"), 5)
+
+
+class Puppet:
+    """A product service that does what a test tells it, whatever is called."""
+
+    def __init__(self, act: Callable[[], Awaitable[Product]]) -> None:
+        self.act = act
+        self.calls = 0
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(*args: Any, **kwargs: Any) -> Product:
+            self.calls += 1
+            return await self.act()
+
+        return call
+
+
+@asynccontextmanager
+async def connected(act: Callable[[], Awaitable[Product]]) -> AsyncIterator[Clients]:
+    app = build_app(Puppet(act), Door(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+    async with http_server(app, "127.0.0.1:0") as address, calling(address) as clients:
+        yield clients
+
+
+@asynccontextmanager
+async def calling(address: str) -> AsyncIterator[Clients]:
+    async with connect({"product": f"http://{address}"}, "test") as clients:
+        yield clients
+
+
+def raising(error: BaseException) -> Callable[[], Awaitable[Product]]:
+    async def act() -> Product:
+        raise error
+
+    return act
+
+
+@asynccontextmanager
+async def answering(*answers: bytes) -> AsyncIterator[tuple[str, list[int]]]:
+    """A server that sends these bytes, one a connection, the last again and again, and then hangs up."""
+    connections: list[int] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        connections.append(1)
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answers[min(len(connections), len(answers)) - 1])
+        await writer.drain()
+        writer.close()
+
+    server = await asyncio.start_server(answer, "127.0.0.1", 0)
+    async with server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", connections
+
+
+@pytest.mark.parametrize("code", sorted(ERROR_TABLE))
+async def test_every_error_arrives_as_it_was_raised(code: Any) -> None:
+    row = ERROR_TABLE[code]
+    async with connected(raising(row.error("Say ünwhat ☕", field="lines[2].quantity"))) as clients:
+        for call in (clients.product.delete_product(1), clients.product.get_product(1)):
+            with pytest.raises(row.error) as raised:
+                await call
+            assert type(raised.value) is row.error
+            assert raised.value.message == "Say ünwhat ☕"
+            assert raised.value.field == "lines[2].quantity"
+
+
+async def test_unknown_cause_stays_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    async with connected(raising(RuntimeError("password=hunter2"))) as clients:
+        with pytest.raises(Internal) as raised:
+            await clients.product.delete_product(1)
+    assert raised.value.message == "internal error"
+    assert "hunter2" in caplog.text
+
+
+async def test_deadline_of_the_caller_reaches_the_callee() -> None:
+    seen: list[float | None] = []
+
+    async def act() -> Product:
+        seen.append(remaining())
+        return TEA
+
+    async with connected(act) as clients:
+        with deadline(2.0):
+            assert await clients.product.get_product(1) == TEA
+        await clients.product.get_product(1)
+    assert seen[0] is not None
+    assert 1.0 < seen[0] <= 2.0
+    # Without a deadline of the request, the client sets its own.
+    assert seen[1] is not None
+    assert 4.0 < seen[1] <= 5.0
+
+
+async def test_passed_deadline_ends_the_call() -> None:
+    async def act() -> Product:
+        await asyncio.sleep(30)
+        return TEA
+
+    async with connected(act) as clients:
+        with pytest.raises(DeadlineExceeded), deadline(0.1):
+            await clients.product.get_product(1)
+        with pytest.raises(DeadlineExceeded), deadline(0.0):
+            await clients.product.get_product(1)
+
+
+async def test_service_that_is_away_is_unavailable(free_address: str) -> None:
+    async with calling(free_address) as clients:
+        with pytest.raises(Unavailable, match="product service"), deadline(2):
+            await clients.product.get_product(1)
+
+
+async def test_read_is_sent_again_when_the_connection_was_lost_and_a_change_is_not() -> None:
+    body = (
+        b'{"id":1,"title":"","description":"","category":"tea","price":{"amount_minor":1,"currency":"EUR"},"stock":1}'
+    )
+    good = b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
+    async with answering(b"", good) as (address, connections), calling(address) as clients:
+        assert (await clients.product.get_product(1)).category == "tea"
+        assert len(connections) == 2
+    async with answering(b"", good) as (address, connections), calling(address) as clients:
+        with pytest.raises(Unavailable):
+            await clients.product.create_product(
+                title="", description="", category="tea", price=Money(1, "EUR"), stock=1
+            )
+        assert len(connections) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "error"),
+    [
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", Internal),
+        (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nnonsense!", Internal),
+        (b'HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"id":1', Unavailable),
+        (b"HTTP/1.1 502 Bad Gateway\r\ncontent-length: 2\r\n\r\nno", Unavailable),
+        (b"HTTP/1.1 504 Gateway Timeout\r\ncontent-length: 2\r\n\r\nno", DeadlineExceeded),
+        (b"HTTP/1.1 500 Oh\r\ncontent-type: application/problem+json\r\ncontent-length: 2\r\n\r\n{}", Internal),
+        (b"HTTP/1.1 418 Teapot\r\ncontent-length: 2\r\n\r\nno", Internal),
+        (b"", Unavailable),
+        (b"SMTP\r\n\r\n", Unavailable),
+    ],
+)
+async def test_answer_that_is_none_is_never_taken_for_one(answer: bytes, error: type[Exception]) -> None:
+    async with answering(answer) as (address, _), calling(address) as clients:
+        with pytest.raises(error):
+            await clients.product.get_product(1)
+
+
+async def test_one_connection_serves_calls_one_after_the_other() -> None:
+    async def act() -> Product:
+        return TEA
+
+    app = build_app(Puppet(act), Door(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+    ports: set[int] = set()
+
+    async def noting(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            ports.add(scope["client"][1])
+        await app(scope, receive, send)
+
+    async with http_server(noting, "127.0.0.1:0") as address, calling(address) as clients:
+        for _ in range(10):
+            await clients.product.get_product(1)
+    assert len(ports) == 1

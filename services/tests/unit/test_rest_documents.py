@@ -1,0 +1,56 @@
+"""Each service's OpenAPI document: valid, complete, and about its own resources only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx
+import pytest
+import schemathesis
+
+from shop.order import rest as order
+from shop.payment import rest as payment
+from shop.platform.access import Door, NoVerifier
+from shop.platform.rest.openapi import document
+from shop.product import rest as product
+from shop.user import rest as user
+
+SERVICES = {
+    "product": (product, {"/v1/products", "/v1/reviews", "/v1/product-rows", "/v1/reservations"}),
+    "user": (user, {"/v1/sessions", "/v1/users"}),
+    "order": (order, {"/v1/orders", "/v1/order-lines", "/v1/users/{user_id}/orders"}),
+    "payment": (payment, {"/v1/payments"}),
+}
+
+
+def app(name: str) -> Any:
+    service: Any = _Nothing()
+    return SERVICES[name][0].build_app(service, Door(NoVerifier(), trusts_inside=True))  # type: ignore[attr-defined]
+
+
+class _Nothing:
+    def __getattr__(self, name: str) -> Any:
+        return None
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_document_is_valid_and_of_this_service(name: str) -> None:
+    made = document(app(name))
+    schemathesis.openapi.from_dict(made).validate()
+    valid = SERVICES[name][1]
+    for path, operations in made["paths"].items():
+        assert any(path == one or (path.startswith(one) and path[len(one)] in "/:") for one in valid), path
+        for operation in operations.values():
+            assert operation["description"]
+            assert {"400", "500", "503", "504"} <= set(operation["responses"])
+            assert ("security" in operation) == (operation["x-access"] in ("caller", "partner"))
+
+
+@pytest.mark.parametrize(
+    ("name", "path"), [("order", "/v1/orders/1?include=payment"), ("product", "/v1/products/1?include=orders")]
+)
+async def test_what_belongs_to_another_service_is_not_included(name: str, path: str) -> None:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app(name)), base_url="http://service") as client:
+        answer = await client.get(path)
+    assert answer.status_code == 400
+    assert answer.json()["field"] == "include"
