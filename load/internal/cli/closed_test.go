@@ -66,21 +66,20 @@ func TestClosedLoop(t *testing.T) {
 // The time is kept although the tape has more, and thinking users send less.
 func TestClosedLoopEnds(t *testing.T) {
 	shop := shopfake.Start(t)
-	tapePath, _ := makeTape(t, "--rate", "2000", "--duration", "10s")
+	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "10s")
 	counts := map[string]int{}
 	for _, think := range []string{"0s", "100ms"} {
 		out := t.TempDir()
-		began := time.Now()
 		code, _, stderr := run(t, "replay", "--vus", "2", "--duration", "600ms", "--think", think, "--tape", tapePath,
 			"--target", writeTarget(t, shop.Target(t, target.GRPC, 2)), "--out", out)
-		if took := time.Since(began); code != exitOK || took > 20*time.Second {
-			t.Fatalf("exit code %d after %v: %s", code, took, stderr)
+		if code != exitOK {
+			t.Fatalf("exit code %d: %s", code, stderr)
 		}
 		var figures record.Generator
 		if err := json.Unmarshal([]byte(read(t, filepath.Join(out, "generator.json"))), &figures); err != nil {
 			t.Fatal(err)
 		}
-		if figures.Incomplete || figures.Closed.TapeExhausted || figures.Outcomes["ok"] != figures.Journeys || figures.Journeys == 0 {
+		if figures.WallS > 10 || figures.Incomplete || figures.Closed.TapeExhausted || figures.Outcomes["ok"] != figures.Journeys || figures.Journeys == 0 {
 			t.Errorf("figures %+v, %+v", figures, figures.Closed)
 		}
 		counts[think] = figures.Journeys

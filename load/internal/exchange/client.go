@@ -3,7 +3,9 @@ package exchange
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -36,6 +38,7 @@ type Client struct {
 	meter      wire.Meter
 	transports []*http.Transport
 	channels   []*grpc.ClientConn
+	greetings  int // for each transport, side by side, before the load
 	next       atomic.Uint64
 }
 
@@ -51,6 +54,7 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 		if t.HTTP == 1 {
 			count, perTransport = 1, connections
 		}
+		c.greetings = max(perTransport, 1)
 		for range count {
 			c.transports = append(c.transports, c.newTransport(t.HTTP, perTransport))
 		}
@@ -91,9 +95,11 @@ func (c *Client) transport() *http.Transport {
 // Connect opens the connections before the load, so that no journey pays for it.
 func (c *Client) Connect(ctx context.Context) error {
 	var wait sync.WaitGroup
-	errs := make(chan error, len(c.transports)+len(c.channels))
+	errs := make(chan error, len(c.transports)*c.greetings+len(c.channels))
 	for _, transport := range c.transports {
-		wait.Go(func() { errs <- c.greet(ctx, transport) })
+		for range c.greetings {
+			wait.Go(func() { errs <- c.greet(ctx, transport) })
+		}
 	}
 	for _, channel := range c.channels {
 		wait.Go(func() { errs <- await(ctx, channel) })
@@ -117,7 +123,8 @@ func (c *Client) greet(ctx context.Context, transport *http.Transport) error {
 	if err != nil {
 		return err
 	}
-	return response.Body.Close()
+	_, err = io.Copy(io.Discard, io.LimitReader(response.Body, maxBody)) // else the connection would not be kept
+	return errors.Join(err, response.Body.Close())
 }
 
 // Meter counts what crosses the client's connections.
