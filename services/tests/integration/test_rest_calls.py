@@ -184,3 +184,23 @@ async def test_one_connection_serves_calls_one_after_the_other() -> None:
         for _ in range(10):
             await clients.product.get_product(1)
     assert len(ports) == 1
+
+
+async def test_call_is_a_client_and_a_server_span(traces: Any) -> None:
+    async def act() -> Product:
+        return TEA
+
+    async with connected(act) as clients:
+        with traces.journey() as root:
+            await clients.product.get_product(1)
+        with traces.journey(sampled=False) as silent:
+            await clients.product.get_product(1)
+        await asyncio.sleep(0.05)
+    caller, callee = traces.of(root)
+    assert (caller.kind.name, callee.kind.name) == ("CLIENT", "SERVER")
+    assert caller.name == callee.name == "GET /v1/products/{product_id}"
+    assert callee.parent.span_id == caller.context.span_id
+    assert caller.start_time <= callee.start_time <= callee.end_time <= caller.end_time
+    assert callee.attributes["http.route"] == caller.attributes["url.template"] == "/v1/products/{product_id}"
+    assert callee.attributes["http.response.status_code"] == caller.attributes["http.response.status_code"] == 200
+    assert traces.of(silent) == []
