@@ -37,11 +37,11 @@ def newest() -> Path | None:
 def left_over(base: int = BASE) -> list[str]:
     """Processes that listen on the base's ports."""
     ports = range(base, base + 200)
-    found = []
-    for connection in psutil.net_connections(kind="tcp"):
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port in ports:
-            found.append(f"{connection.pid} on {connection.laddr.port}")
-    return found
+    return [
+        f"{connection.pid} on {connection.laddr.port}"
+        for connection in psutil.net_connections(kind="tcp")
+        if connection.status == psutil.CONN_LISTEN and connection.laddr.port in ports
+    ]
 
 
 @pytest.fixture(scope="module")
