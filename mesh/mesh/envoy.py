@@ -23,6 +23,7 @@ BASE_FILE = ROOT / "gateway" / "envoy" / "edge.yaml"
 DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
 """The contract with its REST paths, made by `make stubs`."""
 TYPES = "type.googleapis.com"
+COMPRESSOR = "envoy.filters.http.compressor"
 
 
 Match = Mapping[str, Any]
@@ -106,10 +107,10 @@ def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]
     manager["access_log"][0]["typed_config"]["path"] = str(access_log)
     (host,) = manager["route_config"]["virtual_hosts"]
     action = host.pop("upstream_action")
-    host["routes"] += [_route(route, action) for route in routes(topology)]
-    transcoder, router = manager["http_filters"]
+    host["routes"] += [_route(route, action, compresses=topology.transcodes) for route in routes(topology)]
+    compressor, transcoder, router = manager["http_filters"]
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
-    manager["http_filters"] = [transcoder, router] if topology.transcodes else [router]
+    manager["http_filters"] = [compressor, transcoder, router] if topology.transcodes else [router]
     over_http1, over_http2, collector = resources["clusters"]
     behind = {**topology.exposed, **GATEWAYS}
     resources["clusters"] = [
@@ -168,5 +169,10 @@ def _endpoint(name: str, port: int) -> dict[str, Any]:
     return {"name": name, "load_assignment": {"cluster_name": name, "endpoints": [{"lb_endpoints": [endpoint]}]}}
 
 
-def _route(route: Route, action: dict[str, Any]) -> dict[str, Any]:
-    return {"match": dict(route.match), "route": {"cluster": route.component, **action}}
+def _route(route: Route, action: dict[str, Any], *, compresses: bool) -> dict[str, Any]:
+    found = {"match": dict(route.match), "route": {"cluster": route.component, **action}}
+    if compresses and route.component in GATEWAYS:
+        # A gateway compresses its own answers, as it does where there is no transcoder.
+        per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"
+        found["typed_per_filter_config"] = {COMPRESSOR: {"@type": f"{TYPES}/{per_route}", "disabled": True}}
+    return found

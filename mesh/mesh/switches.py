@@ -10,6 +10,7 @@ from typing import Any
 from mesh.errors import SwitchError
 
 HIGHEST_SCALE = 100
+MOST_CONNECTIONS = 256
 LATER = {"edge": ("kong",), "mesh": ("envoy", "istio"), "mtls": ("on",)}
 """Values that exist in the design and that this version cannot run."""
 
@@ -26,6 +27,7 @@ class Switches:
         scale: size of the data; 1 is 10,000 of each.
         http: HTTP version from client to edge.
         rtt_ms: added round-trip time of the client's network, in milliseconds.
+        connections: that clients keep open to the edge, together.
     """
 
     edge: str = "envoy"
@@ -35,6 +37,7 @@ class Switches:
     scale: int = 1
     http: int = 2
     rtt_ms: int = 0
+    connections: int = 4
 
     def as_dict(self) -> dict[str, Any]:
         """The switches as they are written into results."""
@@ -50,6 +53,7 @@ def parse_switches(
     scale: str | int | None = None,
     http: str | int | None = None,
     rtt: str | int | None = None,
+    connections: str | int | None = None,
 ) -> Switches:
     """Check the switches that a user gave; None stands for the default.
 
@@ -68,6 +72,7 @@ def parse_switches(
         scale=_whole("scale", scale, default.scale, 1, HIGHEST_SCALE),
         http=int(_choice("http", None if http is None else str(http), str(default.http), ("1", "2"))),
         rtt_ms=_whole("rtt", rtt, default.rtt_ms, 0, 0),
+        connections=_whole("connections", connections, default.connections, 1, MOST_CONNECTIONS),
     )
     if switches.edge == "none" and switches.http == 2:
         raise SwitchError("edge=none needs http=1: without an edge, clients reach gateways that speak HTTP/1.1 only.")

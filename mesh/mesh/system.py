@@ -137,6 +137,7 @@ class System(Run):
             "trial": self.trial,
             "edge": self.url,
             "http": self.switches.http,
+            "connections": self.switches.connections,
             "plan": self.topology.plan.value,
             "entry": entry,
             "otlp": self.ports.address("jaeger-otlp-grpc"),

@@ -49,3 +49,28 @@ def test_addresses_are_local() -> None:
 
 def test_access_log_goes_to_the_run_s_folder() -> None:
     assert manager()["access_log"][0]["typed_config"]["path"] == "/logs/edge.jsonl"
+
+
+def filters(topology: str) -> list[str]:
+    config = render(load_topology(topology), PORTS, Path("/logs/edge.jsonl"))
+    (listener,) = config["static_resources"]["listeners"]
+    found = listener["filter_chains"][0]["filters"][0]["typed_config"]["http_filters"]
+    return [one["name"].removeprefix("envoy.filters.http.") for one in found]
+
+
+def test_the_edge_compresses_what_it_transcodes_and_nothing_else() -> None:
+    assert filters("hybrid") == ["router"]
+    # Answers pass the filters from the last to the first: transcoded, then compressed.
+    assert filters("hybrid-transcoded") == ["compressor", "grpc_json_transcoder", "router"]
+
+
+def test_a_gateway_s_answers_are_not_the_edge_s_to_compress() -> None:
+    config = render(load_topology("hybrid-transcoded"), PORTS, Path("/logs/edge.jsonl"))
+    (listener,) = config["static_resources"]["listeners"]
+    (host,) = listener["filter_chains"][0]["filters"][0]["typed_config"]["route_config"]["virtual_hosts"]
+    left_alone = {
+        route["route"]["cluster"]
+        for route in host["routes"]
+        if route.get("typed_per_filter_config", {}).get("envoy.filters.http.compressor", {}).get("disabled")
+    }
+    assert left_alone == {"graphql-gateway"}

@@ -7,16 +7,18 @@ from mesh.switches import Switches, parse_switches
 
 
 def test_defaults() -> None:
-    assert parse_switches() == Switches(edge="envoy", mesh="none", mtls="off", trace=0.2, scale=1, http=2, rtt_ms=0)
+    assert parse_switches() == Switches(
+        edge="envoy", mesh="none", mtls="off", trace=0.2, scale=1, http=2, rtt_ms=0, connections=4
+    )
 
 
 def test_given() -> None:
-    found = parse_switches(edge="none", trace="1", scale="3", http="1", rtt="0")
-    assert found == Switches(edge="none", trace=1.0, scale=3, http=1)
+    found = parse_switches(edge="none", trace="1", scale="3", http="1", rtt="0", connections="256")
+    assert found == Switches(edge="none", trace=1.0, scale=3, http=1, connections=256)
 
 
 def test_empty_stands_for_the_default() -> None:
-    assert parse_switches(edge="", trace="", scale="", http="", rtt="") == Switches()
+    assert parse_switches(edge="", trace="", scale="", http="", rtt="", connections="") == Switches()
 
 
 @pytest.mark.parametrize(
@@ -35,6 +37,10 @@ def test_empty_stands_for_the_default() -> None:
         ("scale", "0", "scale=0: must be a whole number from 1 to 100"),
         ("scale", "1.5", "scale=1.5: must be a whole number"),
         ("http", "3", "http=3 is unknown; valid: 1, 2"),
+        ("connections", "0", "connections=0: must be a whole number from 1 to 256"),
+        ("connections", "257", "from 1 to 256"),
+        ("connections", "-4", "from 1 to 256"),
+        ("connections", "many", "connections=many"),
         ("rtt", "20", "rtt=20 is not available in this version; valid: 0"),
     ],
 )
