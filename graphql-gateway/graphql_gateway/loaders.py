@@ -24,23 +24,23 @@ T = TypeVar("T")
 class Reads(Protocol):
     """What resolvers read of the services by identifier; None stands for what is not there."""
 
-    async def product(self, number: int) -> Product | None:
+    def product(self, number: int) -> Awaitable[Product | None]:
         """Returns one product."""
         ...
 
-    async def user(self, number: int) -> User | None:
+    def user(self, number: int) -> Awaitable[User | None]:
         """Returns one user."""
         ...
 
-    async def order(self, number: int) -> Order | None:
+    def order(self, number: int) -> Awaitable[Order | None]:
         """Returns one order."""
         ...
 
-    async def payment_of_order(self, order_number: int) -> Payment | None:
+    def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
         """Returns the payment of one order."""
         ...
 
-    async def reviews(self, product_number: int, first: int) -> list[Review]:
+    def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
         """Returns the first reviews of one product."""
         ...
 
@@ -60,25 +60,25 @@ class BatchedReads:
         self._clients = clients
         self._loaders: dict[Callable[..., Any], DataLoader[Any, Any]] = {}
 
-    async def product(self, number: int) -> Product | None:
+    def product(self, number: int) -> Awaitable[Product | None]:
         """Returns one product."""
-        return await self._load(self._products, number)
+        return self._load(self._products, number)
 
-    async def user(self, number: int) -> User | None:
+    def user(self, number: int) -> Awaitable[User | None]:
         """Returns one user."""
-        return await self._load(self._users, number)
+        return self._load(self._users, number)
 
-    async def order(self, number: int) -> Order | None:
+    def order(self, number: int) -> Awaitable[Order | None]:
         """Returns one order."""
-        return await self._load(self._orders, number)
+        return self._load(self._orders, number)
 
-    async def payment_of_order(self, order_number: int) -> Payment | None:
+    def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
         """Returns the payment of one order."""
-        return await self._load(self._payments, order_number)
+        return self._load(self._payments, order_number)
 
-    async def reviews(self, product_number: int, first: int) -> list[Review]:
+    def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
         """Returns the first reviews of one product."""
-        return await self._load(self._reviews, (product_number, first))
+        return self._load(self._reviews, (product_number, first))
 
     def expect_payment(self, order_number: int) -> None:
         """Begins to read the payment, beside the order."""

@@ -17,7 +17,7 @@ from shop.clients import CheckoutLine, JoinedOrderLine, OrderStatus
 from shop.clients import Order as ShopOrder
 from shop.clients import OrderLine as ShopOrderLine
 from shop.errors import InvalidArgument, NotFound, PermissionDenied
-from shop.platform.graphql.field import field
+from shop.platform.graphql.field import field, later
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Moment
 
@@ -65,22 +65,19 @@ class OrderLine:
     @field(description="Place in the order, from 1 upwards.")
     def line_number(self, info: GatewayInfo) -> int:
         """Returns the line's place in its order."""
-        if self.place is not None:
-            return self.place
-        # graphql-core awaits whatever a resolver leaves to be awaited.
-        return cast(int, self._find_place(info))
+        return later(self._find_place(info)) if self.place is None else self.place
 
     @field(description="What was bought; null if it was removed from the catalogue since.")
-    async def product(self, info: GatewayInfo) -> Product | None:
+    def product(self, info: GatewayInfo) -> Product | None:
         """Returns the product."""
-        return await product_of(info, self.product_number)
+        return product_of(info, self.product_number)
 
     @field(description="The order that it belongs to.")
-    async def order(self, info: GatewayInfo) -> Order | None:
+    def order(self, info: GatewayInfo) -> Order | None:
         """Returns the order."""
         if self.parent.whole or asks_only(info, _KNOWN_BY_LINE):
             return self.parent
-        return await info.context.reads.order(self.parent.number)
+        return later(info.context.reads.order(self.parent.number))
 
     async def _find_place(self, info: GatewayInfo) -> int:
         order = await existing_order(info, self.parent.number)
@@ -134,21 +131,21 @@ class Order(Node):
         return order
 
     @field(description="Who bought; null if the account is gone.")
-    async def user(self, info: GatewayInfo) -> User | None:
+    def user(self, info: GatewayInfo) -> User | None:
         """Returns who bought."""
-        return await user_of(info, self.user_number)
+        return user_of(info, self.user_number)
 
     @field(description="Null until the order is paid.")
-    async def payment(self, info: GatewayInfo) -> Annotated[Payment, strawberry.lazy("graphql_gateway.payment")] | None:
+    def payment(self, info: GatewayInfo) -> Annotated[Payment, strawberry.lazy("graphql_gateway.payment")] | None:
         """Returns the order's payment."""
-        return await info.context.reads.payment_of_order(self.number)
+        return later(info.context.reads.payment_of_order(self.number))
 
 
-async def order_of(info: GatewayInfo, number: int) -> Order | None:
+def order_of(info: GatewayInfo, number: int) -> Order | None:
     """Returns the order with this id, without a call if the query asks for no more than its id and payment."""
     if asks_only(info, _KNOWN_BY_ID):
         return Order.known(number)
-    return await info.context.reads.order(number)
+    return later(info.context.reads.order(number))
 
 
 async def existing_order(info: GatewayInfo, number: int) -> Order:

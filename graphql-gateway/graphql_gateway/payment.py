@@ -37,9 +37,9 @@ class Payment(Node):
         )
 
     @field(description="What it pays; null until the money is taken.")
-    async def order(self, info: GatewayInfo) -> Order | None:
+    def order(self, info: GatewayInfo) -> Order | None:
         """Returns the order that it pays."""
-        return await order_of(info, self.order_number) if self.order_number else None
+        return order_of(info, self.order_number) if self.order_number else None
 
 
 async def own_payment(info: GatewayInfo, number: int) -> Payment:

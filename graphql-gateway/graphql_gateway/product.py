@@ -14,7 +14,7 @@ from graphql_gateway.selection import asks_only
 from shop.clients import Product as ShopProduct
 from shop.clients import Review as ShopReview
 from shop.errors import InvalidArgument, NotFound
-from shop.platform.graphql.field import field
+from shop.platform.graphql.field import field, later
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long
 
@@ -51,9 +51,9 @@ class Review:
         )
 
     @field(description="Who wrote it; null if the account is gone.")
-    async def author(self, info: GatewayInfo) -> Annotated[User, strawberry.lazy("graphql_gateway.user")] | None:
+    def author(self, info: GatewayInfo) -> Annotated[User, strawberry.lazy("graphql_gateway.user")] | None:
         """Returns the author."""
-        return await info.context.reads.user(self.user_id)
+        return later(info.context.reads.user(self.user_id))
 
 
 @strawberry.type(description="One thing that the shop sells.")
@@ -89,16 +89,16 @@ class Product(Node):
         return product
 
     @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
-    async def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
+    def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
         """Returns the first reviews."""
-        return await info.context.reads.reviews(self.number, checked_first(first, MOST_REVIEWS))
+        return later(info.context.reads.reviews(self.number, checked_first(first, MOST_REVIEWS)))
 
 
-async def product_of(info: GatewayInfo, number: int) -> Product | None:
+def product_of(info: GatewayInfo, number: int) -> Product | None:
     """Returns the product with this id, without a call if the query asks for no more than its id and reviews."""
     if asks_only(info, KNOWN):
         return Product.known(number)
-    return await info.context.reads.product(number)
+    return later(info.context.reads.product(number))
 
 
 async def existing_product(info: GatewayInfo, number: int) -> Product:

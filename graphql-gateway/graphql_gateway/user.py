@@ -15,7 +15,7 @@ from graphql_gateway.selection import asks_only
 from shop.clients import Order as ShopOrder
 from shop.clients import User as ShopUser
 from shop.errors import InvalidArgument, NotFound
-from shop.platform.graphql.field import field
+from shop.platform.graphql.field import field, later
 
 if TYPE_CHECKING:
     from graphql_gateway.order import Order
@@ -97,11 +97,11 @@ def _order_of(order: ShopOrder) -> Order:
     return Order.of(order)
 
 
-async def user_of(info: GatewayInfo, number: int) -> User | None:
+def user_of(info: GatewayInfo, number: int) -> User | None:
     """Returns the user with this id, without a call if the query asks for no more than the id and orders."""
     if asks_only(info, _KNOWN):
         return User.known(number)
-    return await info.context.reads.user(number)
+    return later(info.context.reads.user(number))
 
 
 async def existing_user(info: GatewayInfo, number: int) -> User:

@@ -1,13 +1,14 @@
-"""Strawberry's decorator of resolvers, typed so that the function keeps its type."""
+"""Resolvers: Strawberry's decorator with types, and values that are still to come."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
 
 import strawberry
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def field(*, description: str) -> Callable[[F], F]:
@@ -17,3 +18,14 @@ def field(*, description: str) -> Callable[[F], F]:
         description: What the schema says of it.
     """
     return cast(Callable[[F], F], strawberry.field(description=description))
+
+
+def later(value: Awaitable[T]) -> T:
+    """Returns an awaitable, typed as what it will give: graphql-core awaits whatever a resolver returns.
+
+    For resolvers that often know their value already: an `async def` costs a task each time, known or not.
+
+    Args:
+        value: The future of a loader, or a coroutine.
+    """
+    return cast(T, value)
