@@ -15,7 +15,7 @@ RUN := $(VENV)/python
 INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit 0; };
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt
+BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt connections vus think
 SETTINGS := $(BENCH) run journey wait topologies samples
 UP := topology seed scale edge mesh mtls http rtt
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
@@ -87,8 +87,8 @@ chaos: setup ## Kill the order service during checkouts and audit what is left; 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
 lint: $(ENVIRONMENT) lint-proto lint-go ## Style, types, import directions, contract, stale stubs
-	@$(VENV)/ruff check $(CODE)
-	@$(VENV)/ruff format --check $(CODE)
+	@$(VENV)/ruff check $(CODE) .ci
+	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)
 	@$(VENV)/lint-imports
 
@@ -117,5 +117,6 @@ help: ## Show this
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
 	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0"
+	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users in place of a rate)"
 	@echo "  trace, audit: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."

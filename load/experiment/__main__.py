@@ -18,6 +18,7 @@ from rich.console import Console
 from experiment import exemplars
 from experiment.audit import print_audit, require_marked
 from experiment.bench import BINARY, Options, Progress, bench, show, trial_folder
+from experiment.closed_loop import parse_closed_loop
 from experiment.exemplar_view import print_exemplars
 from experiment.parity_run import check_topologies, parity_table
 from experiment.profiles import PROFILES, UsageError, profile_named
@@ -65,17 +66,30 @@ def bench_command(
     mtls: Annotated[str | None, typer.Option(help="off.")] = None,
     http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2.")] = None,
     rtt: Annotated[str | None, typer.Option(help="Added client round trip in ms: 0.")] = None,
+    connections: Annotated[str | None, typer.Option(help="Connections of all clients to the edge: 1 to 256.")] = None,
+    vus: Annotated[str | None, typer.Option(help="Closed loop of so many virtual users, in place of a rate.")] = None,
+    think: Annotated[str | None, typer.Option(help="With vus: from an answer to the next journey: 100ms, 2s.")] = None,
     as_json: Json = False,
 ) -> None:
     """Measure one topology: latency, hop budget, gates. Exit code 3 if the figures are SUSPECT."""
     with _reported():
         options = Options(
             topology=load_topology(topology),
-            switches=parse_switches(edge=edge, mesh=mesh, mtls=mtls, trace=trace, scale=scale, http=http, rtt=rtt),
+            switches=parse_switches(
+                edge=edge,
+                mesh=mesh,
+                mtls=mtls,
+                trace=trace,
+                scale=scale,
+                http=http,
+                rtt=rtt,
+                connections=connections,
+            ),
             profile=profile_named(profile, rate=_number("rate", rate)),
             seed=_seed(seed),
             workload=_workload(workload),
             results=RESULTS,
+            closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
         summary, folder = bench(options, load_ports(os.environ))
         if as_json:

@@ -15,13 +15,15 @@ import polars as pl
 from rich.console import Console
 from rich.text import Text
 
+from experiment.closed_loop import ClosedLoop
 from experiment.manifest import git_state, machine, versions
 from experiment.profiles import Profile
 from experiment.results import ResultsFolder, read_json
 from experiment.shopload import Shopload
 from experiment.trial import VEGETA, Tapes, Trial, make_tapes, run_trial
 from hops import render
-from hops.gates import evaluate
+from hops.gates import evaluate, left_out
+from hops.summary import ClosedLoop as ClosedLoopSummary
 from hops.summary import Summary, observer_effect_of, summarise, write_summary
 from hops.tables import write_parquet
 from mesh.paths import ROOT
@@ -47,6 +49,7 @@ class Options:
         seed: Of the tape.
         workload: What arrives.
         results: The folder of all results.
+        closed: The closed loop that takes the journeys; None if they go at the tape's times.
     """
 
     topology: Topology
@@ -55,6 +58,7 @@ class Options:
     seed: int
     workload: Path
     results: Path
+    closed: ClosedLoop | None = None
 
 
 def bench(options: Options, ports: Ports, *, environ: Mapping[str, str] = os.environ) -> tuple[Summary, Path]:
@@ -81,6 +85,7 @@ def bench(options: Options, ports: Ports, *, environ: Mapping[str, str] = os.env
             options.profile,
             seed=options.seed,
             scale=options.switches.scale,
+            closed=options.closed,
         )
         say(f"tape {tapes.load.sha256[:12]}…: {tapes.load.journeys} journeys, seed {options.seed}")
         began = datetime.now(UTC)
@@ -93,7 +98,9 @@ def bench(options: Options, ports: Ports, *, environ: Mapping[str, str] = os.env
             environ=environ,
         )
         where = folder.path / trial_folder(options.topology.name)
-        trial = run_trial(system, shopload, tapes, options.profile, where, seed=options.seed, say=say)
+        trial = run_trial(
+            system, shopload, tapes, options.profile, where, seed=options.seed, say=say, closed=options.closed
+        )
         summary = _summary(options, tapes, trial)
         _write(folder, options, tapes, trial, summary, began)
     except BaseException:
@@ -113,7 +120,8 @@ def show(summary: Summary, folder: Path, topology: str, console: Console) -> Non
     """Prints a run: latencies, hop budgets, gates, where the results are and how to look further."""
     manifest = read_json(folder / "manifest.json")
     console.print(render.bench(summary, topology))
-    console.print(Text(f"\nMemory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together"))
+    console.print(Text(f"\nLoad:    {_load(manifest)}"))
+    console.print(Text(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together"))
     console.print(Text(f"Tape:    {summary['tape']['sha256']}"))
     console.print(Text(f"Answers: {summary['tape']['answers_sha256']}"))
     console.print(Text(f"Results: {_shown(folder)}"))
@@ -143,7 +151,14 @@ def _summary(options: Options, tapes: Tapes, trial: Trial) -> Summary:
         switches=options.switches.as_dict(),
         topologies={options.topology.name: trial.summary},
         observer_effect_ms=observer_effect_of(trial.journeys, seed=options.seed),
+        closed=_closed(options),
+        gates_left_out=left_out(trial.evidence),
     )
+
+
+def _closed(options: Options) -> ClosedLoopSummary | None:
+    loop = options.closed
+    return None if loop is None else ClosedLoopSummary(vus=loop.vus, think_s=loop.think_s)
 
 
 def _write(
@@ -171,7 +186,10 @@ def _manifest(options: Options, tapes: Tapes, trial: Trial, began: datetime) -> 
         "versions": versions(),
         "topology": options.topology.model_dump(mode="json"),
         "switches": options.switches.as_dict(),
-        "profile": asdict(options.profile),
+        "mode": "open" if options.closed is None else "closed",
+        "closed": _closed(options),
+        # A closed loop has no rate: its answers give the pace.
+        "profile": asdict(options.profile) | ({} if options.closed is None else {"rate": None}),
         "workload": options.workload.name,
         "seeds": {"tape": options.seed, "data": DATA_SEED, "bootstrap": options.seed},
         "tapes": {"parity": tapes.parity.sha256, "warmup": tapes.warmup.sha256, "load": tapes.load.sha256},
@@ -180,6 +198,13 @@ def _manifest(options: Options, tapes: Tapes, trial: Trial, began: datetime) -> 
         "memory_peak_mb": round(trial.memory_mb, 1),
         "exemplars": trial.exemplars,
     }
+
+
+def _load(manifest: Mapping[str, Any]) -> str:
+    closed, profile = manifest["closed"], manifest["profile"]
+    if closed is None:
+        return f"open loop, {profile['rate']:g} journeys a second for {profile['duration_s']} s"
+    return f"{ClosedLoop(closed['vus'], closed['think_s'])}, for {profile['duration_s']} s"
 
 
 def _columns(labels: Mapping[str, str | int]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from experiment.closed_loop import ClosedLoop
 from experiment.profiles import UsageError
 from mesh.errors import MeshError
 from mesh.processes import guarded
@@ -72,18 +73,37 @@ class Shopload:
         self._run(arguments, timeout_s=GRACE_S + 6.0 * tape.journeys)
         return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
-    def warm_up(self, tape: Tape, target: Path, out: Path, *, duration_s: float) -> None:
+    def warm_up(
+        self, tape: Tape, target: Path, out: Path, *, duration_s: float, closed: ClosedLoop | None = None
+    ) -> None:
         """Replays a tape without traces and without keeping rows."""
         arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--warmup"]
-        self._run(arguments, timeout_s=duration_s + GRACE_S)
+        self._run([*arguments, *_loop(closed, duration_s)], timeout_s=duration_s + GRACE_S)
 
-    def start_replay(self, tape: Tape, target: Path, out: Path, *, trace: float) -> subprocess.Popen[bytes]:
+    def start_replay(
+        self,
+        tape: Tape,
+        target: Path,
+        out: Path,
+        *,
+        trace: float,
+        duration_s: float,
+        closed: ClosedLoop | None = None,
+    ) -> subprocess.Popen[bytes]:
         """Starts a replay whose rows go below `out`; its progress goes to this process's standard error.
 
         The caller waits for it with `finish_replay`.
+
+        Args:
+            tape: What to replay.
+            target: Where to.
+            out: Folder of its files.
+            trace: Share of the journeys that leave a trace, 0 to 1.
+            duration_s: Seconds of a closed loop; an open one ends with its tape.
+            closed: The closed loop, None for an open one.
         """
         arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
-        arguments += ["--trace", f"{trace:g}"]
+        arguments += ["--trace", f"{trace:g}", *_loop(closed, duration_s)]
         return subprocess.Popen(  # noqa: S603 - our own binary
             guarded([str(self.binary), *arguments], signal.SIGKILL),
             stdin=subprocess.DEVNULL,
@@ -126,6 +146,12 @@ class Shopload:
         if done.returncode != 0:
             raise GeneratorError(f"shopload {arguments[0]} failed: {done.stderr.strip()}")
         return done.stdout
+
+
+def _loop(closed: ClosedLoop | None, duration_s: float) -> list[str]:
+    if closed is None:
+        return []
+    return ["--vus", str(closed.vus), "--think", f"{closed.think_s:.6f}s", "--duration", f"{duration_s:g}s"]
 
 
 def stop(process: subprocess.Popen[bytes], grace_s: float = 5.0) -> None:

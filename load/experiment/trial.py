@@ -15,6 +15,7 @@ import polars as pl
 import psycopg
 
 from experiment.audit import audit, mark
+from experiment.closed_loop import ClosedLoop
 from experiment.exemplars import save
 from experiment.parity import ParityError, compare
 from experiment.profiles import Profile
@@ -27,8 +28,8 @@ from hops.budget import budgets_of
 from hops.evidence import evidence_of
 from hops.gates import Evidence
 from hops.jaeger import read_traces
-from hops.summary import Resources, TopologySummary, summarise_topology
-from hops.tables import hops_frame, read_journeys
+from hops.summary import Resources, TopologySummary, Wire, summarise_topology
+from hops.tables import hops_frame, read_journeys, read_sample
 from mesh.paths import ROOT
 from mesh.system import System
 
@@ -41,6 +42,7 @@ PAIRS_OF_JOURNEY_AND_CHANNEL = 9
 
 #: Files of a trial's folder.
 JOURNEYS = "journeys.jsonl"
+PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 VEGETA = "vegeta.gob"
 
@@ -57,7 +59,16 @@ class Tapes:
     load: Tape
 
 
-def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profile, *, seed: int, scale: int) -> Tapes:
+def make_tapes(
+    shopload: Shopload,
+    workload: Path,
+    folder: Path,
+    profile: Profile,
+    *,
+    seed: int,
+    scale: int,
+    closed: ClosedLoop | None = None,
+) -> Tapes:
     """Makes the tapes that every trial of an experiment shares, below `folder`.
 
     Args:
@@ -67,7 +78,9 @@ def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profil
         profile: How long and how hard.
         seed: Seed of the counted tape; the others use their own, derived from it.
         scale: Size of the data.
+        closed: The closed loop that will take the journeys; None if they go at the tape's times.
     """
+    rate = profile.rate if closed is None else closed.tape_rate
     folder.mkdir(parents=True, exist_ok=True)
     return Tapes(
         parity=parity_tape(shopload, folder, profile.parity_samples, seed=seed, scale=scale),
@@ -75,12 +88,12 @@ def make_tapes(shopload: Shopload, workload: Path, folder: Path, profile: Profil
             workload,
             folder / "warmup.jsonl",
             seed=seed + 1_000_000,
-            rate=profile.rate,
+            rate=rate,
             duration_s=profile.warmup_s,
             scale=scale,
         ),
         load=shopload.tape(
-            workload, folder / "load.jsonl", seed=seed, rate=profile.rate, duration_s=profile.duration_s, scale=scale
+            workload, folder / "load.jsonl", seed=seed, rate=rate, duration_s=profile.duration_s, scale=scale
         ),
     )
 
@@ -141,7 +154,15 @@ class Clock:
 
 
 def run_trial(
-    system: System, shopload: Shopload, tapes: Tapes, profile: Profile, folder: Path, *, seed: int, say: Say
+    system: System,
+    shopload: Shopload,
+    tapes: Tapes,
+    profile: Profile,
+    folder: Path,
+    *,
+    seed: int,
+    say: Say,
+    closed: ClosedLoop | None = None,
 ) -> Trial:
     """Runs one trial on a system that is not started yet, and stops it again.
 
@@ -153,6 +174,7 @@ def run_trial(
         folder: Where the generator's files and the components' logs go.
         seed: Of the bootstrap.
         say: Told what is going on.
+        closed: The closed loop that takes the journeys; None if they go at the tape's times.
 
     Raises:
         ParityError: The system's answers are not the data's.
@@ -171,10 +193,13 @@ def run_trial(
             say(f"parity holds: {compared} journeys answered as the data says")
             clock.lap("parity")
             say(f"warming up for {profile.warmup_s} s, not counted")
-            shopload.warm_up(tapes.warmup, system.target, folder / "warmup", duration_s=profile.warmup_s)
+            shopload.warm_up(tapes.warmup, system.target, folder / "warmup", duration_s=profile.warmup_s, closed=closed)
             clock.lap("warmup")
-            say(f"replaying {tapes.load.journeys} journeys in {profile.duration_s} s ({profile.rate:g}/s)")
-            sampler = _replay(system, shopload, tapes.load, profile, folder)
+            if closed is None:
+                say(f"replaying {tapes.load.journeys} journeys in {profile.duration_s} s ({profile.rate:g}/s)")
+            else:
+                say(f"replaying for {profile.duration_s} s: {closed}")
+            sampler = _replay(system, shopload, tapes.load, profile, folder, closed)
             clock.lap("replay")
             journeys = read_journeys(folder / JOURNEYS)
             wanted = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
@@ -195,7 +220,14 @@ def run_trial(
     clock.lap("stop")
     generator = json.loads((folder / "generator.json").read_text(encoding="utf-8"))
     cpu_s = {**sampler.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
-    summary = summarise_topology(journeys, hops, Resources(cpu_s, sampler.peak_memory_mb()), seed=seed)
+    summary = summarise_topology(
+        journeys,
+        hops,
+        Resources(cpu_s, sampler.peak_memory_mb()),
+        sample=read_sample(folder / PARITY),
+        wire=_wire(generator),
+        seed=seed,
+    )
     evidence = evidence_of(
         journeys,
         budgets,
@@ -206,6 +238,8 @@ def run_trial(
         generator_cores=float(generator["cpu_s"]) / float(generator["wall_s"]),
         steal_share=sampler.steal_share(),
         spans_dropped=int(generator["spans_dropped"]) + counts.refused + counts.failed,
+        closed=closed is not None,
+        tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),
     )
     clock.lap("analysis")
     return Trial(
@@ -228,7 +262,7 @@ def trial_database_url(system: System) -> str:
 
 
 def _check_parity(system: System, shopload: Shopload, tape: Tape, folder: Path) -> int:
-    rows = shopload.sample(tape, system.target, folder / "parity_answers.jsonl")
+    rows = shopload.sample(tape, system.target, folder / PARITY)
     with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
         differences = compare(rows, Reference(connection))
     if differences:
@@ -236,8 +270,12 @@ def _check_parity(system: System, shopload: Shopload, tape: Tape, folder: Path) 
     return len(rows)
 
 
-def _replay(system: System, shopload: Shopload, tape: Tape, profile: Profile, folder: Path) -> ResourceSampler:
-    replay = shopload.start_replay(tape, system.target, folder, trace=system.switches.trace)
+def _replay(
+    system: System, shopload: Shopload, tape: Tape, profile: Profile, folder: Path, closed: ClosedLoop | None
+) -> ResourceSampler:
+    replay = shopload.start_replay(
+        tape, system.target, folder, trace=system.switches.trace, duration_s=profile.duration_s, closed=closed
+    )
     with ResourceSampler(lambda: {**system.pids(), CLIENT: [replay.pid]}) as sampler:
         give_up = time.monotonic() + profile.duration_s
         try:
@@ -255,6 +293,16 @@ def _keep_logs(system: System, folder: Path) -> None:
     for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):
         if log.stat().st_size:
             shutil.copy2(log, logs / log.name)
+
+
+def _wire(generator: Mapping[str, Any]) -> Wire:
+    return Wire(
+        bytes_in=int(generator["wire_bytes_in"]),
+        bytes_out=int(generator["wire_bytes_out"]),
+        opening_bytes_in=int(generator["opening_bytes_in"]),
+        opening_bytes_out=int(generator["opening_bytes_out"]),
+        connections=int(generator["connections_dialed"]),
+    )
 
 
 def _row(sample: Any) -> dict[str, Any]:

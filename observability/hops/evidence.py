@@ -26,6 +26,8 @@ def evidence_of(
     steal_share: float | None,
     spans_dropped: int = 0,
     stress: bool = False,
+    closed: bool = False,
+    tape_exhausted: bool = False,
 ) -> Evidence:
     """Gathers the evidence of one replay.
 
@@ -40,6 +42,8 @@ def evidence_of(
         steal_share: 0 to 1; None where the machine does not tell.
         spans_dropped: by exporters.
         stress: whether failures are what the run is for.
+        closed: whether virtual users sent the journeys, each after its answer.
+        tape_exhausted: whether the tape ended before the time of a closed loop was over.
     """
     lags_ms = (journeys["started_ns"] - journeys["intended_ns"]).to_numpy() / NS_PER_MS
     ok_ms = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
@@ -65,4 +69,6 @@ def evidence_of(
         agreements=agreements(hops, journeys),
         unattributed_share=mean.get(UNATTRIBUTED, 0.0) / sum(mean.values()) if mean else None,
         stress=stress,
+        closed=closed,
+        tape_exhausted=tape_exhausted,
     )

@@ -19,6 +19,13 @@ class Gate(TypedDict):
     ok: bool
 
 
+class LeftOut(TypedDict):
+    """A check that says nothing about this run, and why."""
+
+    name: str
+    reason: str
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """Everything that the gates look at. None stands for "not measured", which no gate lets pass.
@@ -42,6 +49,8 @@ class Evidence:
         unattributed_share: of the mean budget over all traces, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
         stress: failures are what the run is for, and no gate.
+        closed: virtual users sent the journeys, each after its answer; the tape gave no times.
+        tape_exhausted: the tape ended before the time of a closed loop was over.
     """
 
     parity_mismatches: int | None
@@ -62,6 +71,8 @@ class Evidence:
     agreements: Sequence[Agreement] = ()
     unattributed_share: float | None = None
     stress: bool = False
+    closed: bool = False
+    tape_exhausted: bool = False
 
 
 START_LAG_MS = 1.0
@@ -79,13 +90,33 @@ def evaluate(evidence: Evidence) -> list[Gate]:
     Returns:
         The gates in the order of the run: before, during, after the load.
     """
-    checks: list[Callable[[Evidence], Gate]] = [parity, tape_sent, start_lag, generator_cpu]
+    checks: list[Callable[[Evidence], Gate]] = [parity]
+    checks += [tape_lasted] if evidence.closed else [tape_sent, start_lag]
+    checks.append(generator_cpu)
     if not evidence.stress:
         checks.append(failures)
     if evidence.traced:
         checks += [spans_lost, orphans, budgets_close, traced_agrees, unattributed]
     checks += [invariants, steal]
     return [check(evidence) for check in checks]
+
+
+def left_out(evidence: Evidence) -> list[LeftOut]:
+    """The gates that `evaluate` leaves out, each with its reason."""
+    found = []
+    if evidence.closed:
+        found += [
+            LeftOut(
+                name="tape_unsent", reason="a closed loop goes by time, and sends as much of the tape as it gets to"
+            ),
+            LeftOut(name="start_lag_p99_ms", reason="in a closed loop nothing says when a journey should start"),
+        ]
+    if evidence.stress:
+        found.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
+    if not evidence.traced:
+        names = ("spans_lost", "orphan_share", "budget_gap_ns", "traced_off_ms", "unattributed_share")
+        found += [LeftOut(name=name, reason="no journey was traced") for name in names]
+    return found
 
 
 def is_valid(gates: Sequence[Gate]) -> bool:
@@ -101,6 +132,11 @@ def parity(evidence: Evidence) -> Gate:
 def tape_sent(evidence: Evidence) -> Gate:
     """Journeys on the tape that were not sent: none."""
     return _at_most("tape_unsent", evidence.journeys_planned - evidence.journeys_sent, 0)
+
+
+def tape_lasted(evidence: Evidence) -> Gate:
+    """Whether a closed loop came to the end of its tape before its time was over: 1 if so; it must not."""
+    return _at_most("tape_exhausted", int(evidence.tape_exhausted), 0)
 
 
 def start_lag(evidence: Evidence) -> Gate:

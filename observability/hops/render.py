@@ -11,8 +11,8 @@ from rich.text import Text
 
 from hops.bands import ALL
 from hops.budget import UNATTRIBUTED
-from hops.gates import Gate, is_valid
-from hops.summary import JourneySummary, ObserverEffect, Summary, TopologySummary
+from hops.gates import Gate, LeftOut, is_valid
+from hops.summary import ClosedLoop, JourneySummary, Mode, ObserverEffect, Summary, TopologySummary, WireSummary
 
 BAR_CELLS = 10
 # Of the tables for single journeys: smaller parts share a row, so that eight tables stay readable.
@@ -22,6 +22,7 @@ _NOTHING = "-"
 _GATE_TEXTS: dict[str, tuple[str, str]] = {
     "parity": ("answers unlike the reference", "at most"),
     "tape_unsent": ("journeys of the tape not sent", "at most"),
+    "tape_exhausted": ("tape at its end before the time (1: yes)", "at most"),
     "start_lag_p99_ms": ("start lag, p99, ms", "below"),
     "generator_cores": ("generator's CPU, cores", "below"),
     "failure_share": ("failed journeys", "below"),
@@ -36,34 +37,47 @@ _GATE_TEXTS: dict[str, tuple[str, str]] = {
 
 
 def bench(summary: Summary, topology: str) -> Group:
-    """Everything that a run of one topology shows: latencies, budgets, observer effect, gates.
+    """Everything that a run of one topology shows: latencies, bytes, budgets, observer effect, gates.
 
     Args:
         summary: as of `summary.json`.
         topology: one of its topologies.
     """
-    found = summary["topologies"][topology]
+    found, mode, closed = summary["topologies"][topology], summary["mode"], summary["closed"]
     return Group(
-        latency_table(found),
-        budget_tables(found),
+        *([] if closed is None else [closed_line(closed), Text()]),
+        latency_table(found, mode),
+        bytes_table(found, mode),
+        wire_line(found["wire"]),
+        Text(),
+        budget_tables(found, mode),
         observer_line(summary["observer_effect_ms"]),
         Text(),
-        gates_table(summary["gates"]),
+        gates_table(summary["gates"], summary["gates_left_out"]),
     )
 
 
-def latency_table(topology: TopologySummary) -> Table:
+def closed_line(closed: ClosedLoop) -> Text:
+    """What a closed loop was, and what that means for its latencies."""
+    users = "1 virtual user" if closed["vus"] == 1 else f"{closed['vus']:,} virtual users"
+    return Text(
+        f"CLOSED LOOP: {users}, {closed['think_s']:g} s between an answer and the next journey. A slow shop gets less "
+        "load that way: these latencies do not compare with those of an open loop.",
+        style="bold",
+    )
+
+
+def latency_table(topology: TopologySummary, mode: Mode = "open") -> Table:
     """Latencies with their intervals, failures and requests, a row per journey and `all` last."""
-    table = _table("Latency from the intended arrival, ms, with 95 % intervals (lower..upper)")
+    since = "Latency from the intended arrival" if mode == "open" else "Closed loop: latency from the actual start"
+    table = _table(f"{since}, ms, with 95 % intervals (lower..upper)")
     table.add_column("journey", no_wrap=True)
     table.add_column("count", justify="right", no_wrap=True)
     for name in ("p50", "p90", "p99"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("failures", justify="right", min_width=8, overflow="fold")
     table.add_column("requests", justify="right", no_wrap=True)
-    journeys = topology["journeys"]
-    for journey in [*sorted(name for name in journeys if name != ALL), ALL]:
-        cell = journeys[journey]
+    for journey, cell in _all_last(topology):
         if journey == ALL:
             table.add_section()
         table.add_row(
@@ -76,29 +90,72 @@ def latency_table(topology: TopologySummary) -> Table:
     return table
 
 
-def budget_tables(topology: TopologySummary) -> Group:
+def bytes_table(topology: TopologySummary, mode: Mode = "open") -> Table:
+    """What a journey takes: requests, how often the client waits for some (waves), bytes of bodies and on the wire."""
+    table = _table(_titled("Requests and bytes per journey", mode))
+    table.add_column("journey", no_wrap=True)
+    for name in ("requests", "waves", "body in", "raw in", "body out", "wire in", "wire out"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for journey, cell in _all_last(topology):
+        if journey == ALL:
+            table.add_section()
+        table.add_row(
+            journey,
+            f"{cell['requests_per_journey']:.2f}",
+            f"{cell['waves_mean']:.2f}",
+            *(
+                _NOTHING if value is None else f"{value:,.0f}"
+                for value in (
+                    cell["bytes_in_mean"],
+                    cell["bytes_in_raw_mean"],
+                    cell["bytes_out_mean"],
+                    cell["wire_in_mean"],
+                    cell["wire_out_mean"],
+                )
+            ),
+        )
+    return table
+
+
+def wire_line(wire: WireSummary | None) -> Text:
+    """What the whole replay put on the wire, in two sentences."""
+    if wire is None:
+        return Text("Whole replay: bytes on the wire were not counted.")
+    number = wire["connections"]
+    connections = "1 connection" if number == 1 else f"{number:,} connections"
+    return Text(
+        "Per journey, the bytes on the wire are those of a sample sent alone before the load. "
+        f"Whole replay: {wire['in_per_journey']:,.0f} bytes in and {wire['out_per_journey']:,.0f} out a journey on the "
+        f"wire, by {connections}. Before it, to open them: {wire['opening_bytes_in']:,} in, "
+        f"{wire['opening_bytes_out']:,} out."
+    )
+
+
+def budget_tables(topology: TopologySummary, mode: Mode = "open") -> Group:
     """A hop budget for all journeys together, then one for each that has traces."""
     journeys = topology["journeys"]
     names = [ALL, *sorted(name for name in journeys if name != ALL)]
     return Group(
-        *(budget_table(name, journeys[name], least_share=0.0 if name == ALL else LEAST_SHARE) for name in names)
+        *(budget_table(name, journeys[name], mode, least_share=0.0 if name == ALL else LEAST_SHARE) for name in names)
     )
 
 
-def budget_table(journey: str, cell: JourneySummary, *, least_share: float = 0.0) -> RenderableType:
+def budget_table(
+    journey: str, cell: JourneySummary, mode: Mode = "open", *, least_share: float = 0.0
+) -> RenderableType:
     """One hop budget: parts by mean, largest first, with the p50 and p99 bands beside and the sum below.
 
     Args:
         journey: for the title.
         cell: of the summary.
+        mode: of the loop.
         least_share: of the mean, 0 to 1; parts with less share one row. Unattributed time keeps its own.
     """
     if not cell["traces"]:
-        return Text(f"Hop budget of {journey}: no traces\n")
+        return Text(_titled(f"Hop budget of {journey}: no traces\n", mode))
     bands = cell["budget_ms"]
     mean, around_p50, above_p99 = bands["mean"], bands["p50_band"], bands["p99_band"]
-    title = f"Hop budget of {journey}, ms, mean of {cell['traces']:,} traces"
-    table = _table(title)
+    table = _table(_titled(f"Hop budget of {journey}, ms, mean of {cell['traces']:,} traces", mode))
     table.add_column("part", overflow="fold")
     table.add_column("mean", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
@@ -177,8 +234,8 @@ def observer_line(effect: ObserverEffect) -> Text:
     return Text(f"Observer effect: tracing adds {value:+.3f} ms at p50 ({low:+.3f} to {high:+.3f}).")
 
 
-def gates_table(gates: Sequence[Gate]) -> Group:
-    """The gates with values and limits, and the verdict: VALID, or SUSPECT with the gates that failed."""
+def gates_table(gates: Sequence[Gate], left_out: Sequence[LeftOut] = ()) -> Group:
+    """The gates with values and limits, those left out, and the verdict: VALID, or SUSPECT with its reasons."""
     table = _table("Gates")
     table.add_column("gate", overflow="fold")
     table.add_column("value", justify="right", no_wrap=True)
@@ -189,7 +246,10 @@ def gates_table(gates: Sequence[Gate]) -> Group:
         value = "not measured" if gate["value"] is None else _gate_number(gate["name"], gate["value"])
         limit = f"{relation} {_gate_number(gate['name'], gate['limit'])}"
         table.add_row(text, value, limit, "ok" if gate["ok"] else "FAILS")
-    return Group(table, verdict(gates))
+    lines = [
+        Text(f"Left out: {_GATE_TEXTS.get(gate['name'], (gate['name'],))[0]}: {gate['reason']}.") for gate in left_out
+    ]
+    return Group(table, *lines, *([Text()] if lines else []), verdict(gates))
 
 
 def verdict(gates: Sequence[Gate]) -> Text:
@@ -214,6 +274,15 @@ def milliseconds(value: float | None) -> str:
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
+
+
+def _all_last(topology: TopologySummary) -> list[tuple[str, JourneySummary]]:
+    journeys = topology["journeys"]
+    return [(name, journeys[name]) for name in [*sorted(name for name in journeys if name != ALL), ALL]]
+
+
+def _titled(title: str, mode: Mode) -> str:
+    return title if mode == "open" else f"Closed loop: {title[0].lower()}{title[1:]}"
 
 
 def _with_interval(cell: JourneySummary, name: str) -> str:

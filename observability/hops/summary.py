@@ -6,28 +6,40 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, Literal, TypedDict, cast
 
 import polars as pl
 
 from hops.bands import ALL, NS_PER_MS, banded_budgets, totals
 from hops.budget import UNATTRIBUTED
 from hops.errors import NotEnoughDataError
-from hops.gates import Gate, is_valid
+from hops.gates import Gate, LeftOut, is_valid
 from hops.statistics import Difference, Interval, describe, observer_effect
-from hops.tables import FAILURES, write_whole
+from hops.tables import FAILURES, SAMPLE, write_whole
 
 SCHEMA = 1
 
+#: Who says when a journey starts: the tape, or virtual users, each once it has its last answer.
+Mode = Literal["open", "closed"]
+
 
 class JourneySummary(TypedDict):
-    """Figures of one journey, or of `all`. Latencies are those of the journeys that ended ok."""
+    """Figures of one journey, or of `all`. Latencies are those of the journeys that ended ok.
+
+    `bytes_*` are bodies: as they came, decompressed (`raw`), and sent. `wire_*` is all that TCP carried for a journey
+    that was sent alone, None where no sample has it.
+    """
 
     count: int
     errors: dict[str, int]
     requests_per_journey: float
+    waves_mean: float
+    parallel_mean: float
     bytes_in_mean: float
+    bytes_in_raw_mean: float
     bytes_out_mean: float
+    wire_in_mean: float | None
+    wire_out_mean: float | None
     latency_ms: dict[str, float | None]
     latency_ci95: dict[str, list[float | None]]
     budget_ms: dict[str, dict[str, float]]
@@ -35,13 +47,26 @@ class JourneySummary(TypedDict):
     traces: int
 
 
+class WireSummary(TypedDict):
+    """All that TCP carried on the clients' connections during the replay, and before it to open them."""
+
+    bytes_in: int
+    bytes_out: int
+    in_per_journey: float
+    out_per_journey: float
+    opening_bytes_in: int
+    opening_bytes_out: int
+    connections: int
+
+
 class TopologySummary(TypedDict):
-    """Figures of one topology."""
+    """Figures of one topology. `wire` is None where the connections were not counted."""
 
     throughput_per_s: float
     errors: dict[str, int]
     cpu_ms_per_journey: dict[str, float]
     rss_mb: dict[str, float]
+    wire: WireSummary | None
     journeys: dict[str, JourneySummary]
 
 
@@ -52,13 +77,23 @@ class ObserverEffect(TypedDict):
     ci95: list[float | None]
 
 
+class ClosedLoop(TypedDict):
+    """What drove a closed loop."""
+
+    vus: int
+    think_s: float
+
+
 class Summary(TypedDict):
-    """The whole file."""
+    """The whole file. `closed` is None in an open loop."""
 
     schema: int
     name: str
+    mode: Mode
+    closed: ClosedLoop | None
     valid: bool
     gates: list[Gate]
+    gates_left_out: list[LeftOut]
     tape: dict[str, Any]
     switches: dict[str, Any]
     topologies: dict[str, TopologySummary]
@@ -79,8 +114,33 @@ class Resources:
     rss_mb: Mapping[str, float] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Wire:
+    """What the clients' connections carried, in bytes, headers and framing included.
+
+    Args:
+        bytes_in: received during the replay.
+        bytes_out: sent during the replay.
+        opening_bytes_in: received before it.
+        opening_bytes_out: sent before it.
+        connections: that were opened.
+    """
+
+    bytes_in: int
+    bytes_out: int
+    opening_bytes_in: int
+    opening_bytes_out: int
+    connections: int
+
+
 def summarise_topology(
-    journeys: pl.DataFrame, hops: pl.DataFrame, resources: Resources, *, seed: int = 0
+    journeys: pl.DataFrame,
+    hops: pl.DataFrame,
+    resources: Resources,
+    *,
+    sample: pl.DataFrame | None = None,
+    wire: Wire | None = None,
+    seed: int = 0,
 ) -> TopologySummary:
     """Makes one topology's part of the summary.
 
@@ -88,6 +148,8 @@ def summarise_topology(
         journeys: rows of `tables.JOURNEYS`, of this topology only.
         hops: rows of `tables.HOPS`, of this topology only.
         resources: used during the replay.
+        sample: rows of `tables.SAMPLE`, of this topology only.
+        wire: what the connections carried during the replay.
         seed: of the bootstrap.
 
     Raises:
@@ -98,15 +160,17 @@ def summarise_topology(
     wall_ns = int(journeys.select(pl.col("ended_ns").max() - pl.col("intended_ns").min()).item())
     ok = journeys.filter(pl.col("outcome") == "ok")
     hops = hops.filter(pl.col("trace_id").is_in(ok["trace_id"].drop_nulls().to_list()))
-    cells = {ALL: _journey(journeys, hops, None, seed)}
+    sample = SAMPLE.to_frame() if sample is None else sample
+    cells = {ALL: _journey(journeys, hops, sample, None, seed)}
     for journey in sorted(journeys["journey"].unique()):
         rows = journeys.filter(pl.col("journey") == journey)
-        cells[journey] = _journey(rows, hops.filter(pl.col("journey") == journey), journey, seed)
+        cells[journey] = _journey(rows, hops.filter(pl.col("journey") == journey), sample, journey, seed)
     return TopologySummary(
         throughput_per_s=ok.height / (wall_ns / 1e9) if wall_ns > 0 else 0.0,
         errors=_errors(journeys),
         cpu_ms_per_journey={name: seconds * 1e3 / journeys.height for name, seconds in sorted(resources.cpu_s.items())},
         rss_mb=dict(sorted(resources.rss_mb.items())),
+        wire=None if wire is None else _wire(wire, journeys.height),
         journeys=cells,
     )
 
@@ -147,14 +211,19 @@ def summarise(
     switches: Mapping[str, Any],
     topologies: Mapping[str, TopologySummary],
     observer_effect_ms: ObserverEffect,
+    closed: ClosedLoop | None = None,
+    gates_left_out: Sequence[LeftOut] = (),
     comparisons: Sequence[dict[str, Any]] = (),
 ) -> Summary:
     """Puts the whole file together; it is valid if every gate holds."""
     return Summary(
         schema=SCHEMA,
         name=name,
+        mode="open" if closed is None else "closed",
+        closed=closed,
         valid=is_valid(gates),
         gates=list(gates),
+        gates_left_out=list(gates_left_out),
         tape=dict(tape),
         switches=dict(switches),
         topologies=dict(topologies),
@@ -184,15 +253,22 @@ def read_summary(path: Path) -> Summary:
     return cast(Summary, found)
 
 
-def _journey(journeys: pl.DataFrame, hops: pl.DataFrame, journey: str | None, seed: int) -> JourneySummary:
+def _journey(
+    journeys: pl.DataFrame, hops: pl.DataFrame, sample: pl.DataFrame, journey: str | None, seed: int
+) -> JourneySummary:
     latencies = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
     traced = totals(hops)
     return JourneySummary(
         count=journeys.height,
         errors=_errors(journeys),
         requests_per_journey=_mean(journeys["requests"]),
+        waves_mean=_mean(journeys["waves"]),
+        parallel_mean=_mean(journeys["parallel"]),
         bytes_in_mean=_mean(journeys["bytes_in"]),
+        bytes_in_raw_mean=_mean(journeys["bytes_in_raw"]),
         bytes_out_mean=_mean(journeys["bytes_out"]),
+        wire_in_mean=_sampled_mean(journeys, sample, "wire_in"),
+        wire_out_mean=_sampled_mean(journeys, sample, "wire_out"),
         **_latency(latencies, seed),
         budget_ms=banded_budgets(hops, journey),
         traced_mean_ms=int(traced["total_ns"].sum()) / traced.height / NS_PER_MS if traced.height else None,
@@ -226,3 +302,29 @@ def _errors(journeys: pl.DataFrame) -> dict[str, int]:
 
 def _mean(column: pl.Series) -> float:
     return float(column.to_numpy().mean())
+
+
+def _sampled_mean(journeys: pl.DataFrame, sample: pl.DataFrame, column: str) -> float | None:
+    """Mean of a sample's column, each kind of journey weighing as in the replay; None if one is missing."""
+    kind = ["journey", "channel"]
+    found = (
+        journeys.group_by(kind)
+        .agg(pl.len().alias("count"))
+        .join(sample.group_by(kind).agg(pl.col(column).mean()), on=kind, how="left")
+        .sort(kind)
+    )
+    if found[column].null_count():
+        return None
+    return float((found[column] * found["count"]).sum()) / journeys.height
+
+
+def _wire(wire: Wire, journeys: int) -> WireSummary:
+    return WireSummary(
+        bytes_in=wire.bytes_in,
+        bytes_out=wire.bytes_out,
+        in_per_journey=wire.bytes_in / journeys,
+        out_per_journey=wire.bytes_out / journeys,
+        opening_bytes_in=wire.opening_bytes_in,
+        opening_bytes_out=wire.opening_bytes_out,
+        connections=wire.connections,
+    )

@@ -20,6 +20,7 @@ JOURNEYS = pl.Schema(
         "seq": pl.Int64,
         "journey": pl.String,
         "channel": pl.String,
+        "mode": pl.String,
         "intended_ns": pl.Int64,
         "started_ns": pl.Int64,
         "ended_ns": pl.Int64,
@@ -27,14 +28,19 @@ JOURNEYS = pl.Schema(
         "outcome": pl.String,
         "error": pl.String,
         "bytes_in": pl.Int64,
+        "bytes_in_raw": pl.Int64,
         "bytes_out": pl.Int64,
         "requests": pl.Int64,
+        "waves": pl.Int64,
+        "parallel": pl.Int64,
         "sampled": pl.Boolean,
         "trace_id": pl.String,
         "answer_sha256": pl.String,
         "order_id": pl.Int64,
     }
 )
+#: A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own.
+SAMPLE = pl.Schema({"journey": pl.String, "channel": pl.String, "wire_in": pl.Int64, "wire_out": pl.Int64})
 _OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id"})
 
 #: A row per trace and part.
@@ -79,6 +85,31 @@ def read_journeys(path: Path, **labels: str | int) -> pl.DataFrame:
             f"{path}: unknown outcome {', '.join(unknown)}; valid ones are {', '.join(OUTCOMES)}"
         )
     return _labelled(frame.sort("seq"), labels)
+
+
+def read_sample(path: Path) -> pl.DataFrame:
+    """Reads the bytes on the wire from the generator's file of answers.
+
+    Args:
+        path: a JSON object a line.
+
+    Returns:
+        The columns of `SAMPLE`.
+
+    Raises:
+        MalformedJourneysError: naming the file and the column or value.
+        OSError: the file cannot be read.
+    """
+    if not path.stat().st_size:
+        return SAMPLE.to_frame()
+    try:
+        frame = pl.read_ndjson(path, schema=SAMPLE)
+    except pl.exceptions.PolarsError as error:
+        raise MalformedJourneysError(f"{path}: not answers of a sample: {error}") from error
+    nulls = [name for name in SAMPLE if frame[name].null_count()]
+    if nulls:
+        raise MalformedJourneysError(f"{path}: answers without {', '.join(nulls)}")
+    return frame
 
 
 def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:

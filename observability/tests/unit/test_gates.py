@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from hops.bands import Agreement
-from hops.gates import Evidence, evaluate, is_valid
+from hops.gates import Evidence, evaluate, is_valid, left_out
 from hops.tree import Quality
 
 SOUND = Evidence(
@@ -90,3 +90,22 @@ def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
     names = {gate["name"] for gate in evaluate(dataclasses.replace(SOUND, traced=False, agreements=[]))}
     before_and_during = {"parity", "tape_unsent", "start_lag_p99_ms", "generator_cores", "failure_share"}
     assert names == before_and_during | {"invariants_broken", "steal_share"}
+
+
+def test_a_closed_loop_leaves_out_what_goes_by_the_tape_s_times_and_says_why():
+    closed = dataclasses.replace(SOUND, closed=True, journeys_sent=400, start_lag_p99_ms=50.0)
+    assert is_valid(evaluate(closed))
+    found = left_out(closed)
+    assert [gate["name"] for gate in found] == ["tape_unsent", "start_lag_p99_ms"]
+    assert all("closed loop" in gate["reason"] for gate in found)
+    (gate,) = [one for one in evaluate(dataclasses.replace(closed, tape_exhausted=True)) if not one["ok"]]
+    assert gate["name"] == "tape_exhausted"
+
+
+@pytest.mark.parametrize("changes", [{}, {"stress": True}, {"traced": False}, {"closed": True}])
+def test_a_gate_is_either_looked_at_or_left_out(changes):
+    evidence = dataclasses.replace(SOUND, **changes)
+    looked_at = {gate["name"] for gate in evaluate(evidence)}
+    skipped = {gate["name"] for gate in left_out(evidence)}
+    assert looked_at | skipped >= {name for name, _ in TRIPS.values()}
+    assert not looked_at & skipped

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hops.render import bench, gates_table, latency_table, milliseconds
+from hops.render import bench, bytes_table, gates_table, latency_table, milliseconds, wire_line
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -20,8 +20,13 @@ def cell(count, p50, errors=None, traces=0, budget=None, upper=True):
         "count": count,
         "errors": {"client": 0, "server": 0, "timeout": 0, "wrong_answer": 0} | (errors or {}),
         "requests_per_journey": 1.25,
+        "waves_mean": 1.0,
+        "parallel_mean": 1.25,
         "bytes_in_mean": 2048.0,
+        "bytes_in_raw_mean": 182_345.6,
         "bytes_out_mean": 300.0,
+        "wire_in_mean": 22_345.6,
+        "wire_out_mean": 123.4,
         "latency_ms": {
             "mean": p50 * 1.1,
             "p50": p50,
@@ -74,11 +79,41 @@ def summary():
         "browse": cell(11_000, 4.5, {"timeout": 150}, 2_000, BUDGET),
         "update_profile": cell(345, 123.456, {"wrong_answer": 4}, 0, upper=False),
     }
-    topology = {"throughput_per_s": 20.0, "errors": {}, "cpu_ms_per_journey": {}, "rss_mb": {}, "journeys": journeys}
+    wire = {
+        "bytes_in": 43_207_500,
+        "bytes_out": 2_469_000,
+        "in_per_journey": 3500.0,
+        "out_per_journey": 200.0,
+        "opening_bytes_in": 1234,
+        "opening_bytes_out": 5678,
+        "connections": 4,
+    }
+    topology = {
+        "throughput_per_s": 20.0,
+        "errors": {},
+        "cpu_ms_per_journey": {},
+        "rss_mb": {},
+        "wire": wire,
+        "journeys": journeys,
+    }
     return {
+        "mode": "open",
+        "closed": None,
+        "gates_left_out": [],
         "gates": gates,
         "topologies": {"hybrid": topology},
         "observer_effect_ms": {"p50": 0.123, "ci95": [-0.01, 0.25]},
+    }
+
+
+@pytest.fixture
+def closed(summary):
+    reason = "in a closed loop nothing says when a journey should start"
+    return summary | {
+        "mode": "closed",
+        "closed": {"vus": 16, "think_s": 0.1},
+        "gates": [gate for gate in summary["gates"] if gate["name"] != "start_lag_p99_ms"],
+        "gates_left_out": [{"name": "start_lag_p99_ms", "reason": reason}],
     }
 
 
@@ -95,6 +130,26 @@ def test_bench_looks_as_it_did(summary, width):
     if os.environ.get("HOPS_UPDATE_GOLDEN"):
         golden.write_text(text, encoding="utf-8")
     assert text == golden.read_text(encoding="utf-8")
+
+
+def test_a_closed_loop_is_marked_wherever_its_numbers_show(closed):
+    text = rendered(bench(closed, "hybrid"), 80)
+    golden = GOLDEN / "bench_closed_80.txt"
+    if os.environ.get("HOPS_UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+    assert text.startswith("CLOSED LOOP: 16 virtual users")
+    titles = [line for line in text.splitlines() if "Latency" in line or "Hop budget" in line or "bytes per" in line]
+    assert [line for line in titles if not line.startswith("Closed loop: ")] == []
+
+
+def test_what_was_not_counted_is_not_made_up(summary):
+    topology = summary["topologies"]["hybrid"]
+    for cell_ in topology["journeys"].values():
+        cell_ |= {"wire_in_mean": None, "wire_out_mean": None}
+    (row,) = [line for line in rendered(bytes_table(topology), 80).splitlines() if line.split()[:1] == ["browse"]]
+    assert row.split()[-2:] == ["-", "-"]
+    assert "not counted" in rendered(wire_line(None), 80)
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

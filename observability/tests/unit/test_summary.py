@@ -14,6 +14,7 @@ from hops.gates import Gate
 from hops.generated import BASE_NS, shop_trace
 from hops.summary import (
     Resources,
+    Wire,
     observer_effect_of,
     read_summary,
     summarise,
@@ -21,7 +22,7 @@ from hops.summary import (
     unattributed_share,
     write_summary,
 )
-from hops.tables import JOURNEYS, hops_frame, read_journeys, write_parquet
+from hops.tables import JOURNEYS, hops_frame, read_journeys, read_sample, write_parquet
 
 TRACED = 60
 COUNT = 300
@@ -45,6 +46,7 @@ def journeys_file(tmp_path, hops):
             "seq": seq,
             "journey": budget.journey if budget else rng.choice(("browse", "checkout")),
             "channel": "web",
+            "mode": "open",
             "intended_ns": intended,
             "started_ns": intended + 1000,
             "ended_ns": intended + latency,
@@ -52,8 +54,11 @@ def journeys_file(tmp_path, hops):
             "outcome": "timeout" if seq == 0 or seq == 100 else "ok",
             "error": "",
             "bytes_in": 1000,
+            "bytes_in_raw": 4000,
             "bytes_out": 100,
             "requests": 2,
+            "waves": 1,
+            "parallel": 2,
             "sampled": budget is not None,
             "trace_id": budget.trace_id if budget else "",
             "answer_sha256": "00",
@@ -76,7 +81,7 @@ def test_journeys_are_read_in_order_with_labels_in_front(journeys_file):
 BROKEN = {
     "not JSON": ("{oops\n", "not rows of journeys"),
     "wrong type": ('{"seq": "first"}\n', "not rows of journeys"),
-    "columns missing": ('{"seq": 1, "journey": "browse"}\n', "rows without channel, intended_ns"),
+    "columns missing": ('{"seq": 1, "journey": "browse"}\n', "rows without channel, mode, intended_ns"),
 }
 
 
@@ -105,15 +110,17 @@ def test_an_empty_replay_has_no_rows_and_no_summary(tmp_path, hops):
 
 def test_every_key_is_there_and_adds_up(journeys_file, hops):
     found = summarise_topology(read_journeys(journeys_file), hops, Resources({"order": 3.0}, {"order": 80.0}))
-    assert set(found) == {"throughput_per_s", "errors", "cpu_ms_per_journey", "rss_mb", "journeys"}
+    assert set(found) == {"throughput_per_s", "errors", "cpu_ms_per_journey", "rss_mb", "wire", "journeys"}
+    assert found["wire"] is None
     assert found["errors"] == {"client": 0, "server": 0, "timeout": 2, "wrong_answer": 0}
     assert found["cpu_ms_per_journey"] == {"order": 10.0}
     assert found["rss_mb"] == {"order": 80.0}
     assert found["throughput_per_s"] == pytest.approx((COUNT - 2) / (COUNT * 0.05), rel=0.01)
     everything = found["journeys"]["all"]
     assert set(everything) == {
-        "count", "errors", "requests_per_journey", "bytes_in_mean", "bytes_out_mean", "latency_ms",
-        "latency_ci95", "budget_ms", "traced_mean_ms", "traces",
+        "count", "errors", "requests_per_journey", "waves_mean", "parallel_mean", "bytes_in_mean", "bytes_in_raw_mean",
+        "bytes_out_mean", "wire_in_mean", "wire_out_mean", "latency_ms", "latency_ci95", "budget_ms", "traced_mean_ms",
+        "traces",
     }  # fmt: skip
     assert set(everything["latency_ms"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9", "max"}
     assert set(everything["latency_ci95"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9"}
@@ -122,6 +129,44 @@ def test_every_key_is_there_and_adds_up(journeys_file, hops):
             assert sum(cell["budget_ms"]["mean"].values()) == pytest.approx(cell["traced_mean_ms"], rel=1e-12)
     assert sum(cell["count"] for name, cell in found["journeys"].items() if name != "all") == COUNT
     assert unattributed_share(found) == 0.0
+
+
+def test_bytes_on_the_wire_weigh_as_the_replay_does(journeys_file, hops, tmp_path):
+    lines = [
+        {"journey": "browse", "channel": "web", "wire_in": 100, "wire_out": 10, "answer": {"products": []}},
+        {"journey": "browse", "channel": "web", "wire_in": 300, "wire_out": 30, "answer": {"products": [1]}},
+        {"journey": "checkout", "channel": "web", "wire_in": 1000, "wire_out": 500, "answer": None},
+        {"journey": "checkout", "channel": "partner", "wire_in": 9000, "wire_out": 900, "answer": None},
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    frame = read_journeys(journeys_file).with_columns(
+        journey=pl.when(pl.col("journey") == "browse").then(pl.lit("browse")).otherwise(pl.lit("checkout"))
+    )
+    wire = Wire(bytes_in=600_000, bytes_out=30_000, opening_bytes_in=50, opening_bytes_out=90, connections=4)
+    found = summarise_topology(frame, hops, Resources(), sample=read_sample(path), wire=wire)
+    cells = found["journeys"]
+    assert (cells["browse"]["wire_in_mean"], cells["browse"]["wire_out_mean"]) == (200.0, 20.0)
+    assert (cells["checkout"]["wire_in_mean"], cells["checkout"]["wire_out_mean"]) == (1000.0, 500.0)
+    expected = (200 * cells["browse"]["count"] + 1000 * cells["checkout"]["count"]) / COUNT
+    assert cells["all"]["wire_in_mean"] == pytest.approx(expected)
+    assert cells["all"]["bytes_in_raw_mean"] == 4000
+    assert found["wire"] == {
+        "bytes_in": 600_000, "bytes_out": 30_000, "in_per_journey": 2000.0, "out_per_journey": 100.0,
+        "opening_bytes_in": 50, "opening_bytes_out": 90, "connections": 4,
+    }  # fmt: skip
+
+
+def test_a_journey_without_a_sample_has_no_bytes_on_the_wire(journeys_file, hops):
+    cells = summarise_topology(read_journeys(journeys_file), hops, Resources())["journeys"]
+    assert {cell["wire_in_mean"] for cell in cells.values()} == {None}
+
+
+def test_a_sample_without_bytes_on_the_wire_is_named(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"journey": "browse", "channel": "web"}\n')
+    with pytest.raises(MalformedJourneysError, match="answers without wire_in, wire_out"):
+        read_sample(path)
 
 
 def test_traces_of_failed_journeys_are_left_out(journeys_file, hops):
@@ -163,9 +208,10 @@ def test_a_summary_survives_the_disk(tmp_path, journeys_file, hops):
     write_summary(summary, path)
     assert read_summary(path) == summary
     assert summary["valid"] is False
+    assert (summary["mode"], summary["closed"], summary["gates_left_out"]) == ("open", None, [])
     assert set(summary) == {
-        "schema", "name", "valid", "gates", "tape", "switches", "topologies", "observer_effect_ms",
-        "comparisons",
+        "schema", "name", "mode", "closed", "valid", "gates", "gates_left_out", "tape", "switches", "topologies",
+        "observer_effect_ms", "comparisons",
     }  # fmt: skip
 
 
