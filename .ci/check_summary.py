@@ -33,9 +33,11 @@ def problems(summary: dict[str, Any]) -> list[str]:
     found = []
     if summary["schema"] != 1:
         found.append(f"schema is {summary['schema']}, not 1")
-    for gate in summary["gates"]:
-        if not gate["ok"] and gate["name"] not in NOISE:
-            found.append(f"gate {gate['name']}: {gate['value']}, limit {gate['limit']}")
+    found += [
+        f"gate {gate['name']}: {gate['value']}, limit {gate['limit']}"
+        for gate in summary["gates"]
+        if not gate["ok"] and gate["name"] not in NOISE
+    ]
     for name, topology in summary["topologies"].items():
         if set(topology["journeys"]) != JOURNEYS:
             found.append(f"{name}: journeys are {', '.join(sorted(topology['journeys']))}")
@@ -44,7 +46,8 @@ def problems(summary: dict[str, Any]) -> list[str]:
                 found.append(f"{name}, {journey}: nothing was measured")
             total = sum(cell["budget_ms"]["mean"].values())
             if cell["traces"] and not math.isclose(total, cell["traced_mean_ms"], rel_tol=1e-9):
-                found.append(f"{name}, {journey}: budget adds up to {total} ms, traced mean is {cell['traced_mean_ms']}")
+                mean = cell["traced_mean_ms"]
+                found.append(f"{name}, {journey}: the budget adds up to {total} ms, the traced mean is {mean}")
         if not topology["journeys"]["all"]["traces"]:
             found.append(f"{name}: no traces")
     return found
@@ -55,7 +58,8 @@ def main() -> int:
     path = Path(sys.argv[1])
     summary = json.loads(path.read_text(encoding="utf-8"))
     for gate in summary["gates"]:
-        print(f"{'ok   ' if gate['ok'] else 'noisy' if gate['name'] in NOISE else 'FAILS'} {gate['name']}: {gate['value']}")
+        verdict = "ok" if gate["ok"] else "noisy" if gate["name"] in NOISE else "FAILS"
+        print(f"{verdict:5} {gate['name']}: {gate['value']}")
     found = problems(summary)
     for problem in found:
         print(f"{path}: {problem}", file=sys.stderr)

@@ -14,6 +14,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "venv": environment.sync,
     "generator": golang.build_generator,
     "jaeger": jaeger.build,
+    "lock": environment.lock,
 }
 
 

@@ -10,7 +10,7 @@ JAEGER_BIN ?=
 .PHONY: setup
 setup: $(ENVIRONMENT) .tools/bin/shopload jaeger ## Fetch and build what is missing, and nothing else
 
-$(ENVIRONMENT): pyproject.toml uv.lock
+$(ENVIRONMENT): pyproject.toml requirements.lock
 	@$(PROVISION) venv
 
 # A link into the cache: there only if what it leads to is. JAEGER_BIN stands in for it.
@@ -25,3 +25,8 @@ endif
 .tools/jaeger.stamp: $(JAEGER_PINS)
 	@$(if $(JAEGER_BIN),true,$(PROVISION) jaeger)
 	@mkdir -p $(@D) && touch $@
+
+# No index and no address stands in it: the packages are known by their hashes, wherever they come from.
+.PHONY: lock
+lock: $(ENVIRONMENT) ## Make requirements.lock from pyproject.toml, after a change of a dependency
+	@$(PROVISION) lock

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from mesh.paths import ROOT
 
-sys.path.insert(0, str(ROOT))  # set-up runs from the checkout, before anything is installed
+sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
 from provision import golang, jaeger, step
 
@@ -84,3 +85,13 @@ def test_unknown_step_lists_the_valid_ones() -> None:
     )
     assert answer.returncode == 2
     assert "venv, generator, jaeger" in answer.stderr
+
+
+def test_every_pin_stands_in_the_lock_file() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    pins = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    locked = (ROOT / "requirements.lock").read_text().splitlines()
+    versions = {line.split(" ")[0].split("[")[0] for line in locked if "==" in line and not line.startswith(" ")}
+    names = {pin.split("[")[0].split("==")[0] + "==" + pin.split("==")[1] for pin in pins}
+    assert names - versions == set(), "run `make lock` and commit the result"
+    assert "://" not in "\n".join(locked)
