@@ -1,0 +1,259 @@
+"""The generator's count of bytes against a packet capture of the same connections."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from experiment.bench import BINARY
+from experiment.shopload import Shopload, Tape
+from mesh.errors import PortError
+from mesh.paths import ROOT, RunFolder
+from mesh.ports import Ports, load_ports
+from mesh.switches import Switches
+from mesh.system import System
+from mesh.topology import load_topology
+
+pytestmark = pytest.mark.integration
+
+SECONDS = 3.0
+RATE = 30.0
+WITHIN_S = 10.0
+QUIET_S = 0.5
+#: Of a packet: Ethernet, IPv4 and TCP headers with all their options.
+SNAP_BYTES = 160
+CLOSE = 0.01
+
+# https://www.tcpdump.org/manpages/pcap-savefile.5.html, in this machine's byte order as libpcap writes it.
+FILE_HEADER = struct.Struct("=IHHiIII")
+PACKET_HEADER = struct.Struct("=IIII")
+MAGIC = {0xA1B2C3D4, 0xA1B23C4D}
+ETHERNET = 1
+IPV4 = 0x0800
+FIN, SYN, RST = 0x01, 0x02, 0x04
+
+
+@dataclass
+class Flow:
+    """One direction of a connection: payload counted once, however often it was sent.
+
+    Attributes:
+        next: The sequence number that comes next; None before the first packet.
+        payload: Bytes of payload so far.
+        missed: Bytes that the capture does not have.
+        ended: Whether its end was captured.
+    """
+
+    next: int | None = None
+    payload: int = 0
+    missed: int = 0
+    ended: bool = False
+
+    def add(self, sequence: int, length: int, flags: int) -> None:
+        """Count what a packet has that no packet before it had."""
+        if flags & SYN:
+            self.next = (sequence + 1) % 2**32
+            return
+        ends = bool(flags & (FIN | RST))
+        if self.ended or not (length or ends):
+            return  # an acknowledgement
+        self.ended = ends
+        if self.next is None:
+            self.next = sequence
+        ahead = (sequence - self.next + 2**31) % 2**32 - 2**31
+        new = ahead + length
+        if new <= 0:
+            return
+        self.missed += max(ahead, 0)
+        self.payload += min(new, length)
+        self.next = (sequence + length) % 2**32
+
+
+@dataclass
+class Carried:
+    """What a port's connections carried, as captured."""
+
+    port: int
+    flows: dict[tuple[int, int], Flow] = field(default_factory=dict)
+
+    def add(self, frame: bytes) -> None:
+        """Count one Ethernet frame."""
+        if struct.unpack_from("!H", frame, 12)[0] != IPV4:
+            return
+        ip = frame[14:]
+        header = (ip[0] & 0x0F) * 4
+        total = struct.unpack_from("!H", ip, 2)[0]
+        source, target, sequence = struct.unpack_from("!HHI", ip, header)
+        length = total - header - (ip[header + 12] >> 4) * 4
+        assert total, "a packet is larger than its header can say"
+        self.flows.setdefault((source, target), Flow()).add(sequence, length, ip[header + 13])
+
+    @property
+    def to_clients(self) -> int:
+        """Bytes that clients received."""
+        return sum(flow.payload for (source, _), flow in self.flows.items() if source == self.port)
+
+    @property
+    def to_port(self) -> int:
+        """Bytes that clients sent."""
+        return sum(flow.payload for (_, target), flow in self.flows.items() if target == self.port)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the capture has every connection's bytes, and its end."""
+        sent = [flow for (_, target), flow in self.flows.items() if target == self.port]
+        return all(flow.ended for flow in sent) and not any(flow.missed for flow in self.flows.values())
+
+
+def read_capture(path: Path, port: int) -> Carried:
+    """Counts the payload of a capture's TCP packets."""
+    capture = path.read_bytes()
+    magic, *_, link = FILE_HEADER.unpack_from(capture)
+    assert magic in MAGIC
+    assert link == ETHERNET
+    found, at = Carried(port), FILE_HEADER.size
+    while at < len(capture):
+        _, _, kept, _ = PACKET_HEADER.unpack_from(capture, at)
+        at += PACKET_HEADER.size
+        found.add(capture[at : at + kept])
+        at += kept
+    return found
+
+
+@contextmanager
+def captured(port: int, path: Path) -> Iterator[None]:
+    """Captures the loopback's packets of a port during the block; skips the test where that is not possible."""
+    process = subprocess.Popen(
+        [
+            *tcpdump(),
+            "-i",
+            "lo",
+            "-n",
+            "-U",
+            "--immediate-mode",
+            "-s",
+            str(SNAP_BYTES),
+            "-B",
+            "16384",
+            "-w",
+            str(path),
+            f"tcp port {port}",
+        ],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    said = until_it_listens(process)
+    if said:
+        pytest.skip(f"the bytes were not checked against a capture, because tcpdump cannot make one here: {said}")
+    try:
+        yield
+        until_it_rests(path)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, last_words = process.communicate(timeout=WITHIN_S)
+    assert "\n0 packets dropped by kernel" in last_words, last_words
+
+
+def tcpdump() -> list[str]:
+    """The command; as root it would else become a user who may not write to the test's folder."""
+    found = shutil.which("tcpdump") or shutil.which("tcpdump", path="/usr/sbin:/sbin")
+    if found is None:
+        pytest.skip(
+            "the bytes were not checked against a capture, because there is no tcpdump: apt-get install tcpdump"
+        )
+    return [found, "-Z", "root"] if os.geteuid() == 0 else [found]
+
+
+def until_it_listens(process: subprocess.Popen[str]) -> str:
+    """Waits until the capture has begun; returns what tcpdump said if it ended instead, else nothing."""
+    assert process.stderr is not None
+    said = []
+    limit = threading.Timer(WITHIN_S, process.kill)
+    limit.start()
+    try:
+        for line in process.stderr:
+            if "listening on" in line:
+                return ""
+            said.append(line.strip())
+    finally:
+        limit.cancel()
+    process.communicate(timeout=WITHIN_S)
+    return "; ".join(said) or f"it did not begin within {WITHIN_S:g} s"
+
+
+def until_it_rests(path: Path) -> None:
+    """Waits until the capture does not grow any more: tcpdump drops what it has not written when it is stopped."""
+    limit, size = time.monotonic() + WITHIN_S, -1
+    while path.stat().st_size != size and time.monotonic() < limit:
+        size = path.stat().st_size
+        time.sleep(QUIET_S)
+
+
+@pytest.fixture(scope="module")
+def ports() -> Ports:
+    """A port base whose ports are all free; the environment's own first."""
+    bases = [os.environ.get("SHOP_PORT_BASE") or "18000", *map(str, range(26000, 30000, 200))]
+    for base in bases:
+        found = load_ports({"SHOP_PORT_BASE": base})
+        try:
+            found.require_free(found.offsets)
+        except PortError:
+            continue
+        return found
+    raise AssertionError("no range of ports is free")
+
+
+@pytest.fixture(scope="module")
+def tape(tmp_path_factory: pytest.TempPathFactory) -> Tape:
+    """Every journey, read from data that no other test changes."""
+    out = tmp_path_factory.mktemp("tape") / "tape.jsonl"
+    workload = ROOT / "load" / "workloads" / "even.yaml"
+    return Shopload(BINARY).tape(workload, out, seed=11, rate=RATE, duration_s=SECONDS, scale=1)
+
+
+@pytest.fixture(scope="module")
+def running(request: pytest.FixtureRequest, ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    """A topology that is up."""
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("run"))
+    with System(load_topology(request.param), Switches(trace=0.0), ports, "wire-bytes", folder=folder) as system:
+        yield system
+
+
+@pytest.mark.parametrize(("running", "http"), [("rest", 2), ("rest", 1), ("grpc", 2)], indirect=["running"])
+def test_every_byte_on_the_wire_is_counted(running: System, tape: Tape, tmp_path: Path, http: int) -> None:
+    target = tmp_path / "target.json"
+    target.write_text(json.dumps(json.loads(running.target.read_text()) | {"http": http}))
+    capture = tmp_path / "edge.pcap"
+    with captured(running.ports["edge"], capture):
+        shopload = Shopload(BINARY)
+        replay = shopload.start_replay(tape, target, tmp_path, trace=0.0, duration_s=SECONDS)
+        shopload.finish_replay(replay, duration_s=SECONDS)
+    figures = json.loads((tmp_path / "generator.json").read_text())
+    assert figures["outcomes"]["ok"] == tape.journeys
+    assert figures["http"] == http
+    carried = read_capture(capture, running.ports["edge"])
+    assert carried.whole
+    counted = {
+        "in": figures["wire_bytes_in"] + figures["opening_bytes_in"],
+        "out": figures["wire_bytes_out"] + figures["opening_bytes_out"],
+    }
+    print(
+        f"{running.topology.name}, http={http}: counted {counted}, captured in {carried.to_clients}, "
+        f"out {carried.to_port}, {len(carried.flows)} flows"
+    )
+    assert carried.to_clients > 100_000
+    assert counted["in"] == pytest.approx(carried.to_clients, rel=CLOSE)
+    assert counted["out"] == pytest.approx(carried.to_port, rel=CLOSE)
