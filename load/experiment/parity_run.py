@@ -63,6 +63,7 @@ def check_topologies(
     *,
     say: Callable[[str], None],
     environ: Mapping[str, str] = os.environ,
+    extra: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
 ) -> list[Parity]:
     """Sends the same sample through each topology, one after the other, each on a fresh database.
 
@@ -74,6 +75,7 @@ def check_topologies(
         make_tape: Makes the sample's tape below a folder.
         say: Told what is going on.
         environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
+        extra: More settings, by topology and component.
 
     Returns:
         What was compared, in the order of the topologies.
@@ -88,7 +90,8 @@ def check_topologies(
         tape = make_tape(Path(folder))
         for topology in topologies:
             say(f"{topology.name}: starting")
-            with System(topology, switches, ports, f"parity-{topology.name}", environ=environ) as system:
+            more = (extra or {}).get(topology.name)
+            with System(topology, switches, ports, f"parity-{topology.name}", environ=environ, extra=more) as system:
                 rows = shopload.sample(tape, system.target, Path(folder, f"{topology.name}.jsonl"))
                 with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
                     differences = compare(rows, Reference(connection))

@@ -1,0 +1,80 @@
+"""Parity is a check that can fail: adapters are broken on purpose, in the running system, and each is caught."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from experiment.bench import BINARY
+from experiment.parity import ParityError
+from experiment.parity_run import EffectsDifferError, check_topologies
+from experiment.shopload import Shopload, Tape
+from experiment.trial import parity_tape
+from mesh.ports import load_ports
+from mesh.switches import parse_switches
+from mesh.topology import load_topology
+
+BASE = "21400"
+#: Loaded by the named component before anything else: one wrong price in the gRPC adapter of the catalogue.
+ONE_CENT_LESS = """
+import dataclasses
+import shop.clients.grpc_product as adapter
+
+right = adapter.product_from
+
+def wrong(message):
+    product = right(message)
+    price = dataclasses.replace(product.price, amount_minor=product.price.amount_minor - 1)
+    return dataclasses.replace(product, price=price)
+
+adapter.product_from = wrong
+"""
+#: The answer is right, and so are the checks of every answer; only the database tells.
+FORGETS_THE_ADDRESS = """
+import dataclasses
+import shop.user.postgres as adapter
+
+async def forgetful(self, user_id, change):
+    user = await self.get(user_id)
+    return dataclasses.replace(user, address=change.address or user.address)
+
+adapter.PostgresUserStore.change = forgetful
+"""
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture
+def shopload() -> Shopload:
+    if not BINARY.is_file():
+        pytest.skip("the generator is not built: run `make setup`")
+    return Shopload(BINARY)
+
+
+def broken(folder: Path, code: str) -> dict[str, str]:
+    folder.mkdir()
+    (folder / "sitecustomize.py").write_text(code)
+    return {"PYTHONPATH": str(folder)}
+
+
+def check(shopload: Shopload, names: list[str], extra: dict[str, dict[str, dict[str, str]]]) -> None:
+    def tape(folder: Path) -> Tape:
+        return parity_tape(shopload, folder, 2, seed=1, scale=1)
+
+    topologies = [load_topology(name) for name in names]
+    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
+    check_topologies(topologies, parse_switches(trace=0), ports, shopload, tape, say=print, extra=extra)
+
+
+def test_a_gateway_that_answers_one_cent_less_is_caught(shopload: Shopload, tmp_path: Path) -> None:
+    extra = {"hybrid": {"graphql-gateway": broken(tmp_path / "gateway", ONE_CENT_LESS)}}
+    with pytest.raises(ParityError, match=r"product .*price\.amount_minor: \d+, expected \d+"):
+        check(shopload, ["hybrid"], extra)
+
+
+def test_a_service_that_answers_right_and_writes_nothing_is_caught(shopload: Shopload, tmp_path: Path) -> None:
+    extra = {"grpc": {"user": broken(tmp_path / "user", FORGETS_THE_ADDRESS)}}
+    with pytest.raises(EffectsDifferError, match="the database of grpc differs from that of rest in: account"):
+        check(shopload, ["rest", "grpc"], extra)
