@@ -22,9 +22,10 @@ from experiment.results import ResultsFolder, read_json
 from experiment.shopload import Shopload
 from experiment.trial import VEGETA, Tapes, Trial, make_tapes, run_trial
 from hops import render
+from hops.figures import ClosedLoop as ClosedLoopSummary
+from hops.figures import Summary
 from hops.gates import evaluate, left_out
-from hops.summary import ClosedLoop as ClosedLoopSummary
-from hops.summary import Summary, observer_effect_of, summarise, write_summary
+from hops.summary import observer_effect_of, summarise, write_summary
 from hops.tables import write_parquet
 from mesh.paths import ROOT
 from mesh.ports import Ports

@@ -26,9 +26,10 @@ from experiment.shopload import Shopload, Tape
 from hops.bands import exemplars
 from hops.budget import budgets_of
 from hops.evidence import evidence_of
+from hops.figures import TopologySummary
 from hops.gates import Evidence
 from hops.jaeger import read_traces
-from hops.summary import Resources, TopologySummary, Wire, summarise_topology
+from hops.summary import Resources, Wire, summarise_topology
 from hops.tables import hops_frame, read_journeys, read_sample
 from mesh.paths import ROOT
 from mesh.system import System

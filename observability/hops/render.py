@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hops.bands import ALL
 from hops.budget import UNATTRIBUTED
-from hops.gates import Gate, LeftOut, is_valid
-from hops.summary import ClosedLoop, JourneySummary, Mode, ObserverEffect, Summary, TopologySummary, WireSummary
+from hops.figures import ClosedLoop, JourneySummary, Mode, ObserverEffect, Summary, TopologySummary
+from hops.layout import NOTHING, all_last, marked, table_titled
+from hops.render_bytes import bytes_table, wire_line
+from hops.render_gates import gates_table
 
 BAR_CELLS = 10
 # Of the tables for single journeys: smaller parts share a row, so that eight tables stay readable.
 LEAST_SHARE = 0.01
-_NOTHING = "-"
-# What each gate's value is, and how its limit reads; `share` values are shown in percent.
-_GATE_TEXTS: dict[str, tuple[str, str]] = {
-    "parity": ("answers unlike the reference", "at most"),
-    "tape_unsent": ("journeys of the tape not sent", "at most"),
-    "tape_exhausted": ("tape at its end before the time (1: yes)", "at most"),
-    "start_lag_p99_ms": ("start lag, p99, ms", "below"),
-    "generator_cores": ("generator's CPU, cores", "below"),
-    "failure_share": ("failed journeys", "below"),
-    "spans_lost": ("spans lost", "at most"),
-    "orphan_share": ("orphaned spans", "below"),
-    "budget_gap_ns": ("budgets' distance from adding up, ns", "at most"),
-    "traced_off_ms": ("traced from measured mean, worst journey, ms", "at most"),
-    "unattributed_share": ("unattributed time", "at most"),
-    "invariants_broken": ("invariants that the data break", "at most"),
-    "steal_share": ("CPU steal", "below"),
-}
 
 
 def bench(summary: Summary, topology: str) -> Group:
@@ -70,14 +54,14 @@ def closed_line(closed: ClosedLoop) -> Text:
 def latency_table(topology: TopologySummary, mode: Mode = "open") -> Table:
     """Latencies with their intervals, failures and requests, a row per journey and `all` last."""
     since = "Latency from the intended arrival" if mode == "open" else "Closed loop: latency from the actual start"
-    table = _table(f"{since}, ms, with 95 % intervals (lower..upper)")
+    table = table_titled(f"{since}, ms, with 95 % intervals (lower..upper)")
     table.add_column("journey", no_wrap=True)
     table.add_column("count", justify="right", no_wrap=True)
     for name in ("p50", "p90", "p99"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("failures", justify="right", min_width=8, overflow="fold")
     table.add_column("requests", justify="right", no_wrap=True)
-    for journey, cell in _all_last(topology):
+    for journey, cell in all_last(topology):
         if journey == ALL:
             table.add_section()
         table.add_row(
@@ -88,47 +72,6 @@ def latency_table(topology: TopologySummary, mode: Mode = "open") -> Table:
             f"{cell['requests_per_journey']:.2f}",
         )
     return table
-
-
-def bytes_table(topology: TopologySummary, mode: Mode = "open") -> Table:
-    """What a journey takes: requests, how often the client waits for some (waves), bytes of bodies and on the wire."""
-    table = _table(_titled("Requests and bytes per journey", mode))
-    table.add_column("journey", no_wrap=True)
-    for name in ("requests", "waves", "body in", "raw in", "body out", "wire in", "wire out"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for journey, cell in _all_last(topology):
-        if journey == ALL:
-            table.add_section()
-        table.add_row(
-            journey,
-            f"{cell['requests_per_journey']:.2f}",
-            f"{cell['waves_mean']:.2f}",
-            *(
-                _NOTHING if value is None else f"{value:,.0f}"
-                for value in (
-                    cell["bytes_in_mean"],
-                    cell["bytes_in_raw_mean"],
-                    cell["bytes_out_mean"],
-                    cell["wire_in_mean"],
-                    cell["wire_out_mean"],
-                )
-            ),
-        )
-    return table
-
-
-def wire_line(wire: WireSummary | None) -> Text:
-    """What the whole replay put on the wire, in two sentences."""
-    if wire is None:
-        return Text("Whole replay: bytes on the wire were not counted.")
-    number = wire["connections"]
-    connections = "1 connection" if number == 1 else f"{number:,} connections"
-    return Text(
-        "Per journey, the bytes on the wire are those of a sample sent alone before the load. "
-        f"Whole replay: {wire['in_per_journey']:,.0f} bytes in and {wire['out_per_journey']:,.0f} out a journey on the "
-        f"wire, by {connections}. Before it, to open them: {wire['opening_bytes_in']:,} in, "
-        f"{wire['opening_bytes_out']:,} out."
-    )
 
 
 def budget_tables(topology: TopologySummary, mode: Mode = "open") -> Group:
@@ -152,10 +95,10 @@ def budget_table(
         least_share: of the mean, 0 to 1; parts with less share one row. Unattributed time keeps its own.
     """
     if not cell["traces"]:
-        return Text(_titled(f"Hop budget of {journey}: no traces\n", mode))
+        return Text(marked(f"Hop budget of {journey}: no traces\n", mode))
     bands = cell["budget_ms"]
     mean, around_p50, above_p99 = bands["mean"], bands["p50_band"], bands["p99_band"]
-    table = _table(_titled(f"Hop budget of {journey}, ms, mean of {cell['traces']:,} traces", mode))
+    table = table_titled(marked(f"Hop budget of {journey}, ms, mean of {cell['traces']:,} traces", mode))
     table.add_column("part", overflow="fold")
     table.add_column("mean", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
@@ -207,7 +150,7 @@ def one_budget_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping
         parts_ns: ns on the critical path by part.
         crossings: by part.
     """
-    table = _table(title)
+    table = table_titled(title)
     table.add_column("part", overflow="fold")
     table.add_column("ms", justify="right", no_wrap=True)
     table.add_column("share", justify="right", no_wrap=True)
@@ -234,32 +177,6 @@ def observer_line(effect: ObserverEffect) -> Text:
     return Text(f"Observer effect: tracing adds {value:+.3f} ms at p50 ({low:+.3f} to {high:+.3f}).")
 
 
-def gates_table(gates: Sequence[Gate], left_out: Sequence[LeftOut] = ()) -> Group:
-    """The gates with values and limits, those left out, and the verdict: VALID, or SUSPECT with its reasons."""
-    table = _table("Gates")
-    table.add_column("gate", overflow="fold")
-    table.add_column("value", justify="right", no_wrap=True)
-    table.add_column("limit", justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for gate in gates:
-        text, relation = _GATE_TEXTS.get(gate["name"], (gate["name"], "at most"))
-        value = "not measured" if gate["value"] is None else _gate_number(gate["name"], gate["value"])
-        limit = f"{relation} {_gate_number(gate['name'], gate['limit'])}"
-        table.add_row(text, value, limit, "ok" if gate["ok"] else "FAILS")
-    lines = [
-        Text(f"Left out: {_GATE_TEXTS.get(gate['name'], (gate['name'],))[0]}: {gate['reason']}.") for gate in left_out
-    ]
-    return Group(table, *lines, *([Text()] if lines else []), verdict(gates))
-
-
-def verdict(gates: Sequence[Gate]) -> Text:
-    """VALID, or SUSPECT with its reasons."""
-    if is_valid(gates):
-        return Text("VALID: every gate holds.", style="bold")
-    reasons = [_GATE_TEXTS.get(gate["name"], (gate["name"],))[0] for gate in gates if not gate["ok"]]
-    return Text("SUSPECT: " + "; ".join(reasons) + ".", style="bold")
-
-
 def show(renderable: RenderableType, console: Console | None = None) -> None:
     """Prints to standard output; NO_COLOR and a pipe turn styles off."""
     (console or Console(highlight=False)).print(renderable)
@@ -268,21 +185,12 @@ def show(renderable: RenderableType, console: Console | None = None) -> None:
 def milliseconds(value: float | None) -> str:
     """Three significant digits at least, never more than a microsecond's worth."""
     if value is None:
-        return _NOTHING
+        return NOTHING
     if not value:
         return "0"
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
-
-
-def _all_last(topology: TopologySummary) -> list[tuple[str, JourneySummary]]:
-    journeys = topology["journeys"]
-    return [(name, journeys[name]) for name in [*sorted(name for name in journeys if name != ALL), ALL]]
-
-
-def _titled(title: str, mode: Mode) -> str:
-    return title if mode == "open" else f"Closed loop: {title[0].lower()}{title[1:]}"
 
 
 def _with_interval(cell: JourneySummary, name: str) -> str:
@@ -301,24 +209,7 @@ def _failures(errors: Mapping[str, int]) -> str:
     return "\n".join(some) or "0"
 
 
-def _gate_number(name: str, value: float) -> str:
-    if name.endswith("_share"):
-        return f"{value:.2%}"
-    return f"{int(value)}" if value == int(value) else f"{value:.3f}"
-
-
 def _bar(share: float) -> str:
     eighths = round(max(0.0, min(1.0, share)) * BAR_CELLS * 8)
     full, rest = divmod(eighths, 8)
     return "█" * full + ("", "▏", "▎", "▍", "▌", "▋", "▊", "▉")[rest]
-
-
-def _table(title: str) -> Table:
-    return Table(
-        title=title,
-        title_justify="left",
-        title_style="bold",
-        box=SIMPLE_HEAD,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-    )

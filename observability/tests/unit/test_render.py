@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hops.render import bench, bytes_table, gates_table, latency_table, milliseconds, wire_line
+from hops.render import bench, latency_table, milliseconds
+from hops.render_bytes import bytes_table, wire_line
+from hops.render_gates import gates_table
 
 GOLDEN = Path(__file__).parent / "golden"
 

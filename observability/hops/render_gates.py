@@ -1,0 +1,60 @@
+"""The gates and the verdict, as a table for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Group
+from rich.text import Text
+
+from hops.gates import Gate, LeftOut, is_valid
+from hops.layout import table_titled
+
+# What each gate's value is, and how its limit reads; `share` values are shown in percent.
+_GATE_TEXTS: dict[str, tuple[str, str]] = {
+    "parity": ("answers unlike the reference", "at most"),
+    "tape_unsent": ("journeys of the tape not sent", "at most"),
+    "tape_exhausted": ("tape at its end before the time (1: yes)", "at most"),
+    "start_lag_p99_ms": ("start lag, p99, ms", "below"),
+    "generator_cores": ("generator's CPU, cores", "below"),
+    "failure_share": ("failed journeys", "below"),
+    "spans_lost": ("spans lost", "at most"),
+    "orphan_share": ("orphaned spans", "below"),
+    "budget_gap_ns": ("budgets' distance from adding up, ns", "at most"),
+    "traced_off_ms": ("traced from measured mean, worst journey, ms", "at most"),
+    "unattributed_share": ("unattributed time", "at most"),
+    "invariants_broken": ("invariants that the data break", "at most"),
+    "steal_share": ("CPU steal", "below"),
+}
+
+
+def gates_table(gates: Sequence[Gate], left_out: Sequence[LeftOut] = ()) -> Group:
+    """The gates with values and limits, those left out, and the verdict: VALID, or SUSPECT with its reasons."""
+    table = table_titled("Gates")
+    table.add_column("gate", overflow="fold")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("limit", justify="right", no_wrap=True)
+    table.add_column("", no_wrap=True)
+    for gate in gates:
+        text, relation = _GATE_TEXTS.get(gate["name"], (gate["name"], "at most"))
+        value = "not measured" if gate["value"] is None else _gate_number(gate["name"], gate["value"])
+        limit = f"{relation} {_gate_number(gate['name'], gate['limit'])}"
+        table.add_row(text, value, limit, "ok" if gate["ok"] else "FAILS")
+    lines = [
+        Text(f"Left out: {_GATE_TEXTS.get(gate['name'], (gate['name'],))[0]}: {gate['reason']}.") for gate in left_out
+    ]
+    return Group(table, *lines, *([Text()] if lines else []), verdict(gates))
+
+
+def verdict(gates: Sequence[Gate]) -> Text:
+    """VALID, or SUSPECT with its reasons."""
+    if is_valid(gates):
+        return Text("VALID: every gate holds.", style="bold")
+    reasons = [_GATE_TEXTS.get(gate["name"], (gate["name"],))[0] for gate in gates if not gate["ok"]]
+    return Text("SUSPECT: " + "; ".join(reasons) + ".", style="bold")
+
+
+def _gate_number(name: str, value: float) -> str:
+    if name.endswith("_share"):
+        return f"{value:.2%}"
+    return f"{int(value)}" if value == int(value) else f"{value:.3f}"
