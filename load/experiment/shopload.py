@@ -105,40 +105,39 @@ class Shopload:
         arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
         arguments += ["--trace", f"{trace:g}", *_loop(closed, duration_s)]
         return subprocess.Popen(  # noqa: S603 - our own binary
-            guarded([str(self.binary), *arguments], signal.SIGKILL),
+            self._command(arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C in the terminal is the experiment's to handle
         )
 
-    def finish_replay(self, replay: subprocess.Popen[bytes], *, duration_s: float) -> None:
-        """Waits for a replay's end.
+    def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
+        """Waits for the end of a replay whose load is over.
 
         Raises:
-            GeneratorError: It failed, or took longer than its load and the grace together.
+            GeneratorError: It failed, or is still not over after the grace; it is left to the caller to stop it.
         """
         try:
-            code = replay.wait(timeout=duration_s + GRACE_S)
+            code = replay.wait(timeout=GRACE_S)
         except subprocess.TimeoutExpired as error:
-            stop(replay)
             raise GeneratorError(f"the replay was not over {GRACE_S:g} s after its load; it was stopped") from error
-        except BaseException:
-            stop(replay)
-            raise
         if code != 0:
             raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
+
+    def _command(self, arguments: Sequence[str]) -> list[str]:
+        if not self.binary.is_file():
+            raise UsageError(f"the generator is not built at {self.binary}: run `make setup`")
+        return guarded([str(self.binary), *arguments], signal.SIGKILL)
 
     def _run(self, arguments: Sequence[str], *, timeout_s: float) -> str:
         try:
             done = subprocess.run(  # noqa: S603 - our own binary
-                [str(self.binary), *arguments],
+                self._command(arguments),
                 capture_output=True,
                 text=True,
                 timeout=timeout_s,
                 check=False,
             )
-        except FileNotFoundError as error:
-            raise UsageError(f"the generator is not built at {self.binary}: run `make setup`") from error
         except subprocess.TimeoutExpired as error:
             raise GeneratorError(f"shopload {arguments[0]} was not over after {timeout_s:g} s") from error
         if done.returncode == 2:

@@ -22,7 +22,7 @@ from experiment.profiles import Profile
 from experiment.reference import Reference
 from experiment.resources import ResourceSampler
 from experiment.results import write_json
-from experiment.shopload import Shopload, Tape
+from experiment.shopload import Shopload, Tape, stop
 from hops.bands import exemplars
 from hops.budget import budgets_of
 from hops.evidence import evidence_of
@@ -278,13 +278,14 @@ def _replay(
         tape, system.target, folder, trace=system.switches.trace, duration_s=profile.duration_s, closed=closed
     )
     with ResourceSampler(lambda: {**system.pids(), CLIENT: [replay.pid]}) as sampler:
-        give_up = time.monotonic() + profile.duration_s
+        load_over = time.monotonic() + profile.duration_s
         try:
-            while replay.poll() is None and time.monotonic() < give_up:
+            while replay.poll() is None and time.monotonic() < load_over:
                 system.check()
                 time.sleep(WATCH_S)
+            shopload.finish_replay(replay)
         finally:
-            shopload.finish_replay(replay, duration_s=0.0)
+            stop(replay)  # it has ended, unless the user or a dead component ended the trial
     return sampler
 
 
