@@ -22,7 +22,7 @@ from hops.span import Kind
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
 
-DEFAULT_BINARY = Path.home() / ".cache/hopwise/build/jaeger/jaeger"
+DEFAULT_BINARY = Path(__file__).resolve().parents[3] / ".tools/bin/jaeger"
 PORT_BASE = int(os.environ.get("HOPS_TEST_PORT_BASE", "18400"))
 OTLP, QUERY_HTTP, QUERY_GRPC, HEALTH = (PORT_BASE + offset for offset in (70, 72, 73, 74))
 
@@ -53,7 +53,7 @@ exporters:
 def jaeger_url(tmp_path_factory):
     binary = Path(os.environ.get("JAEGER_BIN", DEFAULT_BINARY))
     if not os.access(binary, os.X_OK):
-        pytest.skip(f"no Jaeger at {binary}; JAEGER_BIN may point to one")
+        pytest.skip(f"no Jaeger at {binary}: run `make setup`, or let JAEGER_BIN point to one")
     folder = tmp_path_factory.mktemp("jaeger")
     config = folder / "jaeger.yaml"
     config.write_text(CONFIG)
