@@ -143,7 +143,7 @@ def test_wrong_input_is_named_and_costs_nothing(arguments: list[str], message: s
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name: [hybrid\n", "line"),
+        ("name: [hybrid\n", "mine.yaml:2: not valid YAML"),
         ("name: x\nabout: y\nentry: {web: grpahql-gateway}\nlinks: {}\n", "grpahql-gateway"),
         (
             "name: x\nabout: y\nentry: {web: graphql-gateway, mobile: graphql-gateway, partner: rest-gateway}\n"

@@ -1,0 +1,201 @@
+"""The command line: `python -m experiment bench|trace|audit`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from experiment import exemplars
+from experiment.audit import print_audit, require_marked
+from experiment.bench import BINARY, Options, Progress, bench, show, trial_folder
+from experiment.closed_loop import parse_closed_loop
+from experiment.exemplar_view import print_exemplars
+from experiment.parity_run import check_topologies, parity_table
+from experiment.profiles import PROFILES, UsageError, profile_named
+from experiment.results import find_run, read_json
+from experiment.shopload import Shopload
+from experiment.trial import EXEMPLARS, JOURNEYS, parity_tape
+from hops.errors import HopsError
+from mesh.paths import ROOT
+from mesh.ports import load_ports
+from mesh.reporting import reported
+from mesh.shop_processes import TRIAL_DATABASE
+from mesh.switches import parse_switches
+from mesh.system import open_database
+from mesh.topology import load_topology, names
+from mesh.trace_store import open_trace_store
+
+app = typer.Typer(
+    help="Measures topologies of the shop under identical load.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+RESULTS = ROOT / "results"
+WORKLOADS = ROOT / "load" / "workloads"
+#: Exit code of a run that ended well but whose figures must not be trusted.
+SUSPECT = 3
+WATCH_S = 0.5
+WIDTH_OF_A_PIPE = 110
+
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+RunName = Annotated[str, typer.Option(help="latest, the name of a folder in results/, or a path.")]
+
+
+@app.command("bench")
+def bench_command(
+    topology: Annotated[str, typer.Option(help="A name, or the path of a YAML file.")] = "hybrid",
+    profile: Annotated[str, typer.Option(help=f"How long: {', '.join(PROFILES)}.")] = "quick",
+    rate: Annotated[str | None, typer.Option(help="Journeys a second; the profile's own unless told.")] = None,
+    seed: Annotated[str, typer.Option(help="Of the tape: a whole number from 0.")] = "1",
+    workload: Annotated[str, typer.Option(help="A name in load/workloads/, or the path of a YAML file.")] = "default",
+    trace: Annotated[str | None, typer.Option(help="Share of the journeys that leave a trace, 0 to 1.")] = None,
+    scale: Annotated[str | None, typer.Option(help="Size of the data; 1 is 10,000 of each.")] = None,
+    edge: Annotated[str | None, typer.Option(help="envoy or none.")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Sidecars: none.")] = None,
+    mtls: Annotated[str | None, typer.Option(help="off.")] = None,
+    http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2.")] = None,
+    rtt: Annotated[str | None, typer.Option(help="Added client round trip in ms: 0.")] = None,
+    connections: Annotated[str | None, typer.Option(help="Connections of all clients to the edge: 1 to 256.")] = None,
+    vus: Annotated[str | None, typer.Option(help="Closed loop of so many virtual users, in place of a rate.")] = None,
+    think: Annotated[str | None, typer.Option(help="With vus: from an answer to the next journey: 100ms, 2s.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Measure one topology: latency, hop budget, gates. Exit code 3 if the figures are SUSPECT."""
+    with _reported():
+        options = Options(
+            topology=load_topology(topology),
+            switches=parse_switches(
+                edge=edge,
+                mesh=mesh,
+                mtls=mtls,
+                trace=trace,
+                scale=scale,
+                http=http,
+                rtt=rtt,
+                connections=connections,
+            ),
+            profile=profile_named(profile, rate=_number("rate", rate)),
+            seed=_seed(seed),
+            workload=_workload(workload),
+            results=RESULTS,
+            closed=parse_closed_loop(vus=vus, think=think, rate=rate),
+        )
+        summary, folder = bench(options, load_ports(os.environ))
+        if as_json:
+            typer.echo((folder / "summary.json").read_text(encoding="utf-8"), nl=False)
+        else:
+            show(summary, folder, options.topology.name, _console())
+        if not summary["valid"]:
+            raise SystemExit(SUSPECT)
+
+
+@app.command("parity")
+def parity_command(
+    topologies: Annotated[str, typer.Option(help="Names or paths, with commas between them; all by default.")] = "",
+    samples: Annotated[int, typer.Option(help="Of each journey and channel.", min=1, max=1000)] = 50,
+    seed: Annotated[str, typer.Option(help="Of the sample: a whole number from 0.")] = "1",
+    http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare every topology's answers with the data, and the effects of its writes with the others'."""
+    with _reported():
+        chosen = [load_topology(name) for name in (topologies.split(",") if topologies else names())]
+        shopload = Shopload(BINARY)
+        switches = parse_switches(http=http, trace=0)
+        done = check_topologies(
+            chosen,
+            switches,
+            load_ports(os.environ),
+            shopload,
+            lambda folder: parity_tape(shopload, folder, samples, seed=_seed(seed), scale=switches.scale),
+            say=Progress(),
+        )
+        if as_json:
+            typer.echo(json.dumps([asdict(one) for one in done]))
+        else:
+            _console().print(parity_table(done))
+
+
+@app.command("trace")
+def trace_command(
+    run: RunName = "latest",
+    journey: Annotated[str, typer.Option(help="Show this journey's exemplars as trees; else list all.")] = "",
+    wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
+) -> None:
+    """Show the traces that stand for a run's p50 and p99, in Jaeger and here."""
+    with _reported():
+        folder = find_run(RESULTS, run)
+        manifest = read_json(folder / "manifest.json")
+        chosen, saved = manifest["exemplars"], folder / trial_folder(manifest["topology"]["name"]) / EXEMPLARS
+        if journey and journey not in chosen:
+            raise UsageError(f"journey={journey} has no exemplar in this run; there are: {', '.join(sorted(chosen))}")
+        ports = load_ports(os.environ)
+        with open_trace_store(ports) as started:
+            exemplars.load(saved, ports.url("jaeger-otlp-http"))
+            print_exemplars(saved, chosen, ports.url("jaeger-query-http"), _console(), journey=journey)
+            if started and wait:
+                print("Jaeger runs until Ctrl-C.", file=sys.stderr)
+                while True:
+                    time.sleep(WATCH_S)
+
+
+@app.command("audit")
+def audit_command(run: RunName = "latest", as_json: Json = False) -> None:
+    """Check the shop's invariants on the database that a run left. Exit code 1 if one is broken."""
+    with _reported():
+        folder = find_run(RESULTS, run)
+        with open_database(load_ports(os.environ)) as database:
+            require_marked(database.admin_url, TRIAL_DATABASE, folder.name)
+            topology = read_json(folder / "manifest.json")["topology"]["name"]
+            journeys = folder / trial_folder(topology) / JOURNEYS
+            holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
+        if not holds:
+            raise SystemExit(1)
+
+
+@contextmanager
+def _reported() -> Iterator[None]:
+    with reported():
+        try:
+            yield
+        except HopsError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(1) from error
+
+
+def _console() -> Console:
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE)
+
+
+def _number(name: str, given: str | None) -> float | None:
+    if given is None or given == "":
+        return None
+    try:
+        return float(given)
+    except ValueError as error:
+        raise UsageError(f"{name}={given} is not a number") from error
+
+
+def _seed(given: str) -> int:
+    if not (given.isascii() and given.isdigit() and int(given) < 2**53):
+        raise UsageError(f"seed={given} is not valid: give a whole number from 0 to 2^53 - 1")
+    return int(given)
+
+
+def _workload(given: str) -> Path:
+    path = Path(given) if given.endswith((".yaml", ".yml")) else WORKLOADS / f"{given}.yaml"
+    if not path.is_file():
+        there = ", ".join(sorted(file.stem for file in WORKLOADS.glob("*.yaml")))
+        raise UsageError(f"workload={given} is not there: choose one of {there}, or give the path of a YAML file")
+    return path
