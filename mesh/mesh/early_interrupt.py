@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
+from types import FrameType
 
 
 def end_quietly() -> None:
     """Let Ctrl-C end the process at once; for the first line of a program, until `raise_again`."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        # Not SIG_DFL: a library that puts a handler of its own before the one it finds (polars does) would call nobody.
+        signal.signal(signal.SIGINT, _end)
 
 
 def raise_again() -> None:
     """Let Ctrl-C raise KeyboardInterrupt, as Python has it."""
     main = threading.current_thread() is threading.main_thread()
-    if main and signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
+    if main and signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _end(signum: int, _frame: FrameType | None) -> None:
+    os._exit(128 + signum)
