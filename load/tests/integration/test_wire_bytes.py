@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from experiment.bench import BINARY
-from experiment.shopload import Shopload, Tape
+from experiment.shopload import Shopload, Tape, stop
 from mesh.errors import PortError
 from mesh.paths import ROOT, RunFolder
 from mesh.ports import Ports, load_ports
@@ -240,7 +240,10 @@ def test_every_byte_on_the_wire_is_counted(running: System, tape: Tape, tmp_path
     with captured(running.ports["edge"], capture):
         shopload = Shopload(BINARY)
         replay = shopload.start_replay(tape, target, tmp_path, trace=0.0, duration_s=SECONDS)
-        shopload.finish_replay(replay, duration_s=SECONDS)
+        try:
+            shopload.finish_replay(replay)
+        finally:
+            stop(replay)
     figures = json.loads((tmp_path / "generator.json").read_text())
     assert figures["outcomes"]["ok"] == tape.journeys
     assert figures["http"] == http
