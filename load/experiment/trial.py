@@ -6,7 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -248,7 +248,7 @@ def run_trial(
         hops=hops,
         summary=summary,
         evidence=evidence,
-        resources=pl.DataFrame([_row(sample) for sample in sampler.samples]),
+        resources=pl.DataFrame([asdict(sample) for sample in sampler.samples]),
         generator=generator,
         exemplars=chosen,
         memory_mb=sampler.peak_memory_of_all_mb(),
@@ -305,7 +305,3 @@ def _wire(generator: Mapping[str, Any]) -> Wire:
         opening_bytes_out=int(generator["opening_bytes_out"]),
         connections=int(generator["connections_dialed"]),
     )
-
-
-def _row(sample: Any) -> dict[str, Any]:
-    return {name: getattr(sample, name) for name in ("at_ns", "component", "cpu_s", "memory_mb", "processes")}
