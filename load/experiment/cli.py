@@ -6,29 +6,33 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from experiment import exemplars
 from experiment.audit import print_audit, require_marked
 from experiment.bench import BINARY, Options, Progress, bench, show, trial_folder
 from experiment.closed_loop import parse_closed_loop
 from experiment.exemplar_view import print_exemplars
+from experiment.options import (
+    RESULTS,
+    SUSPECT,
+    Json,
+    RunName,
+    checked_seed,
+    console,
+    number,
+    reported_errors,
+    workload_file,
+)
 from experiment.parity_run import check_topologies, parity_table
 from experiment.profiles import PROFILES, UsageError, profile_named
 from experiment.results import find_run, read_json
 from experiment.shopload import Shopload
 from experiment.trial import EXEMPLARS, JOURNEYS, parity_tape
-from hops.errors import HopsError
-from mesh.paths import ROOT
 from mesh.ports import load_ports
-from mesh.reporting import reported
 from mesh.shop_processes import TRIAL_DATABASE
 from mesh.switches import parse_switches
 from mesh.system import open_database
@@ -41,15 +45,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-RESULTS = ROOT / "results"
-WORKLOADS = ROOT / "load" / "workloads"
-#: Exit code of a run that ended well but whose figures must not be trusted.
-SUSPECT = 3
 WATCH_S = 0.5
-WIDTH_OF_A_PIPE = 110
-
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-RunName = Annotated[str, typer.Option(help="latest, the name of a folder in results/, or a path.")]
 
 
 @app.command("bench")
@@ -72,7 +68,7 @@ def bench_command(
     as_json: Json = False,
 ) -> None:
     """Measure one topology: latency, hop budget, gates. Exit code 3 if the figures are SUSPECT."""
-    with _reported():
+    with reported_errors():
         options = Options(
             topology=load_topology(topology),
             switches=parse_switches(
@@ -85,9 +81,9 @@ def bench_command(
                 rtt=rtt,
                 connections=connections,
             ),
-            profile=profile_named(profile, rate=_number("rate", rate)),
-            seed=_seed(seed),
-            workload=_workload(workload),
+            profile=profile_named(profile, rate=number("rate", rate)),
+            seed=checked_seed(seed),
+            workload=workload_file(workload),
             results=RESULTS,
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
@@ -95,7 +91,7 @@ def bench_command(
         if as_json:
             typer.echo((folder / "summary.json").read_text(encoding="utf-8"), nl=False)
         else:
-            show(summary, folder, options.topology.name, _console())
+            show(summary, folder, options.topology.name, console())
         if not summary["valid"]:
             raise SystemExit(SUSPECT)
 
@@ -109,7 +105,7 @@ def parity_command(
     as_json: Json = False,
 ) -> None:
     """Compare every topology's answers with the data, and the effects of its writes with the others'."""
-    with _reported():
+    with reported_errors():
         chosen = [load_topology(name) for name in (topologies.split(",") if topologies else names())]
         shopload = Shopload(BINARY)
         switches = parse_switches(http=http, trace=0)
@@ -118,13 +114,13 @@ def parity_command(
             switches,
             load_ports(os.environ),
             shopload,
-            lambda folder: parity_tape(shopload, folder, samples, seed=_seed(seed), scale=switches.scale),
+            lambda folder: parity_tape(shopload, folder, samples, seed=checked_seed(seed), scale=switches.scale),
             say=Progress(),
         )
         if as_json:
             typer.echo(json.dumps([asdict(one) for one in done]))
         else:
-            _console().print(parity_table(done))
+            console().print(parity_table(done))
 
 
 @app.command("trace")
@@ -134,7 +130,7 @@ def trace_command(
     wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
 ) -> None:
     """Show the traces that stand for a run's p50 and p99, in Jaeger and here."""
-    with _reported():
+    with reported_errors():
         folder = find_run(RESULTS, run)
         manifest = read_json(folder / "manifest.json")
         chosen, saved = manifest["exemplars"], folder / trial_folder(manifest["topology"]["name"]) / EXEMPLARS
@@ -143,7 +139,7 @@ def trace_command(
         ports = load_ports(os.environ)
         with open_trace_store(ports) as started:
             exemplars.load(saved, ports.url("jaeger-otlp-http"))
-            print_exemplars(saved, chosen, ports.url("jaeger-query-http"), _console(), journey=journey)
+            print_exemplars(saved, chosen, ports.url("jaeger-query-http"), console(), journey=journey)
             if started and wait:
                 print("Jaeger runs until Ctrl-C.", file=sys.stderr)
                 while True:
@@ -153,7 +149,7 @@ def trace_command(
 @app.command("audit")
 def audit_command(run: RunName = "latest", as_json: Json = False) -> None:
     """Check the shop's invariants on the database that a run left. Exit code 1 if one is broken."""
-    with _reported():
+    with reported_errors():
         folder = find_run(RESULTS, run)
         with open_database(load_ports(os.environ)) as database:
             require_marked(database.admin_url, TRIAL_DATABASE, folder.name)
@@ -162,40 +158,3 @@ def audit_command(run: RunName = "latest", as_json: Json = False) -> None:
             holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
         if not holds:
             raise SystemExit(1)
-
-
-@contextmanager
-def _reported() -> Iterator[None]:
-    with reported():
-        try:
-            yield
-        except HopsError as error:
-            print(f"error: {error}", file=sys.stderr)
-            raise SystemExit(1) from error
-
-
-def _console() -> Console:
-    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE)
-
-
-def _number(name: str, given: str | None) -> float | None:
-    if given is None or given == "":
-        return None
-    try:
-        return float(given)
-    except ValueError as error:
-        raise UsageError(f"{name}={given} is not a number") from error
-
-
-def _seed(given: str) -> int:
-    if not (given.isascii() and given.isdigit() and int(given) < 2**53):
-        raise UsageError(f"seed={given} is not valid: give a whole number from 0 to 2^53 - 1")
-    return int(given)
-
-
-def _workload(given: str) -> Path:
-    path = Path(given) if given.endswith((".yaml", ".yml")) else WORKLOADS / f"{given}.yaml"
-    if not path.is_file():
-        there = ", ".join(sorted(file.stem for file in WORKLOADS.glob("*.yaml")))
-        raise UsageError(f"workload={given} is not there: choose one of {there}, or give the path of a YAML file")
-    return path

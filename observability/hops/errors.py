@@ -3,6 +3,7 @@
 HopsError
 ├── MalformedTraceError     the bytes are not the OTLP JSON that they claim to be
 ├── MalformedJourneysError  the generator's rows lack a column or hold an unknown value
+├── MalformedRunError       a file of a results folder is missing, cut short, or of another schema
 ├── JaegerError             the query API did not answer, or not with a trace
 └── NotEnoughDataError      a figure was asked for that nothing was measured for
 """
@@ -20,6 +21,10 @@ class MalformedTraceError(HopsError):
 
 class MalformedJourneysError(HopsError):
     """The generator's rows cannot be read; the message names the file and the column."""
+
+
+class MalformedRunError(HopsError):
+    """A results folder cannot be read; the message names the file."""
 
 
 class JaegerError(HopsError):

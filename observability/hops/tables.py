@@ -54,6 +54,16 @@ HOPS = pl.Schema(
         "crossings": pl.Int64,
     }
 )
+#: A row per component and look, while a trial's load ran.
+RESOURCES = pl.Schema(
+    {
+        "at_ns": pl.Int64,
+        "component": pl.String,
+        "cpu_s": pl.Float64,
+        "memory_mb": pl.Float64,
+        "processes": pl.Int64,
+    }
+)
 
 
 def read_journeys(path: Path, **labels: str | int) -> pl.DataFrame:

@@ -1,0 +1,80 @@
+"""What the commands of `python -m experiment` share: where results are, how options are checked, how errors read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from experiment.profiles import UsageError
+from hops.errors import HopsError
+from mesh.paths import ROOT
+from mesh.reporting import reported
+
+RESULTS = ROOT / "results"
+WORKLOADS = ROOT / "load" / "workloads"
+#: Exit code of a run that ended well but whose figures must not be trusted.
+SUSPECT = 3
+WIDTH_OF_A_PIPE = 110
+
+Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
+RunName = Annotated[str, typer.Option(help="latest, the name of a folder in results/, or a path.")]
+
+
+@contextmanager
+def reported_errors() -> Iterator[None]:
+    """Turns the errors that a user can cause into a line on standard error and an exit code."""
+    with reported():
+        try:
+            yield
+        except HopsError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(1) from error
+
+
+def console() -> Console:
+    """Where tables go: as wide as the terminal, or 110 columns in a pipe."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE)
+
+
+def number(name: str, given: str | None) -> float | None:
+    """Reads a number that a user gave; None if there is none.
+
+    Raises:
+        UsageError: It is no number.
+    """
+    if given is None or given == "":
+        return None
+    try:
+        return float(given)
+    except ValueError as error:
+        raise UsageError(f"{name}={given} is not a number") from error
+
+
+def checked_seed(given: str) -> int:
+    """Reads a seed.
+
+    Raises:
+        UsageError: It is no whole number from 0 to 2^53 - 1.
+    """
+    if not (given.isascii() and given.isdigit() and int(given) < 2**53):
+        raise UsageError(f"seed={given} is not valid: give a whole number from 0 to 2^53 - 1")
+    return int(given)
+
+
+def workload_file(given: str) -> Path:
+    """Finds a workload by its name or path.
+
+    Raises:
+        UsageError: There is none; lists those that are there.
+    """
+    path = Path(given) if given.endswith((".yaml", ".yml")) else WORKLOADS / f"{given}.yaml"
+    if not path.is_file():
+        there = ", ".join(sorted(file.stem for file in WORKLOADS.glob("*.yaml")))
+        raise UsageError(f"workload={given} is not there: choose one of {there}, or give the path of a YAML file")
+    return path
