@@ -25,6 +25,9 @@ _GATE_TEXTS: dict[str, tuple[str, str]] = {
     "unattributed_share": ("unattributed time", "at most"),
     "invariants_broken": ("invariants that the data break", "at most"),
     "steal_share": ("CPU steal", "below"),
+    "suspect_trials": ("trials that are SUSPECT", "at most"),
+    "answers_differ": ("trials' digests of answers beside the first", "at most"),
+    "block_spread_share": ("spread of the blocks' p50, worst topology", "below"),
 }
 
 
