@@ -22,7 +22,7 @@ def experiment_gates(run: RunFiles) -> list[Gate]:
     """
     gates = worst_of(run.used)
     if len(run.used) > 1:
-        gates += [suspect_trials(run.used), answers(run)]
+        gates += [suspect_trials(run.used), answers(run), code_changed(run.used)]
     if run.blocks > 1:
         gates.append(block_spread(run.journeys))
     return gates
@@ -34,7 +34,7 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
     for trial in run.used:
         seen.update({row["name"]: row for row in trial["gates_left_out"]})
     if len(run.used) > 1 and run.blocks == 1:
-        seen["block_spread"] = LeftOut(name="block_spread_share", reason="one block has no other to differ from")
+        seen["block_spread_share"] = LeftOut(name="block_spread_share", reason="one block has no other to differ from")
     return list(seen.values())
 
 
@@ -63,6 +63,12 @@ def answers(run: RunFiles) -> Gate:
     digests = {trial["answers_sha256"] for trial in run.used}
     extra = 0 if run.manifest["mode"] == "closed" else len(digests) - 1
     return Gate(name="answers_differ", value=extra, limit=0, ok=extra == 0)
+
+
+def code_changed(trials: Sequence[TrialRecord]) -> Gate:
+    """Commits that the trials ran on, beside the first one: none; a resumed experiment may find other code."""
+    extra = len({trial["commit"] for trial in trials}) - 1
+    return Gate(name="code_changed", value=extra, limit=0, ok=extra == 0)
 
 
 def block_spread(journeys: pl.DataFrame) -> Gate:

@@ -151,6 +151,7 @@ class TrialRecord(TypedDict):
     gates_left_out: list[LeftOut]
     began: str
     ended: str
+    commit: str
     phases_s: dict[str, float]
     answers_sha256: str
     cpu_s: dict[str, float]
