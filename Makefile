@@ -16,7 +16,8 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
 BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt connections vus think
-SETTINGS := $(BENCH) run journey wait topologies samples
+COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
+SETTINGS := $(BENCH) $(filter-out $(BENCH),$(COMPARE)) run journey wait samples
 UP := topology seed scale edge mesh mtls http rtt
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
@@ -40,13 +41,17 @@ options = $(foreach name,$(1),$(if $($(name)),--$(name) $(call quoted,$($(name))
 bench: setup ## Start a topology, replay the load, print latency and hop budget, write results/
 	@$(RUN) -m experiment bench $(call options,$(BENCH))
 
+.PHONY: compare
+compare: setup ## Compare all topologies, or topologies=a,b, in random blocks under one load, with a report
+	@$(RUN) -m experiment compare $(call options,$(COMPARE))
+
 .PHONY: parity
 parity: setup ## Compare the answers and effects of all topologies, or of topologies=a,b
 	@$(RUN) -m experiment parity $(call options,topologies samples seed http)
 
 .PHONY: trace
 trace: setup ## Show a run's p50 and p99 exemplars, hop by hop, and serve them in Jaeger
-	@$(RUN) -m experiment trace $(call options,run journey) $(if $(filter no,$(wait)),--no-wait)
+	@$(RUN) -m experiment trace $(call options,run journey topology) $(if $(filter no,$(wait)),--no-wait)
 
 .PHONY: audit
 audit: setup ## Check the shop's invariants on the data that the last run left
@@ -115,8 +120,9 @@ help: ## Show this
 	  /^[a-zA-Z0-9_-]+:.*?## / {printf "  %-15s %s\n", $$1, $$2}' $(filter %Makefile %.mk,$(MAKEFILE_LIST))
 	@echo
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
-	@echo "  topology=NAME|FILE  profile=smoke|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
+	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
 	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0"
 	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users in place of a rate)"
+	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
 	@echo "  trace, audit: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."

@@ -1,4 +1,4 @@
-"""The command line: `python -m experiment bench|trace|audit`."""
+"""The command line: `python -m experiment bench|compare|…`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated
 
@@ -13,8 +14,9 @@ import typer
 
 from experiment import exemplars
 from experiment.audit import print_audit, require_marked
-from experiment.bench import BINARY, Options, Progress, bench, show, trial_folder
+from experiment.bench import bench_plan, show
 from experiment.closed_loop import parse_closed_loop
+from experiment.compare_command import compare_command
 from experiment.exemplar_view import print_exemplars
 from experiment.options import (
     RESULTS,
@@ -29,9 +31,13 @@ from experiment.options import (
 )
 from experiment.parity_run import check_topologies, parity_table
 from experiment.profiles import PROFILES, UsageError, profile_named
-from experiment.results import find_run, read_json
+from experiment.progress import Progress
+from experiment.results import find_run
+from experiment.runner import BINARY, begin, run_plan, trial_name
 from experiment.shopload import Shopload
 from experiment.trial import EXEMPLARS, JOURNEYS, parity_tape
+from hops.figures import TrialRecord
+from hops.run_files import TRIALS, read_document, trial_folder
 from mesh.ports import load_ports
 from mesh.shop_processes import TRIAL_DATABASE
 from mesh.switches import parse_switches
@@ -46,6 +52,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 WATCH_S = 0.5
+
+app.command("compare")(compare_command)
 
 
 @app.command("bench")
@@ -69,9 +77,9 @@ def bench_command(
 ) -> None:
     """Measure one topology: latency, hop budget, gates. Exit code 3 if the figures are SUSPECT."""
     with reported_errors():
-        options = Options(
-            topology=load_topology(topology),
-            switches=parse_switches(
+        plan = bench_plan(
+            load_topology(topology),
+            parse_switches(
                 edge=edge,
                 mesh=mesh,
                 mtls=mtls,
@@ -81,17 +89,16 @@ def bench_command(
                 rtt=rtt,
                 connections=connections,
             ),
-            profile=profile_named(profile, rate=number("rate", rate)),
+            profile_named(profile, rate=number("rate", rate)),
             seed=checked_seed(seed),
             workload=workload_file(workload),
-            results=RESULTS,
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
-        summary, folder = bench(options, load_ports(os.environ))
+        summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ))
         if as_json:
             typer.echo((folder / "summary.json").read_text(encoding="utf-8"), nl=False)
         else:
-            show(summary, folder, options.topology.name, console())
+            show(summary, folder, plan.name, console())
         if not summary["valid"]:
             raise SystemExit(SUSPECT)
 
@@ -114,7 +121,7 @@ def parity_command(
             switches,
             load_ports(os.environ),
             shopload,
-            lambda folder: parity_tape(shopload, folder, samples, seed=checked_seed(seed), scale=switches.scale),
+            lambda out: parity_tape(shopload, out, samples, seed=checked_seed(seed), scale=switches.scale),
             say=Progress(),
         )
         if as_json:
@@ -127,13 +134,14 @@ def parity_command(
 def trace_command(
     run: RunName = "latest",
     journey: Annotated[str, typer.Option(help="Show this journey's exemplars as trees; else list all.")] = "",
+    topology: Annotated[str, typer.Option(help="Of a compare: whose exemplars; else the first one's.")] = "",
     wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
 ) -> None:
     """Show the traces that stand for a run's p50 and p99, in Jaeger and here."""
     with reported_errors():
         folder = find_run(RESULTS, run)
-        manifest = read_json(folder / "manifest.json")
-        chosen, saved = manifest["exemplars"], folder / trial_folder(manifest["topology"]["name"]) / EXEMPLARS
+        trial = _trial_of(read_document(folder / TRIALS)["trials"], topology)
+        chosen, saved = trial["exemplars"], folder / trial_folder(trial["topology"], trial["block"]) / EXEMPLARS
         if journey and journey not in chosen:
             raise UsageError(f"journey={journey} has no exemplar in this run; there are: {', '.join(sorted(chosen))}")
         ports = load_ports(os.environ)
@@ -148,13 +156,22 @@ def trace_command(
 
 @app.command("audit")
 def audit_command(run: RunName = "latest", as_json: Json = False) -> None:
-    """Check the shop's invariants on the database that a run left. Exit code 1 if one is broken."""
+    """Check the shop's invariants on the database that a run's last trial left. Exit code 1 if one is broken."""
     with reported_errors():
         folder = find_run(RESULTS, run)
+        last = max(read_document(folder / TRIALS)["trials"], key=lambda trial: trial["ended"])
+        of_trial = trial_folder(last["topology"], last["block"])
         with open_database(load_ports(os.environ)) as database:
-            require_marked(database.admin_url, TRIAL_DATABASE, folder.name)
-            topology = read_json(folder / "manifest.json")["topology"]["name"]
-            journeys = folder / trial_folder(topology) / JOURNEYS
-            holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
+            require_marked(database.admin_url, TRIAL_DATABASE, trial_name(folder.name, of_trial.name))
+            holds = print_audit(database.admin_url, TRIAL_DATABASE, folder / of_trial / JOURNEYS, as_json=as_json)
         if not holds:
             raise SystemExit(1)
+
+
+def _trial_of(trials: Sequence[TrialRecord], topology: str) -> TrialRecord:
+    used = [trial for trial in trials if trial["used"]]
+    for trial in used:
+        if topology in ("", trial["topology"]):
+            return trial
+    there = ", ".join(dict.fromkeys(trial["topology"] for trial in used))
+    raise UsageError(f"topology={topology} is not in this run; there are: {there}")

@@ -72,7 +72,7 @@ def check_topologies(
         switches: How they run.
         ports: Where.
         shopload: The generator.
-        make_tape: Makes the sample's tape below a folder.
+        make_tape: Makes the sample's tape at a path.
         say: Told what is going on.
         environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
         extra: More settings, by topology and component.
@@ -87,7 +87,7 @@ def check_topologies(
     """
     done: list[Parity] = []
     with tempfile.TemporaryDirectory(prefix="hopwise-parity-") as folder:
-        tape = make_tape(Path(folder))
+        tape = make_tape(Path(folder, "parity.jsonl"))
         for topology in topologies:
             say(f"{topology.name}: starting")
             more = (extra or {}).get(topology.name)

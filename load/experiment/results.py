@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from experiment.profiles import UsageError
 
 #: Space that a run may need, with room to spare: its own files are a few MiB, its database and logs the rest.
 NEEDED_BYTES = 1 << 30
+PARTIAL, INCOMPLETE, LOCK = ".partial", ".incomplete", ".lock"
 
 
 class ResultsFolder:
     """A run's folder; nothing in it is visible under its final name before the run is complete.
 
     Args:
-        root: The folder of all results.
-        name: What the run is called: the topology, or the experiment's name.
+        final: Its path once the run is complete.
     """
 
-    def __init__(self, root: Path, name: str) -> None:
+    def __init__(self, final: Path) -> None:
+        self.final = final
+        self.path = final.with_name(f".{final.name}{PARTIAL}")
+        self._lock: IO[str] | None = None
+
+    @classmethod
+    def new(cls, root: Path, name: str) -> ResultsFolder:
+        """The folder of a run that begins now.
+
+        Args:
+            root: The folder of all results.
+            name: What the run is called: the topology, or the experiment's name.
+        """
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        self.final = _unused(root, f"{stamp}-{name}")
-        self.path = root / f".{self.final.name}.partial"
+        return cls(_unused(root, f"{stamp}-{name}"))
 
     def open(self) -> None:
         """Makes the folder.
@@ -39,6 +51,24 @@ class ResultsFolder:
             self.path.mkdir(parents=True, exist_ok=False)
         except OSError as error:
             raise UsageError(f"results cannot be written below {self.path.parent}: {error.strerror}") from error
+        self._take()
+        check_room(self.path)
+
+    @property
+    def existing(self) -> Path:
+        """Where the folder is now: at work, or set aside."""
+        kept = self.final.with_name(self.final.name + INCOMPLETE)
+        return self.path if self.path.exists() else kept
+
+    def reopen(self) -> None:
+        """Takes up a folder that an interrupted run left.
+
+        Raises:
+            UsageError: It is being written by a process that runs, or the disk has too little room.
+        """
+        if self.existing != self.path:
+            self.existing.rename(self.path)
+        self._take()
         check_room(self.path)
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
@@ -47,6 +77,7 @@ class ResultsFolder:
 
     def publish(self) -> Path:
         """Gives the folder its final name and points `latest` to it; returns its path."""
+        self._leave()
         self.path.rename(self.final)
         latest = self.final.parent / "latest"
         scratch = self.final.parent / f".latest-{os.getpid()}"
@@ -59,9 +90,36 @@ class ResultsFolder:
         """Keeps what an unfinished run left under the name `<utc>-<name>.incomplete`; None if it left nothing."""
         if not self.path.exists():
             return None
-        kept = self.final.with_name(self.final.name + ".incomplete")
+        self._leave()
+        kept = self.final.with_name(self.final.name + INCOMPLETE)
         self.path.rename(kept)
         return kept
+
+    def _take(self) -> None:
+        # The kernel gives the lock back when its holder ends, however that happens.
+        self._lock = (self.path / LOCK).open("w")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            self._lock.close()
+            raise UsageError(f"{self.final.name} is being written by a run that is still going on") from error
+
+    def _leave(self) -> None:
+        (self.path / LOCK).unlink(missing_ok=True)
+        if self._lock is not None:
+            self._lock.close()
+
+
+def unfinished(root: Path, holds: str) -> list[ResultsFolder]:
+    """The folders of interrupted runs that hold a file of this name, the newest first."""
+    found = {}
+    for path in root.glob(f"*/{holds}"):
+        name = path.parent.name
+        if name.startswith(".") and name.endswith(PARTIAL):
+            found[name[1:].removesuffix(PARTIAL)] = path
+        elif name.endswith(INCOMPLETE):
+            found[name.removesuffix(INCOMPLETE)] = path
+    return [ResultsFolder(root / name) for name in sorted(found, reverse=True)]
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

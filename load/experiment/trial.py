@@ -26,11 +26,9 @@ from experiment.shopload import Shopload, Tape, stop
 from hops.bands import exemplars
 from hops.budget import budgets_of
 from hops.evidence import evidence_of
-from hops.figures import TopologySummary
 from hops.gates import Evidence
 from hops.jaeger import read_traces
-from hops.summary import Resources, Wire, summarise_topology
-from hops.tables import hops_frame, read_journeys, read_sample
+from hops.tables import RESOURCES, hops_frame, read_journeys
 from mesh.paths import ROOT
 from mesh.system import System
 
@@ -40,12 +38,15 @@ WATCH_S = 0.25
 CLIENT = "client"
 #: Of `load/workloads/even.yaml`.
 PAIRS_OF_JOURNEY_AND_CHANNEL = 9
+#: Of each pair, where the same topology was compared in full in an earlier trial of the experiment.
+SPOT_CHECK_SAMPLES = 2
 
 #: Files of a trial's folder.
 JOURNEYS = "journeys.jsonl"
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 VEGETA = "vegeta.gob"
+GENERATOR = "generator.json"
 
 #: Tells a person what the trial is doing now.
 Say = Callable[[str], None]
@@ -53,11 +54,21 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Tapes:
-    """The three tapes of a trial: for the parity check, for the warm-up, and the counted one."""
+    """The tapes of an experiment: the counted one, the warm-up, and two for parity, long and short."""
 
     parity: Tape
+    spot_check: Tape
     warmup: Tape
     load: Tape
+
+    def shas(self) -> dict[str, str]:
+        """The SHA-256 of each."""
+        return {
+            "parity": self.parity.sha256,
+            "spot_check": self.spot_check.sha256,
+            "warmup": self.warmup.sha256,
+            "load": self.load.sha256,
+        }
 
 
 def make_tapes(
@@ -83,8 +94,10 @@ def make_tapes(
     """
     rate = profile.rate if closed is None else closed.tape_rate
     folder.mkdir(parents=True, exist_ok=True)
+    spot_check = min(SPOT_CHECK_SAMPLES, profile.parity_samples)
     return Tapes(
-        parity=parity_tape(shopload, folder, profile.parity_samples, seed=seed, scale=scale),
+        parity=parity_tape(shopload, folder / "parity.jsonl", profile.parity_samples, seed=seed, scale=scale),
+        spot_check=parity_tape(shopload, folder / "spot_check.jsonl", spot_check, seed=seed, scale=scale),
         warmup=shopload.tape(
             workload,
             folder / "warmup.jsonl",
@@ -99,12 +112,12 @@ def make_tapes(
     )
 
 
-def parity_tape(shopload: Shopload, folder: Path, samples: int, *, seed: int, scale: int) -> Tape:
+def parity_tape(shopload: Shopload, out: Path, samples: int, *, seed: int, scale: int) -> Tape:
     """Makes a tape with every pair of journey and channel `samples` times, on parameters that no load uses."""
     even = ROOT / "load" / "workloads" / "even.yaml"
     return shopload.tape(
         even,
-        folder / "parity.jsonl",
+        out,
         seed=seed,
         rate=PAIRS_OF_JOURNEY_AND_CHANNEL * samples,
         duration_s=1,
@@ -120,22 +133,24 @@ class Trial:
     Attributes:
         journeys: A row for each journey (`hops.tables.JOURNEYS`).
         hops: A row for each trace and part (`hops.tables.HOPS`).
-        summary: The figures of its topology.
+        resources: A row for each component and look (`hops.tables.RESOURCES`).
         evidence: What the gates look at.
-        resources: A row for each component and look.
         generator: The generator's own account of the replay.
         exemplars: The traces that stand for p50 and p99, by journey.
+        cpu_s: CPU seconds that each component used during the replay.
+        rss_mb: Peak memory of each component, MiB.
         memory_mb: Peak memory of all components together, MiB.
         phases_s: How long each phase took, in seconds.
     """
 
     journeys: pl.DataFrame
     hops: pl.DataFrame
-    summary: TopologySummary
-    evidence: Evidence
     resources: pl.DataFrame
+    evidence: Evidence
     generator: Mapping[str, Any]
     exemplars: Mapping[str, Mapping[str, str]]
+    cpu_s: Mapping[str, float]
+    rss_mb: Mapping[str, float]
     memory_mb: float
     phases_s: Mapping[str, float]
 
@@ -161,8 +176,8 @@ def run_trial(
     profile: Profile,
     folder: Path,
     *,
-    seed: int,
     say: Say,
+    parity_in_full: bool = True,
     closed: ClosedLoop | None = None,
 ) -> Trial:
     """Runs one trial on a system that is not started yet, and stops it again.
@@ -173,8 +188,8 @@ def run_trial(
         tapes: What to replay.
         profile: How long.
         folder: Where the generator's files and the components' logs go.
-        seed: Of the bootstrap.
         say: Told what is going on.
+        parity_in_full: Whether the whole parity sample is sent before the load, or a spot check.
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
 
     Raises:
@@ -190,7 +205,8 @@ def run_trial(
         with system:
             mark(system.database.admin_url, system.database_name, system.trial)
             clock.lap("start")
-            compared = _check_parity(system, shopload, tapes.parity, folder)
+            sample = tapes.parity if parity_in_full else tapes.spot_check
+            compared = _check_parity(system, shopload, sample, folder)
             say(f"parity holds: {compared} journeys answered as the data says")
             clock.lap("parity")
             say(f"warming up for {profile.warmup_s} s, not counted")
@@ -219,16 +235,7 @@ def run_trial(
     finally:
         _keep_logs(system, folder)
     clock.lap("stop")
-    generator = json.loads((folder / "generator.json").read_text(encoding="utf-8"))
-    cpu_s = {**sampler.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
-    summary = summarise_topology(
-        journeys,
-        hops,
-        Resources(cpu_s, sampler.peak_memory_mb()),
-        sample=read_sample(folder / PARITY),
-        wire=_wire(generator),
-        seed=seed,
-    )
+    generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
     evidence = evidence_of(
         journeys,
         budgets,
@@ -246,11 +253,12 @@ def run_trial(
     return Trial(
         journeys=journeys,
         hops=hops,
-        summary=summary,
+        resources=pl.DataFrame([asdict(sample) for sample in sampler.samples], schema=RESOURCES),
         evidence=evidence,
-        resources=pl.DataFrame([asdict(sample) for sample in sampler.samples]),
         generator=generator,
         exemplars=chosen,
+        cpu_s={**sampler.cpu_seconds(), CLIENT: float(generator["cpu_s"])},
+        rss_mb=sampler.peak_memory_mb(),
         memory_mb=sampler.peak_memory_of_all_mb(),
         phases_s=clock.phases_s,
     )
@@ -295,13 +303,3 @@ def _keep_logs(system: System, folder: Path) -> None:
     for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):
         if log.stat().st_size:
             shutil.copy2(log, logs / log.name)
-
-
-def _wire(generator: Mapping[str, Any]) -> Wire:
-    return Wire(
-        bytes_in=int(generator["wire_bytes_in"]),
-        bytes_out=int(generator["wire_bytes_out"]),
-        opening_bytes_in=int(generator["opening_bytes_in"]),
-        opening_bytes_out=int(generator["opening_bytes_out"]),
-        connections=int(generator["connections_dialed"]),
-    )

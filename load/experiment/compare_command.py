@@ -1,0 +1,142 @@
+"""`make compare`: several topologies under one load, in blocks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated
+
+import typer
+
+from experiment.closed_loop import parse_closed_loop
+from experiment.options import (
+    RESULTS,
+    SUSPECT,
+    Json,
+    checked_seed,
+    console,
+    number,
+    reported_errors,
+    workload_file,
+)
+from experiment.plan import MOST_BLOCKS, Plan, arms_of
+from experiment.profiles import PROFILES, UsageError, profile_named
+from experiment.progress import minutes
+from experiment.runner import begin, expected_s, load_line, run_plan, shown, take_up
+from hops.figures import Summary
+from hops.run_files import MANIFEST, SUMMARY, read_document
+from mesh.ports import load_ports
+from mesh.switches import parse_switches
+from mesh.topology import load_topology
+
+TOPOLOGIES = "rest,graphql,grpc,hybrid"
+PROFILE = "compare"
+BLOCKS = "5"
+MOST_RETRIES = 5
+
+
+def compare_command(
+    topologies: Annotated[
+        str | None, typer.Option(help=f"Names or paths, with commas between them; {TOPOLOGIES} by default.")
+    ] = None,
+    blocks: Annotated[str | None, typer.Option(help=f"How often each runs; {BLOCKS} by default.")] = None,
+    profile: Annotated[
+        str | None, typer.Option(help=f"How long a trial is: {', '.join(PROFILES)}; {PROFILE} by default.")
+    ] = None,
+    rate: Annotated[str | None, typer.Option(help="Journeys a second; the profile's own unless told.")] = None,
+    seed: Annotated[str | None, typer.Option(help="Of the tape and the order; 1 by default.")] = None,
+    workload: Annotated[str | None, typer.Option(help="A name in load/workloads/, or a path.")] = None,
+    trace: Annotated[str | None, typer.Option(help="Share of the journeys that leave a trace, 0 to 1.")] = None,
+    scale: Annotated[str | None, typer.Option(help="Size of the data; 1 is 10,000 of each.")] = None,
+    edge: Annotated[str | None, typer.Option(help="envoy or none.")] = None,
+    mesh: Annotated[str | None, typer.Option(help="Sidecars: none.")] = None,
+    mtls: Annotated[str | None, typer.Option(help="off.")] = None,
+    http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2.")] = None,
+    rtt: Annotated[str | None, typer.Option(help="Added client round trip in ms: 0.")] = None,
+    connections: Annotated[str | None, typer.Option(help="Connections of all clients to the edge: 1 to 256.")] = None,
+    vus: Annotated[str | None, typer.Option(help="Closed loop of so many virtual users, in place of a rate.")] = None,
+    think: Annotated[str | None, typer.Option(help="With vus: from an answer to the next journey: 100ms, 2s.")] = None,
+    resume: Annotated[str | None, typer.Option(help="Go on with an interrupted one: latest, or its name.")] = None,
+    retry: Annotated[str, typer.Option(help=f"Repeat a SUSPECT trial so often, 0 to {MOST_RETRIES}.")] = "0",
+    as_json: Json = False,
+) -> None:
+    """Compare topologies under one load, in random blocks. Exit code 3 if the figures are SUSPECT."""
+    with reported_errors():
+        switches = {
+            "edge": edge,
+            "mesh": mesh,
+            "mtls": mtls,
+            "trace": trace,
+            "scale": scale,
+            "http": http,
+            "rtt": rtt,
+            "connections": connections,
+        }
+        others = {"topologies": topologies, "blocks": blocks, "profile": profile, "rate": rate, "seed": seed}
+        others |= {"workload": workload, "vus": vus, "think": think, **switches}
+        repeats = _whole("retry", retry, 0, MOST_RETRIES)
+        if resume:
+            _refuse_beside_resume(others)
+            folder, plan = take_up(RESULTS, resume, "compare")
+        else:
+            plan = Plan(
+                kind="compare",
+                name="compare",
+                arms=arms_of(
+                    [load_topology(name.strip()) for name in (topologies or TOPOLOGIES).split(",")],
+                    parse_switches(**switches),
+                ),
+                blocks=_whole("blocks", blocks or BLOCKS, 1, MOST_BLOCKS),
+                profile=profile_named(profile or PROFILE, rate=number("rate", rate)),
+                seed=checked_seed(seed or "1"),
+                workload=workload_file(workload or "default"),
+                closed=parse_closed_loop(vus=vus, think=think, rate=rate),
+            )
+            folder = begin(plan, RESULTS)
+        _announce(plan)
+        summary, path = run_plan(plan, folder, load_ports(os.environ), retry=repeats)
+        if as_json:
+            typer.echo((path / SUMMARY).read_text(encoding="utf-8"), nl=False)
+        else:
+            from hops.render_compare import compare as compare_view
+
+            out = console()
+            out.print(compare_view(summary))
+            out.print(
+                f"\nLoad:    {load_line(read_document(path / MANIFEST))}, {summary['blocks']} blocks", markup=False
+            )
+            out.print(f"Results: {shown(path)}", markup=False)
+            out.print(f"Report:  {shown(path / 'report.html')}", markup=False)
+        _end(summary)
+
+
+def _announce(plan: Plan) -> None:
+    names = ", ".join(arm.label for arm in plan.arms)
+    typer.echo(
+        f"{names}: {plan.blocks} blocks of {len(plan.arms)} trials in random order, {minutes(expected_s(plan))}. "
+        "Leave the machine alone meanwhile; Ctrl-C keeps what is finished.",
+        err=True,
+    )
+    if plan.blocks == 1:
+        typer.echo(
+            "One block only: it gives figures, but no intervals over blocks and no comparison. Give blocks=5.", err=True
+        )
+
+
+def _end(summary: Summary) -> None:
+    if not summary["valid"]:
+        raise SystemExit(SUSPECT)
+
+
+def _refuse_beside_resume(others: Mapping[str, str | None]) -> None:
+    given = [name for name, value in others.items() if value]
+    if given:
+        raise UsageError(
+            f"resume= goes on with the settings that the experiment began with; leave out {', '.join(given)}"
+        )
+
+
+def _whole(name: str, given: str, lowest: int, highest: int) -> int:
+    if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
+        raise UsageError(f"{name}={given} is not valid: give a whole number from {lowest} to {highest}")
+    return int(given)

@@ -1,0 +1,38 @@
+"""What is going on, for a person who waits."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+
+class Progress:
+    """Says what is going on, with the time since the start, on standard error."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._title = ""
+
+    def __call__(self, what: str) -> None:
+        title = f"{self._title}: " if self._title else ""
+        print(f"[{self._elapsed()}] {title}{what}", file=sys.stderr, flush=True)
+
+    @contextmanager
+    def within(self, title: str) -> Iterator[None]:
+        """Puts a title in front of what is said inside the block; an empty one puts none."""
+        before, self._title = self._title, title
+        try:
+            yield
+        finally:
+            self._title = before
+
+    def _elapsed(self) -> str:
+        seconds = time.monotonic() - self._began
+        return f"{seconds:5.1f} s" if seconds < 600 else f"{int(seconds) // 60:3d}:{int(seconds) % 60:02d} min"
+
+
+def minutes(seconds: float) -> str:
+    """A duration that is only an estimate, as people say it."""
+    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {max(1, round(seconds / 5)) * 5} s"

@@ -1,0 +1,300 @@
+"""Runs a plan: trial after trial into a results folder, and its figures at the end. It can go on after any crash."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+
+from experiment.closed_loop import ClosedLoop
+from experiment.manifest import git_state, machine, versions
+from experiment.plan import Plan, Planned, plan_of
+from experiment.profiles import UsageError
+from experiment.progress import Progress, minutes
+from experiment.results import ResultsFolder, check_room, read_json, unfinished
+from experiment.shopload import Shopload
+from experiment.trial import VEGETA, Tapes, make_tapes, run_trial
+from experiment.trial_files import TrialFiles
+from hops.experiment_gates import failed
+from hops.figures import SCHEMA, Summary, TrialRecord
+from hops.run_files import MANIFEST, SUMMARY, TRIALS, read_run
+from hops.summary import write_summary
+from hops.tables import write_parquet
+from mesh.paths import ROOT
+from mesh.ports import Ports
+from mesh.shop_processes import Data
+from mesh.system import System
+
+#: Data are seeded by this; tape, order and bootstrap by the user's seed.
+DATA_SEED = 1
+BINARY = ROOT / ".tools" / "bin" / "shopload"
+PLAN = "plan.json"
+#: Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess.
+TRIAL_OVERHEAD_S = 10.0
+
+
+def begin(plan: Plan, results: Path) -> ResultsFolder:
+    """Makes the folder of a new experiment, with its plan in it.
+
+    Raises:
+        UsageError: The disk has too little room, or the folder cannot be written.
+    """
+    folder = ResultsFolder.new(results, plan.name)
+    folder.open()
+    folder.write_json(PLAN, {**plan.as_document(), "began": _now()})
+    return folder
+
+
+def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
+    """Finds an interrupted experiment and its plan.
+
+    Args:
+        results: The folder of all results.
+        run: `latest`, or the folder's name.
+        kind: Of the plan.
+
+    Raises:
+        UsageError: There is none of this name, or it is being run by somebody else.
+    """
+    there: dict[str, ResultsFolder] = {}
+    for folder in unfinished(results, PLAN):
+        if read_json(folder.existing / PLAN).get("kind") == kind:
+            there[folder.final.name] = folder
+    wanted = next(iter(there), "") if run == "latest" else run
+    found = there.get(wanted)
+    if found is None:
+        listed = ", ".join(list(there)[:5]) or "none"
+        raise UsageError(f"resume={run} is no interrupted {kind}; there are: {listed}")
+    found.reopen()
+    return found, plan_of(read_json(found.path / PLAN))
+
+
+def run_plan(
+    plan: Plan,
+    folder: ResultsFolder,
+    ports: Ports,
+    *,
+    retry: int = 0,
+    environ: Mapping[str, str] = os.environ,
+) -> tuple[Summary, Path]:
+    """Runs every trial of a plan that is not finished yet, then computes and publishes the results.
+
+    Args:
+        plan: What to do.
+        folder: Open; finished trials in it are kept and not run again.
+        ports: Where everything listens.
+        retry: How often a trial that is SUSPECT is repeated; every attempt is kept, the last one counts.
+        environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
+
+    Returns:
+        The summary, and the folder of the results.
+
+    Raises:
+        MeshError, HopsError: What went wrong, in words for the user; nothing is left running, finished trials and
+            the results of earlier runs are untouched.
+    """
+    say = Progress()
+    try:
+        files = TrialFiles(folder.path / "trials")
+        again = files.recover()
+        if again:
+            say(f"cut short before, runs again: {', '.join(again)}")
+        shopload = Shopload(BINARY)
+        tapes = _tapes(plan, folder, shopload)
+        say(f"tape {tapes.load.sha256[:12]}…: {tapes.load.journeys} journeys, seed {plan.seed}")
+        _run_trials(plan, folder, files, tapes, shopload, ports, retry, environ, say)
+        if len(plan.trials()) > 1:
+            say("all trials are there; computing figures and intervals")
+        return _conclude(plan, folder, files, tapes)
+    except BaseException:
+        kept = folder.set_aside()
+        if kept is not None:
+            print(_what_is_left(plan, kept), file=sys.stderr)
+        raise
+
+
+def _run_trials(
+    plan: Plan,
+    folder: ResultsFolder,
+    files: TrialFiles,
+    tapes: Tapes,
+    shopload: Shopload,
+    ports: Ports,
+    retry: int,
+    environ: Mapping[str, str],
+    say: Progress,
+) -> None:
+    trials = plan.trials()
+    checked: set[str] = set()
+    durations: list[float] = []
+    for number, planned in enumerate(trials, start=1):
+        record = files.record(planned.name)
+        while record is None or (not record["valid"] and record["attempt"] <= retry):
+            attempt = 1 if record is None else record["attempt"] + 1
+            check_room(folder.path)
+            began = time.monotonic()
+            with say.within(_title(planned, number, len(trials), attempt) if len(trials) > 1 else ""):
+                record = _trial(plan, folder, files, planned, tapes, shopload, ports, attempt, checked, environ, say)
+            durations.append(time.monotonic() - began)
+            if len(trials) > 1:
+                left = (len(trials) - number) * (sum(durations) / len(durations))
+                say(f"trial {number} of {len(trials)} finished: {_verdict(record)}; {minutes(left)} left")
+        checked.add(planned.arm.label)
+
+
+def _trial(
+    plan: Plan,
+    folder: ResultsFolder,
+    files: TrialFiles,
+    planned: Planned,
+    tapes: Tapes,
+    shopload: Shopload,
+    ports: Ports,
+    attempt: int,
+    checked: set[str],
+    environ: Mapping[str, str],
+    say: Progress,
+) -> TrialRecord:
+    arm, began = planned.arm, datetime.now(UTC)
+    system = System(
+        arm.topology,
+        arm.switches,
+        ports,
+        trial_name(folder.final.name, planned.name),
+        data=Data(plan.scale, DATA_SEED),
+        environ=environ,
+    )
+    trial = run_trial(
+        system,
+        shopload,
+        tapes,
+        plan.profile,
+        files.scratch(planned),
+        say=say,
+        parity_in_full=arm.label not in checked,
+        closed=plan.closed,
+    )
+    return files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
+
+
+def trial_name(run: str, trial: str) -> str:
+    """What spans and the database call a trial."""
+    return f"{run}/{trial}"
+
+
+def _tapes(plan: Plan, folder: ResultsFolder, shopload: Shopload) -> Tapes:
+    where = folder.path / "tapes"
+    tapes = make_tapes(
+        shopload, plan.workload, where, plan.profile, seed=plan.seed, scale=plan.scale, closed=plan.closed
+    )
+    noted = where / "sha256.json"
+    if not noted.is_file():
+        folder.write_json("tapes/sha256.json", tapes.shas())
+    elif read_json(noted) != tapes.shas():
+        raise UsageError(
+            f"workload={plan.workload} makes another tape than when the experiment began: its trials would not be "
+            "comparable. Put the workload and the generator back as they were, or begin anew"
+        )
+    return tapes
+
+
+def _conclude(plan: Plan, folder: ResultsFolder, files: TrialFiles, tapes: Tapes) -> tuple[Summary, Path]:
+    vegeta = folder.path / "vegeta"
+    vegeta.mkdir(exist_ok=True)
+    trials = plan.trials()
+    for planned in trials:
+        of_trial = folder.path / "trials" / planned.name / VEGETA
+        if of_trial.is_file():
+            of_trial.rename(vegeta / f"{planned.name}.gob")
+    for name, frame in files.frames(trials):
+        write_parquet(frame, folder.path / f"{name}.parquet")
+    records = files.records()
+    folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
+    folder.write_json(MANIFEST, _manifest(plan, read_json(folder.path / PLAN)["began"], tapes, records))
+    from hops.analysis import analyse
+    from hops.report import write_report
+
+    run = read_run(folder.path)
+    summary = analyse(run, name=plan.name)
+    write_summary(summary, folder.path / SUMMARY)
+    write_report(run, summary, folder.path)
+    return summary, folder.publish()
+
+
+def _manifest(plan: Plan, began: str, tapes: Tapes, records: list[TrialRecord]) -> dict[str, Any]:
+    used = [record for record in records if record["used"]]
+    return {
+        "schema": SCHEMA,
+        "kind": plan.kind,
+        "name": plan.name,
+        "began": began,
+        "ended": _now(),
+        "git": git_state(ROOT),
+        "machine": machine(),
+        "versions": versions(),
+        "blocks": plan.blocks,
+        "topologies": {arm.label: arm.topology.model_dump(mode="json") for arm in plan.arms},
+        "switches": plan.arms[0].switches.as_dict(),
+        "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
+        "mode": "open" if plan.closed is None else "closed",
+        "closed": None if plan.closed is None else asdict(plan.closed),
+        # A closed loop has no rate: its answers give the pace.
+        "profile": asdict(plan.profile) | ({} if plan.closed is None else {"rate": None}),
+        "workload": plan.workload.name,
+        "seeds": {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed},
+        "tapes": tapes.shas(),
+        "journeys": tapes.load.journeys,
+        "memory_peak_mb": max(record["memory_peak_mb"] for record in used),
+    }
+
+
+def load_line(manifest: Mapping[str, Any]) -> str:
+    """What drove a run, in words."""
+    closed, profile = manifest["closed"], manifest["profile"]
+    if closed is None:
+        return f"open loop, {profile['rate']:g} journeys a second for {profile['duration_s']} s"
+    return f"{ClosedLoop(closed['vus'], closed['think_s'])}, for {profile['duration_s']} s"
+
+
+def expected_s(plan: Plan) -> float:
+    """A first guess at how long a plan takes, in seconds."""
+    return len(plan.trials()) * (plan.profile.warmup_s + plan.profile.duration_s + TRIAL_OVERHEAD_S)
+
+
+def _title(planned: Planned, number: int, of: int, attempt: int) -> str:
+    again = f", attempt {attempt}" if attempt > 1 else ""
+    return f"{number}/{of} {planned.arm.label}, block {planned.block}{again}"
+
+
+def _verdict(record: TrialRecord) -> str:
+    return "VALID" if record["valid"] else f"SUSPECT ({', '.join(failed(record['gates']))})"
+
+
+def _what_is_left(plan: Plan, kept: Path) -> str:
+    if plan.kind == "bench":
+        return f"What the unfinished run left is in {shown(kept)}."
+    done = len(
+        {path.parent.name for path in kept.glob("trials/[!.]*/trial.json") if ".attempt" not in path.parent.name}
+    )
+    return (
+        f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; "
+        "`make compare resume=latest` goes on from there."
+    )
+
+
+def shown(path: Path) -> str:
+    """A path as a person reads it: from where they are, if it is below."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
