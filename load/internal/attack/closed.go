@@ -3,7 +3,6 @@ package attack
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"hopwise/load/internal/record"
@@ -15,6 +14,9 @@ const MaxVUs = 10_000
 
 // Closed is a closed loop: virtual users take the journeys of the tape in its order, whatever their times, and each sends
 // its next one once it has its answer and has thought about it.
+//
+// Users who think come in one after the other, spread evenly over the first time to think: at once, they would send their
+// journeys in waves for as long as the loop lasts. Users who do not think begin together.
 //
 // A slow shop gets less load that way, so latencies of a closed loop do not compare with those of an open one.
 type Closed struct {
@@ -40,26 +42,46 @@ func (c Closed) Check() error {
 type closedPacer struct {
 	entries []tape.Entry
 	closed  Closed
-	end     time.Time // set by the first call of Pace, before any hit
-	stopped atomic.Bool
+	begin   time.Time // set by the first call of Pace, before any hit
+	end     time.Time
+	stopped context.Context
+	stop    context.CancelFunc
 }
 
 func newClosedPacer(entries []tape.Entry, c Closed) *closedPacer {
-	return &closedPacer{entries: entries, closed: c}
+	p := &closedPacer{entries: entries, closed: c}
+	p.stopped, p.stop = context.WithCancel(context.Background())
+	return p
 }
 
-// Pace never waits; it says stop once the time is over, after the last journey, or once interrupted.
+// Pace waits only for users who are still to come in; it says stop once the time is over, after the last journey, or once
+// interrupted.
 func (p *closedPacer) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
-	if p.end.IsZero() {
-		p.end = time.Now().Add(p.closed.Duration)
+	if p.begin.IsZero() {
+		p.begin = time.Now()
+		p.end = p.begin.Add(p.closed.Duration)
+	}
+	if hits < uint64(p.closed.VUs) {
+		p.await(p.begin.Add(p.closed.Think / time.Duration(p.closed.VUs) * time.Duration(hits)))
 	}
 	return 0, p.over() || hits >= uint64(len(p.entries))
+}
+
+// await waits until then, or until the end, or until interrupted.
+func (p *closedPacer) await(then time.Time) {
+	wait := min(time.Until(then), time.Until(p.end))
+	if wait <= 0 {
+		return
+	}
+	limited, cancel := context.WithTimeout(p.stopped, wait)
+	defer cancel()
+	<-limited.Done()
 }
 
 // Rate is not known in advance; vegeta uses it for display only.
 func (p *closedPacer) Rate(time.Duration) float64 { return 0 }
 
-func (p *closedPacer) over() bool { return p.stopped.Load() || time.Now().After(p.end) }
+func (p *closedPacer) over() bool { return p.stopped.Err() != nil || time.Now().After(p.end) }
 
 // due says no to a journey whose turn came while all users were busy until the end.
 func (p *closedPacer) due(int64) (time.Time, bool) { return time.Now(), !p.over() }
@@ -82,6 +104,6 @@ func (p *closedPacer) length() time.Duration { return p.closed.Duration }
 
 func (p *closedPacer) mode() record.Mode { return record.Closed }
 
-func (p *closedPacer) interrupt() { p.stopped.Store(true) }
+func (p *closedPacer) interrupt() { p.stop() }
 
-func (p *closedPacer) close() {}
+func (p *closedPacer) close() { p.stop() }

@@ -89,6 +89,23 @@ func TestClosedLoopEnds(t *testing.T) {
 	}
 }
 
+// Users who think come in spread over the first time to think, not at once.
+func TestUsersComeInSpread(t *testing.T) {
+	shop := shopfake.Start(t)
+	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "2s")
+	out := t.TempDir()
+	code, _, stderr := run(t, "replay", "--vus", "20", "--duration", "900ms", "--think", "1s", "--tape", tapePath,
+		"--target", writeTarget(t, shop.Target(t, target.REST, 2)), "--out", out)
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	// 20 users in 1 s are one every 50 ms: the loop ends before the last two, and before anybody is through with thinking.
+	sent := strings.Count(read(t, filepath.Join(out, "journeys.jsonl")), "\n")
+	if sent == 0 || sent > 18 {
+		t.Errorf("%d journeys", sent)
+	}
+}
+
 // The maximum is measured on every protocol, and a server that is not there or answers wrongly is an error.
 func TestMaximum(t *testing.T) {
 	server, err := echo.Start(echo.Addresses{HTTP: "127.0.0.1:0", GRPC: "127.0.0.1:0"})
