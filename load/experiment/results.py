@@ -75,16 +75,24 @@ class ResultsFolder:
         """Writes one JSON file whole or not at all."""
         write_json(self.path / name, value)
 
-    def publish(self) -> Path:
-        """Gives the folder its final name and points `latest` to it; returns its path."""
+    def publish(self, *, latest: bool = True) -> Path:
+        """Gives the folder its final name and returns its path.
+
+        Args:
+            latest: Whether `latest` points to it from now on; it must then hold what `find_run` looks for.
+        """
         self._leave()
         self.path.rename(self.final)
+        if latest:
+            self._point_latest()
+        return self.final
+
+    def _point_latest(self) -> None:
         latest = self.final.parent / "latest"
         scratch = self.final.parent / f".latest-{os.getpid()}"
         scratch.unlink(missing_ok=True)
         scratch.symlink_to(self.final.name)
         scratch.replace(latest)
-        return self.final
 
     def set_aside(self) -> Path | None:
         """Keeps what an unfinished run left under the name `<utc>-<name>.incomplete`; None if it left nothing."""

@@ -89,6 +89,7 @@ class Shopload:
         trace: float,
         duration_s: float,
         closed: ClosedLoop | None = None,
+        connections: int = 0,
     ) -> subprocess.Popen[bytes]:
         """Starts a replay whose rows go below `out`; its progress goes to this process's standard error.
 
@@ -101,9 +102,12 @@ class Shopload:
             trace: Share of the journeys that leave a trace, 0 to 1.
             duration_s: Seconds of a closed loop; an open one ends with its tape.
             closed: The closed loop, None for an open one.
+            connections: Of all clients together; 0 for as many as the target says.
         """
         arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
         arguments += ["--trace", f"{trace:g}", *_loop(closed, duration_s)]
+        if connections:
+            arguments += ["--connections", str(connections)]
         return subprocess.Popen(  # noqa: S603 - our own binary
             self._command(arguments),
             stdin=subprocess.DEVNULL,

@@ -206,7 +206,7 @@ def run_trial(
             mark(system.database.admin_url, system.database_name, system.trial)
             clock.lap("start")
             sample = tapes.parity if parity_in_full else tapes.spot_check
-            compared = _check_parity(system, shopload, sample, folder)
+            compared = check_parity(system, shopload, sample, folder)
             say(f"parity holds: {compared} journeys answered as the data says")
             clock.lap("parity")
             say(f"warming up for {profile.warmup_s} s, not counted")
@@ -216,7 +216,7 @@ def run_trial(
                 say(f"replaying {tapes.load.journeys} journeys in {profile.duration_s} s ({profile.rate:g}/s)")
             else:
                 say(f"replaying for {profile.duration_s} s: {closed}")
-            sampler = _replay(system, shopload, tapes.load, profile, folder, closed)
+            sampler = watched_replay(system, shopload, tapes.load, folder, duration_s=profile.duration_s, closed=closed)
             clock.lap("replay")
             journeys = read_journeys(folder / JOURNEYS)
             wanted = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
@@ -233,7 +233,7 @@ def run_trial(
             say("audit: " + (f"BROKEN: {'; '.join(broken)}" if broken else "every invariant of the shop holds"))
             clock.lap("collect")
     finally:
-        _keep_logs(system, folder)
+        keep_logs(system, folder)
     clock.lap("stop")
     generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
     evidence = evidence_of(
@@ -270,7 +270,12 @@ def trial_database_url(system: System) -> str:
     return urlunsplit((parts.scheme, parts.netloc, f"/{system.database_name}", parts.query, ""))
 
 
-def _check_parity(system: System, shopload: Shopload, tape: Tape, folder: Path) -> int:
+def check_parity(system: System, shopload: Shopload, tape: Tape, folder: Path) -> int:
+    """Sends a parity sample, and compares its answers with the data; returns how many journeys it has.
+
+    Raises:
+        ParityError: An answer is not the data's.
+    """
     rows = shopload.sample(tape, system.target, folder / PARITY)
     with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
         differences = compare(rows, Reference(connection))
@@ -279,14 +284,42 @@ def _check_parity(system: System, shopload: Shopload, tape: Tape, folder: Path) 
     return len(rows)
 
 
-def _replay(
-    system: System, shopload: Shopload, tape: Tape, profile: Profile, folder: Path, closed: ClosedLoop | None
+def watched_replay(
+    system: System,
+    shopload: Shopload,
+    tape: Tape,
+    folder: Path,
+    *,
+    duration_s: float,
+    closed: ClosedLoop | None = None,
+    connections: int = 0,
 ) -> ResourceSampler:
+    """Replays a tape against a running system, and samples what every component uses meanwhile.
+
+    Args:
+        system: Which.
+        shopload: The generator.
+        tape: What to replay.
+        folder: Where the generator's files go.
+        duration_s: Seconds of load.
+        closed: The closed loop that takes the journeys; None if they go at the tape's times.
+        connections: Of all clients together; 0 for as many as the system's switches say.
+
+    Raises:
+        ComponentDiedError: A component ended during the load.
+        GeneratorError: The generator failed.
+    """
     replay = shopload.start_replay(
-        tape, system.target, folder, trace=system.switches.trace, duration_s=profile.duration_s, closed=closed
+        tape,
+        system.target,
+        folder,
+        trace=system.switches.trace,
+        duration_s=duration_s,
+        closed=closed,
+        connections=connections,
     )
     with ResourceSampler(lambda: {**system.pids(), CLIENT: [replay.pid]}) as sampler:
-        load_over = time.monotonic() + profile.duration_s
+        load_over = time.monotonic() + duration_s
         try:
             while replay.poll() is None and time.monotonic() < load_over:
                 system.check()
@@ -297,7 +330,8 @@ def _replay(
     return sampler
 
 
-def _keep_logs(system: System, folder: Path) -> None:
+def keep_logs(system: System, folder: Path) -> None:
+    """Copies the components' logs below a folder."""
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):
