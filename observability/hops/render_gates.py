@@ -40,12 +40,12 @@ def gates_table(gates: Sequence[Gate], left_out: Sequence[LeftOut] = ()) -> Grou
     table.add_column("limit", justify="right", no_wrap=True)
     table.add_column("", no_wrap=True)
     for gate in gates:
-        text, relation = _GATE_TEXTS.get(gate["name"], (gate["name"], "at most"))
-        value = "not measured" if gate["value"] is None else _gate_number(gate["name"], gate["value"])
-        limit = f"{relation} {_gate_number(gate['name'], gate['limit'])}"
+        text, relation = gate_text(gate["name"])
+        value = "not measured" if gate["value"] is None else gate_number(gate["name"], gate["value"])
+        limit = f"{relation} {gate_number(gate['name'], gate['limit'])}"
         table.add_row(text, value, limit, "ok" if gate["ok"] else "FAILS")
     lines = [
-        Text(f"Left out: {_GATE_TEXTS.get(gate['name'], (gate['name'],))[0]}: {gate['reason']}.") for gate in left_out
+        Text(f"Left out: {gate_text(gate['name'])[0]}: {gate['reason']}.") for gate in left_out
     ]
     return Group(table, *lines, *([Text()] if lines else []), verdict(gates))
 
@@ -54,11 +54,17 @@ def verdict(gates: Sequence[Gate]) -> Text:
     """VALID, or SUSPECT with its reasons."""
     if is_valid(gates):
         return Text("VALID: every gate holds.", style="bold")
-    reasons = [_GATE_TEXTS.get(gate["name"], (gate["name"],))[0] for gate in gates if not gate["ok"]]
+    reasons = [gate_text(gate["name"])[0] for gate in gates if not gate["ok"]]
     return Text("SUSPECT: " + "; ".join(reasons) + ".", style="bold")
 
 
-def _gate_number(name: str, value: float) -> str:
+def gate_text(name: str) -> tuple[str, str]:
+    """What a gate's value is, and how its limit reads: `at most` or `below`."""
+    return _GATE_TEXTS.get(name, (name, "at most"))
+
+
+def gate_number(name: str, value: float) -> str:
+    """A gate's value or limit; shares in percent."""
     if name.endswith("_share"):
         return f"{value:.2%}"
     return f"{int(value)}" if value == int(value) else f"{value:.3f}"
