@@ -27,6 +27,7 @@ from shop.platform.access import EDGE_HEADER, Access, Door, access_of
 from shop.platform.deadline import DEADLINE, passed
 from shop.platform.error_table import row
 from shop.platform.grpc_errors import status_of
+from shop.platform.injected_delay import pause
 from shop.platform.telemetry import tracer
 
 log = logging.getLogger(__name__)
@@ -84,6 +85,7 @@ def _unary(handler: Handler, attributes: dict[str, str], door: Door) -> Callable
         _take_deadline(context)
         with _server_span(metadata, attributes) as span:
             try:
+                await pause()
                 _admit(door, access, metadata)
                 return encode(await behaviour(_decoded(decode, raw), context))
             except Exception as error:
@@ -103,6 +105,7 @@ def _streaming(handler: Handler, attributes: dict[str, str], door: Door) -> Call
         _take_deadline(context)
         with _server_span(metadata, attributes) as span:
             try:
+                await pause()
                 _admit(door, access, metadata)
                 async with aclosing(behaviour(_decoded(decode, raw), context)) as messages:
                     async for message in messages:

@@ -13,6 +13,7 @@ import uvloop
 
 from shop.errors import ShopError
 from shop.platform.config import ConfigError, ServiceConfig
+from shop.platform.injected_delay import injected_delay
 from shop.platform.logs import configure_logging
 from shop.platform.telemetry import telemetry
 
@@ -57,7 +58,7 @@ def launch(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], env: Map
     try:
         config = ServiceConfig.from_env(env)
         configure_logging(config)
-        with telemetry(config):
+        with telemetry(config), injected_delay(config.delay_us):
             run(serve(config))
     except ConfigError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -32,6 +32,7 @@ def test_every_variable_is_read() -> None:
             "SHOP_JWT_PUBLIC_KEY_FILE": "public.pem",
             "SHOP_JWT_PRIVATE_KEY_FILE": "private.pem",
             "SHOP_BANK_DELAY_MS": "25",
+            "SHOP_DELAY_US": "500",
             "SHOP_PAGE_TOKEN_KEY": "key",
             "SHOP_LOG_LEVEL": "DEBUG",
         }
@@ -51,6 +52,7 @@ def test_every_variable_is_read() -> None:
         jwt_public_key_file="public.pem",
         jwt_private_key_file="private.pem",
         bank_delay_ms=25,
+        delay_us=500,
         page_token_key=b"key",
         log_level="DEBUG",
     )
@@ -72,6 +74,8 @@ def test_every_variable_is_read() -> None:
         ("SHOP_PEER_PRODUCT", "grpc://127.0.0.1:x", "grpc://host:port"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:4317", "http"),
         ("SHOP_BANK_DELAY_MS", "-1", "from 0 to 60000"),
+        ("SHOP_DELAY_US", "1000001", "from 0 to 1000000"),
+        ("SHOP_DELAY_US", "0.5", "a whole number"),
         ("SHOP_LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING, ERROR"),
         ("SHOP_GRAPHQL_LOADERS", "no", "valid: on, off"),
     ],

@@ -14,6 +14,7 @@ from opentelemetry.trace import SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from shop.platform.error_table import ERROR_TABLE
+from shop.platform.injected_delay import pause
 from shop.platform.telemetry import tracer
 
 Scope: TypeAlias = MutableMapping[str, Any]
@@ -40,9 +41,12 @@ class Traced:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request."""
-        carrier = _carrier(scope) if scope["type"] == "http" and scope["path"] == self._route else None
-        if carrier is None:
+        if scope["type"] != "http" or scope["path"] != self._route:
             await self._app(scope, receive, send)
+            return
+        carrier = _carrier(scope)
+        if carrier is None:
+            await self._delayed(scope, receive, send)
             return
         parent = _PROPAGATOR.extract(carrier)
         token = context.attach(parent)
@@ -50,7 +54,7 @@ class Traced:
             if trace.get_current_span(parent).get_span_context().trace_flags.sampled:
                 await self._in_span(scope, receive, send)
             else:
-                await self._app(scope, receive, send)
+                await self._delayed(scope, receive, send)
         finally:
             context.detach(token)
 
@@ -72,7 +76,11 @@ class Traced:
                         span.set_status(Status(StatusCode.ERROR))
                 await send(message)
 
-            await self._app(scope, receive, noting_status)
+            await self._delayed(scope, receive, noting_status)
+
+    async def _delayed(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await pause()
+        await self._app(scope, receive, send)
 
 
 def name_operation(kind: str, name: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shop.platform.deadline import deadline
+from shop.platform.injected_delay import pause
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
 from shop.platform.rest.problems import IS_HEAD, problem_answer
@@ -52,6 +53,7 @@ class Serving:
 
         with server_span(scope) as span, deadline(_allowed_s(scope)):
             try:
+                await pause()
                 await self._app(scope, receive, pass_on)
             except Exception as error:
                 if status:

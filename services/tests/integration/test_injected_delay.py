@@ -1,0 +1,158 @@
+"""The delay over each protocol: once in a call's SERVER span, before the work, and in nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import grpc
+import httpx
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from opentelemetry.trace import SpanKind
+
+from shop.clients import Product, ProductRow
+from shop.clients.connect import connect
+from shop.errors import NotFound
+from shop.money import Money
+from shop.platform.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay
+from shop.stubs import product_pb2, product_pb2_grpc
+
+pytestmark = pytest.mark.integration
+POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)
+DELAY_US = 2_000
+MISSING = 2**62
+LIMIT_S = 20
+
+
+class Puppet:
+    """A product service without a database that notes when its work began."""
+
+    def __init__(self) -> None:
+        self.began_ns: list[int] = []
+
+    async def get_product(self, product_id: int) -> Product:
+        self.began_ns.append(time.monotonic_ns())
+        if product_id == MISSING:
+            raise NotFound("there is no such product")
+        return POT
+
+    async def stream_product_rows(
+        self, *, after_product_id: int = 0, limit: int = 0
+    ) -> AsyncIterator[list[ProductRow]]:
+        self.began_ns.append(time.monotonic_ns())
+        for number in range(after_product_id + 1, after_product_id + limit + 1):
+            yield [ProductRow(number, "Tea pot", Money(1, "EUR"), 1)]
+
+    async def nothing(self) -> None:
+        """What no test here asks for, and the REST adapter wants to see there."""
+
+    batch_get_products = delete_product = nothing
+    reserve_stock = confirm_reservation = release_reservation = nothing
+
+
+async def ended() -> None:
+    """Lets the server, which runs in this process too, end its side."""
+    await asyncio.sleep(0.05)
+
+
+async def test_every_call_is_delayed_once_before_its_work(protocol: str, served: Any, traces: Any) -> None:
+    puppet = Puppet()
+    with injected_delay(DELAY_US):
+        async with served("product", protocol, puppet) as address, connect({"product": address}, "test") as clients:
+            with traces.journey() as root:
+                called_ns = time.monotonic_ns()
+                await clients.product.get_product(1)
+            with traces.journey() as failed, pytest.raises(NotFound):
+                await clients.product.get_product(MISSING)
+            await ended()
+    assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
+    for journey in (root, failed):
+        spans = traces.of(journey)
+        # GraphQL asks twice the first time: its server has to be told the document.
+        served_spans = [span for span in spans if span.kind is SpanKind.SERVER]
+        assert served_spans
+        for span in served_spans:
+            assert span.attributes[ASKED_ATTRIBUTE] == 2
+            assert 2 <= span.attributes[TOOK_ATTRIBUTE] <= (span.end_time - span.start_time) / 1e6
+            below = [other for other in spans if other.parent.span_id == span.context.span_id]
+            assert all(other.start_time >= span.start_time + DELAY_US * 1_000 for other in below)
+
+
+async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, served: Any, traces: Any) -> None:
+    puppet = Puppet()
+    with injected_delay(DELAY_US):
+        async with served("product", protocol, puppet) as address, connect({"product": address}, "test") as clients:
+            for sampled in (False, None):
+                called_ns = time.monotonic_ns()
+                if sampled is None:
+                    await clients.product.get_product(1)
+                else:
+                    with traces.journey(sampled=sampled):
+                        await clients.product.get_product(1)
+                assert puppet.began_ns[-1] >= called_ns + DELAY_US * 1_000
+    assert traces.exporter.get_finished_spans() == ()
+
+
+async def test_a_stream_is_delayed_once(served: Any, traces: Any) -> None:
+    puppet = Puppet()
+    with injected_delay(DELAY_US):
+        async with served("product", "grpc", puppet) as address, connect({"product": address}, "test") as clients:
+            with traces.journey() as root:
+                called_ns = time.monotonic_ns()
+                rows = [row async for row in clients.product.stream_product_rows(limit=50)]
+            await ended()
+    assert len(rows) == 50
+    assert puppet.began_ns[0] >= called_ns + DELAY_US * 1_000
+    (span,) = [span for span in traces.of(root) if span.kind is SpanKind.SERVER]
+    assert span.attributes[ASKED_ATTRIBUTE] == 2
+
+
+async def test_health_does_not_wait(protocol: str, served: Any) -> None:
+    """While a call is held for a second, health checks one after the other are answered."""
+    with injected_delay(1_000_000):
+        async with served("product", protocol, Puppet()) as address, connect({"product": address}, "test") as clients:
+            held = asyncio.create_task(clients.product.get_product(1))
+            for _ in range(3):
+                await health(protocol, address.partition("://")[2])
+            assert not held.done()
+            await held
+
+
+async def health(protocol: str, address: str) -> None:
+    if protocol == "grpc":
+        async with grpc.aio.insecure_channel(address) as channel:
+            await health_pb2_grpc.HealthStub(channel).Check(health_pb2.HealthCheckRequest(), timeout=5)
+        return
+    async with httpx.AsyncClient(trust_env=False) as client:
+        assert (await client.get(f"http://{address}/healthz")).status_code == 200
+
+
+def test_a_process_takes_its_delay_from_its_environment(role_url: Callable[[str], str], free_address: str) -> None:
+    env = {
+        "PATH": os.environ["PATH"],
+        "SHOP_COMPONENT": "product",
+        "SHOP_LISTEN_GRPC": free_address,
+        "SHOP_DATABASE_URL": role_url("product"),
+        "SHOP_DELAY_US": "5000",
+    }
+    running = subprocess.Popen([sys.executable, "-m", "shop.product"], env=env)
+    try:
+        with grpc.insecure_channel(free_address, options=[("grpc.enable_http_proxy", 0)]) as channel:
+            grpc.channel_ready_future(channel).result(timeout=LIMIT_S)
+            stub = product_pb2_grpc.ProductServiceStub(channel)
+            for _ in range(5):
+                began_ns = time.monotonic_ns()
+                stub.ListProducts(product_pb2.ListProductsRequest(page_size=1), timeout=LIMIT_S)
+                assert time.monotonic_ns() - began_ns >= 5_000_000
+        running.terminate()
+        assert running.wait(timeout=LIMIT_S) == 0
+    finally:
+        if running.poll() is None:
+            running.kill()
+            running.wait()

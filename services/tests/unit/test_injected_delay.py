@@ -1,0 +1,84 @@
+"""The delay itself, with the kernel's timer and with threads; that it is never too short is a law."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Awaitable, Callable
+
+import pytest
+
+from shop.platform.injected_delay import InjectedDelay, KernelTimer, ThreadTimer, Timer, injected_delay, pause
+
+TIMERS = [
+    pytest.param(KernelTimer, marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux has timerfd")),
+    ThreadTimer,
+]
+
+
+async def took_ns(action: Callable[[], Awaitable[None]]) -> int:
+    began = time.monotonic_ns()
+    await action()
+    return time.monotonic_ns() - began
+
+
+@pytest.mark.parametrize("timer", TIMERS)
+async def test_wakes_each_at_its_own_time_and_never_before(timer: Callable[[], Timer]) -> None:
+    made = timer()
+    now = time.monotonic_ns()
+    order: list[int] = []
+
+    async def wait(after_us: int) -> None:
+        await made.until(now + after_us * 1_000)
+        assert time.monotonic_ns() >= now + after_us * 1_000
+        order.append(after_us)
+
+    try:
+        # The last one has passed before it is asked for.
+        await asyncio.gather(*(wait(after_us) for after_us in (60_000, 500, 30_000, 0)))
+    finally:
+        made.close()
+    assert order[-2:] == [30_000, 60_000]
+
+
+@pytest.mark.parametrize("timer", TIMERS)
+async def test_the_loop_goes_on_and_a_cancelled_one_is_forgotten(timer: Callable[[], Timer]) -> None:
+    made = timer()
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    busy = asyncio.create_task(others())
+    given_up = asyncio.create_task(made.until(time.monotonic_ns() + 5_000_000))
+    await asyncio.sleep(0)
+    given_up.cancel()
+    await made.until(time.monotonic_ns() + 20_000_000)
+    busy.cancel()
+    made.close()
+    assert given_up.cancelled()
+    assert turns > 10
+
+
+@pytest.mark.parametrize("kernel", [True, False])
+async def test_every_pause_takes_at_least_its_time(kernel: bool) -> None:
+    delay = InjectedDelay(500, kernel=kernel)
+    try:
+        assert all(took >= 500_000 for took in await asyncio.gather(*(took_ns(delay.pause) for _ in range(20))))
+    finally:
+        delay.close()
+
+
+async def test_a_process_delays_only_if_it_was_told_to() -> None:
+    with injected_delay(0):
+        await pause()
+    with injected_delay(3_000):
+        assert await took_ns(pause) >= 3_000_000
+    # After it, nothing holds a timer: this returns without waking from one.
+    waiting = asyncio.ensure_future(pause())
+    await asyncio.sleep(0)
+    assert waiting.done()
