@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from experiment.profiles import UsageError
 
@@ -28,7 +28,7 @@ class ResultsFolder:
     def __init__(self, final: Path) -> None:
         self.final = final
         self.path = final.with_name(f".{final.name}{PARTIAL}")
-        self._lock: IO[str] | None = None
+        self._lock: int | None = None
 
     @classmethod
     def new(cls, root: Path, name: str) -> ResultsFolder:
@@ -81,7 +81,8 @@ class ResultsFolder:
         Args:
             latest: Whether `latest` points to it from now on; it must then hold what `find_run` looks for.
         """
-        self._leave()
+        self.release()
+        (self.path / LOCK).unlink(missing_ok=True)
         self.path.rename(self.final)
         if latest:
             self._point_latest()
@@ -98,24 +99,26 @@ class ResultsFolder:
         """Keeps what an unfinished run left under the name `<utc>-<name>.incomplete`; None if it left nothing."""
         if not self.path.exists():
             return None
-        self._leave()
+        self.release()
         kept = self.final.with_name(self.final.name + INCOMPLETE)
         self.path.rename(kept)
         return kept
 
     def _take(self) -> None:
         # The kernel gives the lock back when its holder ends, however that happens.
-        self._lock = (self.path / LOCK).open("w")
+        lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            self._lock.close()
+            os.close(lock)
             raise UsageError(f"{self.final.name} is being written by a run that is still going on") from error
+        self._lock = lock
 
-    def _leave(self) -> None:
-        (self.path / LOCK).unlink(missing_ok=True)
+    def release(self) -> None:
+        """Lets another process take the folder up."""
         if self._lock is not None:
-            self._lock.close()
+            os.close(self._lock)
+            self._lock = None
 
 
 def unfinished(root: Path, holds: str) -> list[ResultsFolder]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -153,7 +154,9 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     Raises:
         OSError: the disk is full, or the folder cannot be written.
     """
-    write_whole(path, frame.write_parquet)
+    buffer = io.BytesIO()  # Polars' own writing tells of a full disk in an error of its own, without errno
+    frame.write_parquet(buffer)
+    write_whole(path, lambda scratch: scratch.write_bytes(buffer.getbuffer()))
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from experiment.profiles import PROFILES, UsageError, profile_named
-from experiment.results import ResultsFolder, check_room, find_run
+from experiment.results import ResultsFolder, check_room, find_run, unfinished
 
 
 def finished(root: Path, name: str) -> Path:
-    folder = ResultsFolder(root, name)
+    folder = ResultsFolder.new(root, name)
     folder.open()
     folder.write_json("summary.json", {"name": name})
     return folder.publish()
@@ -27,7 +27,7 @@ def test_publishing_gives_the_name_and_moves_latest(tmp_path: Path) -> None:
 
 def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
     done = finished(tmp_path, "hybrid")
-    broken = ResultsFolder(tmp_path, "hybrid")
+    broken = ResultsFolder.new(tmp_path, "hybrid")
     broken.open()
     broken.write_json("manifest.json", {})
     kept = broken.set_aside()
@@ -35,6 +35,31 @@ def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
     assert kept.name.endswith(".incomplete")
     assert (kept / "manifest.json").is_file()
     assert find_run(tmp_path, "latest") == done.resolve()
+
+
+@pytest.mark.parametrize("crashed", [True, False])
+def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed: bool) -> None:
+    first, second = ResultsFolder.new(tmp_path, "a"), ResultsFolder.new(tmp_path, "b")
+    for folder in (first, second):
+        folder.open()
+        folder.write_json("plan.json", {})
+    if not crashed:
+        second.set_aside()
+    assert [folder.final.name[-1] for folder in unfinished(tmp_path, "plan.json")] == ["b", "a"]
+    found = unfinished(tmp_path, "plan.json")[0]
+    if crashed:
+        second.release()  # as the kernel does when the process ends
+    found.reopen()
+    assert found.publish() == second.final
+    assert [folder.final.name[-1] for folder in unfinished(tmp_path, "plan.json")] == ["a"]
+
+
+def test_a_run_that_goes_on_is_not_taken_up(tmp_path: Path) -> None:
+    going_on = ResultsFolder.new(tmp_path, "a")
+    going_on.open()
+    going_on.write_json("plan.json", {})
+    with pytest.raises(UsageError, match="still going on"):
+        unfinished(tmp_path, "plan.json")[0].reopen()
 
 
 def test_an_unknown_run_is_answered_with_those_there(tmp_path: Path) -> None:
@@ -56,11 +81,11 @@ def test_a_full_disk_is_refused_before_anything_is_lost(tmp_path: Path) -> None:
 def test_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file where a folder should be")
     with pytest.raises(UsageError, match="cannot be written"):
-        ResultsFolder(tmp_path / "results", "hybrid").open()
+        ResultsFolder.new(tmp_path / "results", "hybrid").open()
 
 
 def test_profiles_are_listed_when_the_name_is_wrong() -> None:
-    with pytest.raises(UsageError, match="profile=huge is not known: choose one of smoke, quick, full"):
+    with pytest.raises(UsageError, match="profile=huge is not known: choose one of smoke, compare, quick, full"):
         profile_named("huge")
 
 
