@@ -18,8 +18,8 @@ from mesh.ports import load_ports
 from mesh.reporting import reported
 from mesh.running_state import State, component_table, read_state, stop_run, write_state
 from mesh.shop_processes import Data
-from mesh.switches import parse_switches
-from mesh.system import System
+from mesh.switches import delays_in_words, parse_switches
+from mesh.system import System, require_fit
 from mesh.topology import load_topology, names
 
 app = typer.Typer(
@@ -42,14 +42,16 @@ def up(
     seed: Annotated[int, typer.Option(help="Of the generated data.", min=0)] = 1,
     http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2")] = None,
     rtt: Annotated[str | None, typer.Option(help="Added client round trip in ms: 0")] = None,
+    delay: Annotated[str | None, typer.Option(help="Slow components by known times: payment:2ms,user:500us")] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when it is ready, and leave it running.")] = False,
     as_json: Json = False,
 ) -> None:
     """Start a topology and keep it running."""
     with reported():
-        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "scale": scale, "http": http, "rtt": rtt}
+        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "scale": scale, "http": http, "rtt": rtt, "delay": delay}
         loaded = load_topology(topology)
-        switches = parse_switches(edge=edge, mesh=mesh, mtls=mtls, scale=scale, http=http, rtt=rtt)
+        switches = parse_switches(**given)
+        require_fit(loaded, switches)
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
         if detach:
@@ -103,7 +105,7 @@ def status(as_json: Json = False) -> None:
         if not components:
             typer.echo(f"Nothing runs on port base {ports.base}.")
             return
-        table = Table("component", "pid", "runs", "RSS MB", title=state.topology if state else "not ready")
+        table = Table("component", "pid", "runs", "RSS MB", title=_title(state) if state else "not ready")
         for row in components:
             runs = "yes" if row["running"] else "no"
             table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}")
@@ -122,6 +124,15 @@ def topologies(as_json: Json = False) -> None:
             typer.echo(f"{name:12} {sentence}")
 
 
+def _delays_of(state: State) -> str:
+    return delays_in_words(state.switches.get("delay_ms") or {})
+
+
+def _title(state: State) -> str:
+    delays = _delays_of(state)
+    return f"{state.topology}, DELAYED: {delays}" if delays else state.topology
+
+
 def _show(state: State, as_json: bool, how_to_stop: str) -> None:
     if as_json:
         typer.echo(json.dumps(asdict(state)))
@@ -131,4 +142,7 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
         note = "  (API; its web pages come with a release binary in JAEGER_BIN)" if title == "Jaeger" else ""
         typer.echo(f"  {title:12} {url}{note}")
     typer.echo(f"  {'Logs':12} {state.logs}")
+    delays = _delays_of(state)
+    if delays:
+        typer.echo(f"  {'DELAYED':12} {delays}")
     typer.echo(f"Stop it with {how_to_stop}.")

@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import psutil
 
@@ -32,7 +33,7 @@ class State:
     """
 
     topology: str
-    switches: dict[str, object]
+    switches: dict[str, Any]
     urls: dict[str, str]
     edge: str
     logs: str

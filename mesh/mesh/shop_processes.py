@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from mesh.database import Database
 from mesh.keys import KeyPair
@@ -47,6 +47,7 @@ class Surroundings:
         keys: of the tokens.
         trial: the run's name, for its traces.
         extra: more settings, by component.
+        delay_ms: added to every request that a component serves, by component.
     """
 
     topology: Topology
@@ -55,6 +56,7 @@ class Surroundings:
     keys: KeyPair
     trial: str
     extra: Mapping[str, Mapping[str, str]]
+    delay_ms: Mapping[str, float] = field(default_factory=dict)
 
 
 def port_name(component: str, protocol: Protocol) -> str:
@@ -87,6 +89,8 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
         env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
     for callee, protocol in topology.links.get(component, {}).items():
         env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{ports.address(port_name(callee, protocol))}"
+    if component in around.delay_ms:
+        env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
     return {**env, **around.extra.get(component, {})}
 
 

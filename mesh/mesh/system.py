@@ -55,12 +55,7 @@ class System(Run):
         folder: RunFolder | None = None,
     ) -> None:
         super().__init__(ports, folder or RunFolder.of(ports.base))
-        entered = sorted(set(topology.entry.values()))
-        if switches.edge == "none" and (len(entered) > 1 or not topology.gateways):
-            raise SwitchError(
-                f"edge=none: {topology.name} is entered at {' and '.join(entered)}, and clients know one address; "
-                "valid with it: envoy."
-            )
+        require_fit(topology, switches)
         self.topology = topology
         self.switches = switches
         self.trial = trial
@@ -110,7 +105,15 @@ class System(Run):
 
     def components(self) -> Sequence[Component]:
         """What to run; also writes the files that the components and the generator read."""
-        around = Surroundings(self.topology, self.ports, self.database, key_pair(self.folder), self.trial, self._extra)
+        around = Surroundings(
+            self.topology,
+            self.ports,
+            self.database,
+            key_pair(self.folder),
+            self.trial,
+            self._extra,
+            self.switches.delay_ms,
+        )
         write_json(self.target, self._target(around))
         store = _database_components(self.database, self.folder, self.ports)
         cloned = frozenset({CLONE})
@@ -143,6 +146,26 @@ class System(Run):
             "otlp": self.ports.address("jaeger-otlp-grpc"),
             "jwt_private_key": str(around.keys.private),
         }
+
+
+def require_fit(topology: Topology, switches: Switches) -> None:
+    """Checks that a topology can run with these switches.
+
+    Raises:
+        SwitchError: it cannot; says why, and what it can run with.
+    """
+    entered = sorted(set(topology.entry.values()))
+    if switches.edge == "none" and (len(entered) > 1 or not topology.gateways):
+        raise SwitchError(
+            f"edge=none: {topology.name} is entered at {' and '.join(entered)}, and clients know one address; "
+            "valid with it: envoy."
+        )
+    idle = sorted(set(switches.delay_ms) - set(topology.components))
+    if idle:
+        raise SwitchError(
+            f"delay={','.join(idle)}: {topology.name} does not run {' and '.join(idle)}; "
+            f"it runs {', '.join(topology.components)}."
+        )
 
 
 class DatabaseRun(Run):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,12 @@ def test_a_gateway_has_every_peer_and_no_database() -> None:
         "SHOP_PEER_PAYMENT",
     }
     assert "SHOP_DATABASE_URL" not in env
+
+
+def test_a_delay_reaches_its_component_alone() -> None:
+    delayed = replace(around(), delay_ms={"payment": 0.5})
+    assert environment("payment", delayed)["SHOP_DELAY_US"] == "500"
+    assert "SHOP_DELAY_US" not in environment("order", delayed)
 
 
 def test_extra_settings_reach_their_component() -> None:

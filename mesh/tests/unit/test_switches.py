@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from mesh.errors import SwitchError
-from mesh.switches import Switches, parse_switches
+from mesh.switches import Switches, delays_in_words, parse_switches
+from mesh.system import require_fit
+from mesh.topology import load_topology
 
 
 def test_defaults() -> None:
@@ -15,6 +19,24 @@ def test_defaults() -> None:
 def test_given() -> None:
     found = parse_switches(edge="none", trace="1", scale="3", http="1", rtt="0", connections="256")
     assert found == Switches(edge="none", trace=1.0, scale=3, http=1, connections=256)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("payment:2ms", {"payment": 2.0}),
+        ("payment:2ms, product:500us", {"payment": 2.0, "product": 0.5}),
+        ("graphql-gateway:0.25ms", {"graphql-gateway": 0.25}),
+        ("rest-gateway:1s,user:1us", {"rest-gateway": 1000.0, "user": 0.001}),
+        ("", {}),
+    ],
+)
+def test_delays(given: str, found: dict[str, float]) -> None:
+    switches = parse_switches(delay=given)
+    assert switches.delay_ms == found
+    assert switches.as_dict()["delay_ms"] == found
+    # As it comes back from a plan on disk.
+    assert Switches(**json.loads(json.dumps(switches.as_dict()))) == switches
 
 
 def test_empty_stands_for_the_default() -> None:
@@ -41,6 +63,19 @@ def test_empty_stands_for_the_default() -> None:
         ("connections", "257", "from 1 to 256"),
         ("connections", "-4", "from 1 to 256"),
         ("connections", "many", "connections=many"),
+        ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, graphql-gateway, "),
+        ("delay", "edge:2ms", "edge is an unknown component"),
+        ("delay", "payment", "payment is no delay; give COMPONENT:TIME"),
+        ("delay", "payment:2", "payment:2 is no delay"),
+        ("delay", "payment:2m", "payment:2m is no delay"),
+        ("delay", "payment:-2ms", "payment:-2ms is no delay"),
+        ("delay", "payment:nanms", "is no delay"),
+        ("delay", "payment:²ms", "is no delay"),
+        ("delay", "payment:2ms,", "an empty part is no delay"),
+        ("delay", "payment:2ms,payment:1ms", "payment is named twice"),
+        ("delay", "payment:0ms", "out of range; valid: above 0"),
+        ("delay", "payment:0.1us", "out of range"),
+        ("delay", "payment:1.001s", "out of range; .* to 1s"),
         ("rtt", "20", "rtt=20 is not available in this version; valid: 0"),
     ],
 )
@@ -52,3 +87,14 @@ def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: 
 def test_no_edge_means_http_1() -> None:
     with pytest.raises(SwitchError, match="edge=none needs http=1"):
         parse_switches(edge="none", http="2")
+
+
+def test_a_delay_needs_a_component_that_runs() -> None:
+    with pytest.raises(SwitchError, match=r"delay=graphql-gateway: rest does not run graphql-gateway; it runs product"):
+        require_fit(load_topology("rest"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))
+    require_fit(load_topology("hybrid"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))
+
+
+def test_delays_in_words() -> None:
+    assert delays_in_words({}) == ""
+    assert delays_in_words({"payment": 2.0, "product": 0.5}) == "payment by 2 ms, product by 0.5 ms"
