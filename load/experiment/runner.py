@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-
 
 from experiment.closed_loop import ClosedLoop
 from experiment.manifest import git_state, machine, versions
@@ -35,6 +35,8 @@ from mesh.system import System
 DATA_SEED = 1
 BINARY = ROOT / ".tools" / "bin" / "shopload"
 PLAN = "plan.json"
+#: A copy, so that an experiment goes on with the workload that it began with.
+WORKLOAD = "workload.yaml"
 #: Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess.
 TRIAL_OVERHEAD_S = 10.0
 
@@ -47,6 +49,7 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
     """
     folder = ResultsFolder.new(results, plan.name)
     folder.open()
+    shutil.copyfile(plan.workload, folder.path / WORKLOAD)
     folder.write_json(PLAN, {**plan.as_document(), "began": _now()})
     return folder
 
@@ -108,7 +111,7 @@ def run_plan(
         shopload = Shopload(BINARY)
         tapes = _tapes(plan, folder, shopload)
         say(f"tape {tapes.load.sha256[:12]}…: {tapes.load.journeys} journeys, seed {plan.seed}")
-        _run_trials(plan, folder, files, tapes, shopload, ports, retry, environ, say)
+        _Trials(plan, folder, files, tapes, shopload, ports, environ, say).run(retry)
         if len(plan.trials()) > 1:
             say("all trials are there; computing figures and intervals")
         return _conclude(plan, folder, files, tapes)
@@ -119,68 +122,58 @@ def run_plan(
         raise
 
 
-def _run_trials(
-    plan: Plan,
-    folder: ResultsFolder,
-    files: TrialFiles,
-    tapes: Tapes,
-    shopload: Shopload,
-    ports: Ports,
-    retry: int,
-    environ: Mapping[str, str],
-    say: Progress,
-) -> None:
-    trials = plan.trials()
-    checked: set[str] = set()
-    durations: list[float] = []
-    for number, planned in enumerate(trials, start=1):
-        record = files.record(planned.name)
-        while record is None or (not record["valid"] and record["attempt"] <= retry):
-            attempt = 1 if record is None else record["attempt"] + 1
-            check_room(folder.path)
-            began = time.monotonic()
-            with say.within(_title(planned, number, len(trials), attempt) if len(trials) > 1 else ""):
-                record = _trial(plan, folder, files, planned, tapes, shopload, ports, attempt, checked, environ, say)
-            durations.append(time.monotonic() - began)
-            if len(trials) > 1:
-                left = (len(trials) - number) * (sum(durations) / len(durations))
-                say(f"trial {number} of {len(trials)} finished: {_verdict(record)}; {minutes(left)} left")
-        checked.add(planned.arm.label)
+@dataclass(frozen=True, slots=True)
+class _Trials:
+    plan: Plan
+    folder: ResultsFolder
+    files: TrialFiles
+    tapes: Tapes
+    shopload: Shopload
+    ports: Ports
+    environ: Mapping[str, str]
+    say: Progress
 
+    def run(self, retry: int) -> None:
+        trials = self.plan.trials()
+        several = len(trials) > 1
+        checked: set[str] = set()
+        durations: list[float] = []
+        for number, planned in enumerate(trials, start=1):
+            record = self.files.record(planned.name)
+            while record is None or (not record["valid"] and record["attempt"] <= retry):
+                attempt = 1 if record is None else record["attempt"] + 1
+                check_room(self.folder.path)
+                began = time.monotonic()
+                with self.say.within(_title(planned, number, len(trials), attempt) if several else ""):
+                    record = self._trial(planned, attempt, parity_in_full=planned.arm.label not in checked)
+                durations.append(time.monotonic() - began)
+                if several:
+                    left = (len(trials) - number) * (sum(durations) / len(durations))
+                    to_wait = f"; {minutes(left)} left" if left else ""
+                    self.say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}")
+            checked.add(planned.arm.label)
 
-def _trial(
-    plan: Plan,
-    folder: ResultsFolder,
-    files: TrialFiles,
-    planned: Planned,
-    tapes: Tapes,
-    shopload: Shopload,
-    ports: Ports,
-    attempt: int,
-    checked: set[str],
-    environ: Mapping[str, str],
-    say: Progress,
-) -> TrialRecord:
-    arm, began = planned.arm, datetime.now(UTC)
-    system = System(
-        arm.topology,
-        arm.switches,
-        ports,
-        trial_name(folder.final.name, planned.name),
-        data=Data(plan.scale, DATA_SEED),
-        environ=environ,
-    )
-    trial = run_trial(
-        system,
-        shopload,
-        tapes,
-        plan.profile,
-        files.scratch(planned),
-        say=say,
-        parity_in_full=arm.label not in checked,
-        closed=plan.closed,
-    )
-    return files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
+    def _trial(self, planned: Planned, attempt: int, *, parity_in_full: bool) -> TrialRecord:
+        began = datetime.now(UTC)
+        system = System(
+            planned.arm.topology,
+            planned.arm.switches,
+            self.ports,
+            trial_name(self.folder.final.name, planned.name),
+            data=Data(self.plan.scale, DATA_SEED),
+            environ=self.environ,
+        )
+        trial = run_trial(
+            system,
+            self.shopload,
+            self.tapes,
+            self.plan.profile,
+            self.files.scratch(planned),
+            say=self.say,
+            parity_in_full=parity_in_full,
+            closed=self.plan.closed,
+        )
+        return self.files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
 
 
 def trial_name(run: str, trial: str) -> str:
@@ -190,16 +183,15 @@ def trial_name(run: str, trial: str) -> str:
 
 def _tapes(plan: Plan, folder: ResultsFolder, shopload: Shopload) -> Tapes:
     where = folder.path / "tapes"
-    tapes = make_tapes(
-        shopload, plan.workload, where, plan.profile, seed=plan.seed, scale=plan.scale, closed=plan.closed
-    )
+    workload = folder.path / WORKLOAD
+    tapes = make_tapes(shopload, workload, where, plan.profile, seed=plan.seed, scale=plan.scale, closed=plan.closed)
     noted = where / "sha256.json"
     if not noted.is_file():
         folder.write_json("tapes/sha256.json", tapes.shas())
     elif read_json(noted) != tapes.shas():
         raise UsageError(
-            f"workload={plan.workload} makes another tape than when the experiment began: its trials would not be "
-            "comparable. Put the workload and the generator back as they were, or begin anew"
+            "the generator makes another tape than when the experiment began: its trials would not be comparable. "
+            "Go on with the version that it began with, or begin anew"
         )
     return tapes
 
@@ -218,6 +210,7 @@ def _conclude(plan: Plan, folder: ResultsFolder, files: TrialFiles, tapes: Tapes
     folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
     folder.write_json(MANIFEST, _manifest(plan, read_json(folder.path / PLAN)["began"], tapes, records))
     from hops.analysis import analyse
+
     from hops.report import write_report
 
     run = read_run(folder.path)
