@@ -15,10 +15,10 @@ RUN := $(VENV)/python
 INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit 0; };
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt connections vus think
+BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt connections delay vus think
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
 SETTINGS := $(BENCH) $(filter-out $(BENCH),$(COMPARE)) run journey wait samples
-UP := topology seed scale edge mesh mtls http rtt
+UP := topology seed scale edge mesh mtls http rtt delay
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
 include mesh/provision/provision.mk
@@ -121,7 +121,7 @@ help: ## Show this
 	@echo
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
-	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0"
+	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0  delay=payment:2ms,user:500us"
 	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users in place of a rate)"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
 	@echo "  trace, audit: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"

@@ -54,6 +54,7 @@ def compare_command(
     http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2.")] = None,
     rtt: Annotated[str | None, typer.Option(help="Added client round trip in ms: 0.")] = None,
     connections: Annotated[str | None, typer.Option(help="Connections of all clients to the edge: 1 to 256.")] = None,
+    delay: Annotated[str | None, typer.Option(help="Slow components by known times: payment:2ms,user:500us.")] = None,
     vus: Annotated[str | None, typer.Option(help="Closed loop of so many virtual users, in place of a rate.")] = None,
     think: Annotated[str | None, typer.Option(help="With vus: from an answer to the next journey: 100ms, 2s.")] = None,
     resume: Annotated[str | None, typer.Option(help="Go on with an interrupted one: latest, or its name.")] = None,
@@ -71,6 +72,7 @@ def compare_command(
             "http": http,
             "rtt": rtt,
             "connections": connections,
+            "delay": delay,
         }
         others = {"topologies": topologies, "blocks": blocks, "profile": profile, "rate": rate, "seed": seed}
         others |= {"workload": workload, "vus": vus, "think": think, **switches}

@@ -12,6 +12,7 @@ from experiment.closed_loop import ClosedLoop
 from experiment.profiles import Profile, UsageError
 from hops.figures import SCHEMA
 from mesh.switches import Switches
+from mesh.system import require_fit
 from mesh.topology import Topology
 
 Kind = Literal["bench", "compare"]
@@ -85,6 +86,8 @@ class Plan:
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
             raise UsageError(f"blocks={self.blocks} is out of range: give a whole number from 1 to {MOST_BLOCKS}")
+        for arm in self.arms:
+            require_fit(arm.topology, arm.switches)
         scales = {arm.switches.scale for arm in self.arms}
         if len(scales) > 1:
             raise UsageError("arms on data of different scale do not compare; one tape refers to one scale")

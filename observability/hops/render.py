@@ -11,6 +11,7 @@ from rich.text import Text
 from hops.bands import ALL
 from hops.budget import UNATTRIBUTED
 from hops.figures import ClosedLoop, JourneySummary, Mode, ObserverEffect, Summary, TopologySummary
+from hops.injected import delay_notice
 from hops.layout import NOTHING, all_last, marked, table_titled
 from hops.render_bytes import bytes_table, wire_line
 from hops.render_gates import gates_table
@@ -28,7 +29,9 @@ def bench(summary: Summary, topology: str) -> Group:
         topology: one of its topologies.
     """
     found, mode, closed = summary["topologies"][topology], summary["mode"], summary["closed"]
+    delayed = delay_notice(summary["switches"])
     return Group(
+        *([Text(delayed, style="bold"), Text()] if delayed else []),
         *([] if closed is None else [closed_line(closed), Text()]),
         latency_table(found, mode),
         bytes_table(found, mode),

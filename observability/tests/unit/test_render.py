@@ -101,6 +101,7 @@ def summary():
     return {
         "mode": "open",
         "closed": None,
+        "switches": {"edge": "envoy", "delay_ms": {}},
         "gates_left_out": [],
         "gates": gates,
         "topologies": {"hybrid": topology},
@@ -117,6 +118,14 @@ def closed(summary):
         "gates": [gate for gate in summary["gates"] if gate["name"] != "start_lag_p99_ms"],
         "gates_left_out": [{"name": "start_lag_p99_ms", "reason": reason}],
     }
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_run_that_was_slowed_on_purpose_says_so_first(summary, width):
+    slowed = summary | {"switches": {"edge": "envoy", "delay_ms": {"payment": 2.0, "product": 0.5}}}
+    shown = " ".join(rendered(bench(slowed, "hybrid"), width).split())
+    assert shown.startswith("DELAYED ON PURPOSE: payment by 2 ms, product by 0.5 ms, in every request")
+    assert "DELAYED" not in rendered(bench(summary, "hybrid"), width)
 
 
 def rendered(what, width):

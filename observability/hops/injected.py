@@ -1,0 +1,24 @@
+"""What must stand beside every figure of a run whose components were slowed on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+DELAYS = "delay_ms"
+
+
+def delay_notice(switches: Mapping[str, Any]) -> str:
+    """Says which components of a run were slowed, and by how much.
+
+    Args:
+        switches: of `summary.json` or the manifest.
+
+    Returns:
+        One sentence; empty if none was slowed.
+    """
+    delays: Mapping[str, float] = switches.get(DELAYS) or {}
+    if not delays:
+        return ""
+    listed = ", ".join(f"{component} by {delay:g} ms" for component, delay in delays.items())
+    return f"DELAYED ON PURPOSE: {listed}, in every request that it serves. These figures are not the shop's own."
