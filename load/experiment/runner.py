@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,7 +19,7 @@ from experiment.profiles import UsageError
 from experiment.progress import Progress, minutes
 from experiment.results import ResultsFolder, check_room, read_json, unfinished
 from experiment.shopload import Shopload
-from experiment.trial import VEGETA, Tapes, make_tapes, run_trial
+from experiment.trial import VEGETA, Tapes, Trial, make_tapes, run_trial
 from experiment.trial_files import TrialFiles
 from hops.experiment_gates import failed
 from hops.figures import SCHEMA, Summary, TrialRecord
@@ -37,6 +37,8 @@ BINARY = ROOT / ".tools" / "bin" / "shopload"
 PLAN = "plan.json"
 #: A copy, so that an experiment goes on with the workload that it began with.
 WORKLOAD = "workload.yaml"
+#: As `run_trial` is called.
+RunTrial = Callable[..., Trial]
 #: Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess.
 TRIAL_OVERHEAD_S = 10.0
 
@@ -85,6 +87,7 @@ def run_plan(
     *,
     retry: int = 0,
     environ: Mapping[str, str] = os.environ,
+    run: RunTrial = run_trial,
 ) -> tuple[Summary, Path]:
     """Runs every trial of a plan that is not finished yet, then computes and publishes the results.
 
@@ -94,6 +97,7 @@ def run_plan(
         ports: Where everything listens.
         retry: How often a trial that is SUSPECT is repeated; every attempt is kept, the last one counts.
         environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
+        run: Runs one trial.
 
     Returns:
         The summary, and the folder of the results.
@@ -111,7 +115,7 @@ def run_plan(
         shopload = Shopload(BINARY)
         tapes = _tapes(plan, folder, shopload)
         say(f"tape {tapes.load.sha256[:12]}…: {tapes.load.journeys} journeys, seed {plan.seed}")
-        _Trials(plan, folder, files, tapes, shopload, ports, environ, say).run(retry)
+        _Trials(plan, folder, files, tapes, shopload, ports, environ, say, run).run_all(retry)
         if len(plan.trials()) > 1:
             say("all trials are there; computing figures and intervals")
         return _conclude(plan, folder, files, tapes)
@@ -132,8 +136,9 @@ class _Trials:
     ports: Ports
     environ: Mapping[str, str]
     say: Progress
+    run: RunTrial
 
-    def run(self, retry: int) -> None:
+    def run_all(self, retry: int) -> None:
         trials = self.plan.trials()
         several = len(trials) > 1
         checked: set[str] = set()
@@ -163,7 +168,7 @@ class _Trials:
             data=Data(self.plan.scale, DATA_SEED),
             environ=self.environ,
         )
-        trial = run_trial(
+        trial = self.run(
             system,
             self.shopload,
             self.tapes,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from experiment.bench import BINARY
 from experiment.parity import ParityError
 from experiment.parity_run import EffectsDifferError, check_topologies
+from experiment.runner import BINARY
 from experiment.shopload import Shopload, Tape
 from experiment.trial import parity_tape
 from mesh.ports import load_ports
@@ -60,8 +60,8 @@ def broken(folder: Path, code: str) -> dict[str, str]:
 
 
 def check(shopload: Shopload, names: list[str], extra: dict[str, dict[str, dict[str, str]]]) -> None:
-    def tape(folder: Path) -> Tape:
-        return parity_tape(shopload, folder, 2, seed=1, scale=1)
+    def tape(out: Path) -> Tape:
+        return parity_tape(shopload, out, 2, seed=1, scale=1)
 
     topologies = [load_topology(name) for name in names]
     ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})

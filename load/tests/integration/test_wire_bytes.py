@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment.bench import BINARY
+from experiment.runner import BINARY
 from experiment.shopload import Shopload, Tape, stop
 from mesh.errors import PortError
 from mesh.paths import ROOT, RunFolder

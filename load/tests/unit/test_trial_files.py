@@ -9,14 +9,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-import polars as pl
 import pytest
 
+from experiment.generated_trial import generated_trial
 from experiment.plan import Arm, Planned
-from experiment.trial import Trial
 from experiment.trial_files import RECORD, TrialFiles
-from hops.gates import Evidence
-from hops.tables import HOPS, RESOURCES
 from mesh.switches import Switches
 from mesh.topology import load_topology
 
@@ -24,38 +21,9 @@ REST = Arm("rest", load_topology("rest"), Switches())
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def trial(*, failures: int = 0, rows: int = 1) -> Trial:
-    evidence = Evidence(
-        parity_mismatches=0,
-        invariants_broken=0,
-        journeys_planned=rows,
-        journeys_sent=rows,
-        start_lag_p99_ms=0.1,
-        latency_median_ms=5.0,
-        generator_cores=0.1,
-        failures=failures,
-        steal_share=0.0,
-        traced=False,
-    )
-    # random text does not compress, so that many rows fill a small disk
-    journeys = pl.DataFrame({"seq": range(rows), "error": [os.urandom(8).hex() for _ in range(rows)]})
-    return Trial(
-        journeys=journeys,
-        hops=HOPS.to_frame(),
-        resources=RESOURCES.to_frame(),
-        evidence=evidence,
-        generator={"answers_sha256": "ab"},
-        exemplars={"all": {"p50": "1", "p99": "2"}},
-        cpu_s={"order": 1.0},
-        rss_mb={"order": 50.0},
-        memory_mb=50.0,
-        phases_s={"replay": 20.0},
-    )
-
-
 def finish(files: TrialFiles, planned: Planned, attempt: int = 1, **kind: int) -> None:
     files.scratch(planned).mkdir(parents=True)
-    files.finish(planned, trial(**kind), attempt=attempt, began=BEGAN, commit="c0ffee")
+    files.finish(planned, generated_trial(**kind), attempt=attempt, began=BEGAN, commit="c0ffee")
 
 
 def test_a_finished_trial_has_its_record_and_its_rows(tmp_path: Path) -> None:

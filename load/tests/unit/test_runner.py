@@ -1,0 +1,162 @@
+"""An experiment goes on after anything: what is finished is never run again and never lost."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiment.generated_trial import GeneratedRuns
+from experiment.parity import ParityError
+from experiment.plan import Plan, arms_of
+from experiment.profiles import PROFILES, UsageError
+from experiment.runner import BINARY, begin, run_plan, take_up
+from experiment.trial_files import TrialFiles
+from mesh.errors import ComponentDiedError
+from mesh.ports import load_ports
+from mesh.switches import Switches
+from mesh.topology import load_topology
+
+WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
+PORTS = load_ports({**os.environ, "SHOP_PORT_BASE": "24600"})
+pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+
+
+class AtTheEndError(Exception):
+    """Ends an experiment once its trials are over: these made-up ones have no figures."""
+
+
+@pytest.fixture(autouse=True)
+def _no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(*_: Any, **__: Any) -> None:
+        raise AtTheEndError
+
+    monkeypatch.setattr("experiment.runner._conclude", stop)
+
+
+def plan(blocks: int = 2, **changes: Any) -> Plan:
+    arms = arms_of([load_topology(name) for name in ("rest", "grpc")], Switches())
+    return replace(
+        Plan("compare", "compare", arms, blocks, replace(PROFILES["smoke"], duration_s=1), 1, WORKLOAD), **changes
+    )
+
+
+def run(results: Path, runs: GeneratedRuns, *, retry: int = 0, one: Plan | None = None) -> None:
+    """Begins an experiment, or goes on with the one that is there."""
+    try:
+        folder, planned = take_up(results, "latest", "compare")
+    except UsageError:
+        planned = one or plan()
+        folder = begin(planned, results)
+    run_plan(planned, folder, PORTS, retry=retry, environ={}, run=runs)
+
+
+def records(results: Path) -> list[tuple[str, int, bool, bool]]:
+    (folder,) = results.glob("*.incomplete")
+    return [
+        (f"{row['block']}-{row['topology']}", row["attempt"], row["used"], row["valid"])
+        for row in TrialFiles(folder / "trials").records()
+    ]
+
+
+def names(one: Plan) -> list[str]:
+    return [planned.name for planned in one.trials()]
+
+
+def test_every_trial_runs_once_in_the_plans_order(tmp_path: Path) -> None:
+    runs = GeneratedRuns()
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, runs)
+    assert runs.ran == names(plan())
+    assert records(tmp_path) == [(name, 1, True, True) for name in names(plan())]
+
+
+def test_parity_is_checked_in_full_in_the_first_block_only(tmp_path: Path) -> None:
+    runs = GeneratedRuns()
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, runs, one=plan(blocks=3))
+    assert runs.in_full == [True, True, False, False, False, False]
+
+
+@pytest.mark.parametrize("crash", [KeyboardInterrupt(), ComponentDiedError("order", "order has ended")])
+@pytest.mark.parametrize("moment", [0, 1, 2, 3])
+def test_an_interrupted_experiment_goes_on_where_it_stopped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], crash: BaseException, moment: int
+) -> None:
+    stopped_at = names(plan())[moment]
+    first, second = GeneratedRuns({stopped_at: [crash]}), GeneratedRuns()
+    with pytest.raises(type(crash)):
+        run(tmp_path, first)
+    assert f"{moment} of 4 trials are finished" in capsys.readouterr().err
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, second)
+    assert second.ran == names(plan())[moment:]
+    assert records(tmp_path) == [(name, 1, True, True) for name in names(plan())]
+
+
+def test_a_topology_that_fails_parity_ends_it_and_keeps_what_was_finished(tmp_path: Path) -> None:
+    names_of_plan = names(plan())
+    wrong = ParityError("grpc", 90, [])
+    with pytest.raises(ParityError, match="grpc"):
+        run(tmp_path, GeneratedRuns({names_of_plan[1]: [wrong]}))
+    assert records(tmp_path) == [(names_of_plan[0], 1, True, True)]
+
+
+def test_a_suspect_trial_is_kept_and_counts(tmp_path: Path) -> None:
+    one = names(plan())[1]
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, GeneratedRuns({one: [1]}))
+    assert (one, 1, True, False) in records(tmp_path)
+    assert len(records(tmp_path)) == 4
+
+
+@pytest.mark.parametrize(("outcomes", "attempts"), [([1, 0], [False, True]), ([1, 1], [False, False])])
+def test_retry_repeats_a_suspect_trial_once_and_keeps_both(
+    tmp_path: Path, outcomes: list[int | BaseException], attempts: list[bool]
+) -> None:
+    one = names(plan())[2]
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, GeneratedRuns({one: outcomes}), retry=1)
+    of_one = [row for row in records(tmp_path) if row[0] == one]
+    assert of_one == [(one, 1, False, attempts[0]), (one, 2, True, attempts[1])]
+    assert len(records(tmp_path)) == 5
+
+
+def test_a_resumed_experiment_may_repeat_what_was_suspect(tmp_path: Path) -> None:
+    one = names(plan())[0]
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, GeneratedRuns({one: [1]}))
+    again = GeneratedRuns()
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, again, retry=1)
+    assert again.ran == [one]
+
+
+def test_a_workload_that_was_changed_meanwhile_changes_nothing(tmp_path: Path) -> None:
+    workload = tmp_path / "mine.yaml"
+    workload.write_text(WORKLOAD.read_text())
+    results = tmp_path / "results"
+    results.mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        run(results, GeneratedRuns({names(plan())[1]: [KeyboardInterrupt()]}), one=plan(workload=workload))
+    workload.unlink()
+    with pytest.raises(AtTheEndError):
+        run(results, GeneratedRuns())
+    assert len(records(results)) == 4
+
+
+def test_another_tape_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, GeneratedRuns({names(plan())[1]: [KeyboardInterrupt()]}))
+    (noted,) = tmp_path.glob("*.incomplete/tapes/sha256.json")
+    noted.write_text(noted.read_text().replace('"load": "', '"load": "0'))
+    with pytest.raises(UsageError, match="another tape"):
+        run(tmp_path, GeneratedRuns())
+
+
+def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="resume=latest is no interrupted compare; there are: none"):
+        take_up(tmp_path, "latest", "compare")
