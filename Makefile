@@ -17,7 +17,9 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
 BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt connections delay vus think
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
-SETTINGS := $(BENCH) $(filter-out $(BENCH),$(COMPARE)) run journey wait samples
+SWEEP := topologies objective profile start max seed workload trace http connections
+STRESS := topologies users think profile seed workload trace http connections
+SETTINGS := $(BENCH) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples
 UP := topology seed scale edge mesh mtls http rtt delay
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
@@ -44,6 +46,14 @@ bench: setup ## Start a topology, replay the load, print latency and hop budget,
 .PHONY: compare
 compare: setup ## Compare all topologies, or topologies=a,b, in random blocks under one load, with a report
 	@$(RUN) -m experiment compare $(call options,$(COMPARE))
+
+.PHONY: sweep
+sweep: setup ## Find the highest rate that each topology holds with p99 under objective=100ms
+	@$(RUN) -m experiment sweep $(call options,$(SWEEP))
+
+.PHONY: stress
+stress: setup ## Load topologies with users=100,300,1000,3000,10000 in a closed loop, and count what fails
+	@$(RUN) -m experiment stress $(call options,$(STRESS))
 
 .PHONY: parity
 parity: setup ## Compare the answers and effects of all topologies, or of topologies=a,b
@@ -123,6 +133,7 @@ help: ## Show this
 	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
 	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0  delay=payment:2ms,user:500us"
 	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users in place of a rate)"
+	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
 	@echo "  trace, audit: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."

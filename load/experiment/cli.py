@@ -15,6 +15,7 @@ import typer
 from experiment import exemplars
 from experiment.audit import print_audit, require_marked
 from experiment.bench import bench_plan, show
+from experiment.capacity_command import stress_command, sweep_command
 from experiment.closed_loop import parse_closed_loop
 from experiment.compare_command import compare_command
 from experiment.exemplar_view import print_exemplars
@@ -54,6 +55,8 @@ app = typer.Typer(
 WATCH_S = 0.5
 
 app.command("compare")(compare_command)
+app.command("sweep")(sweep_command)
+app.command("stress")(stress_command)
 
 
 @app.command("bench")
