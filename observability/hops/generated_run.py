@@ -31,6 +31,7 @@ from hops.tables import HOPS, JOURNEYS, RESOURCES, write_parquet
 NS_PER_S = 1_000_000_000
 _GAP_S = 30
 _PROTOCOL_BYTES = 210
+COMMIT = "0" * 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +181,7 @@ def _add_trial(
             "gates_left_out": [],
             "began": _time(begins_ns),
             "ended": _time(begins_ns + int(tape.arrivals_ns[-1])),
+            "commit": COMMIT,
             "phases_s": {"start": 2.1, "parity": 0.6, "warmup": 4.1, "replay": float(tape.arrivals_ns[-1]) / NS_PER_S},
             "answers_sha256": "0" * 64,
             "cpu_s": dict(zip(last["component"], last["cpu_s"], strict=True)),
@@ -330,7 +332,7 @@ def _manifest(topologies: Sequence[str], blocks: int, tape: _Tape, traced: float
         "blocks": blocks,
         "began": _time(BASE_NS),
         "ended": _time(BASE_NS),
-        "git": {"commit": "0" * 40, "dirty": False},
+        "git": {"commit": COMMIT, "dirty": False},
         "machine": {
             "cpu": "made up", "cores": 2, "memory_mb": 24_000, "kernel": "none", "architecture": "none",
             "python": "3.11",
