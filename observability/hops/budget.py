@@ -15,7 +15,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hops.critical_path import walk
 from hops.span import Kind, Span
@@ -44,6 +44,7 @@ class Budget:
         parts: ns on the critical path by part; adds up to total_ns exactly.
         crossings: how often the trace entered each part, on the path or beside it: spans of the part, of a
             component's work and of a proxy the SERVER spans only. So `wire:` counts the calls of a hop.
+        on_path: how many of these spans have time on the path.
         quality: what the trace lacked.
     """
 
@@ -54,6 +55,7 @@ class Budget:
     parts: Mapping[str, int]
     crossings: Mapping[str, int]
     quality: Quality
+    on_path: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gap_ns(self) -> int:
@@ -79,10 +81,13 @@ def budget_of_tree(tree: Tree) -> Budget | None:
     if root is None:
         return None
     parts: dict[str, int] = {}
+    walked: set[int] = set()
     for node, start_ns, end_ns in walk(root):
         part = part_of(node)
+        walked.add(id(node))
         parts[part] = parts.get(part, 0) + end_ns - start_ns
     crossings: dict[str, int] = {}
+    on_path: dict[str, int] = {}
     for node in tree.nodes:
         span = node.span
         # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
@@ -90,6 +95,8 @@ def budget_of_tree(tree: Tree) -> Budget | None:
             continue
         part = part_of(node)
         crossings[part] = crossings.get(part, 0) + 1
+        if id(node) in walked:
+            on_path[part] = on_path.get(part, 0) + 1
     attributes = root.span.attributes
     return Budget(
         trace_id=root.span.trace_id,
@@ -99,6 +106,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         parts=parts,
         crossings=crossings,
         quality=tree.quality,
+        on_path=on_path,
     )
 
 

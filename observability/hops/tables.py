@@ -55,6 +55,7 @@ HOPS = pl.Schema(
         "crossings": pl.Int64,
     }
 )
+_HOPS_MADE = pl.Schema({**HOPS, "on_path": pl.Int64})
 #: A row per component and look, while a trial's load ran.
 RESOURCES = pl.Schema(
     {
@@ -131,7 +132,8 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         labels: constant columns to put in front.
 
     Returns:
-        The columns of `HOPS`; a part that was crossed but cost nothing on the path has a row with 0 ns.
+        The columns of `HOPS`, and `on_path`: how many of the crossings lie on the critical path. A part that was
+        crossed but cost nothing on the path has a row with 0 ns.
     """
     rows = [
         (
@@ -141,11 +143,12 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
             part,
             budget.parts.get(part, 0),
             budget.crossings.get(part, 0),
+            budget.on_path.get(part, 0),
         )
         for budget in budgets
         for part in dict.fromkeys((*budget.parts, *budget.crossings))
     ]
-    return _labelled(pl.DataFrame(rows, schema=HOPS, orient="row"), labels)
+    return _labelled(pl.DataFrame(rows, schema=_HOPS_MADE, orient="row"), labels)
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

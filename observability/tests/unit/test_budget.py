@@ -261,6 +261,10 @@ def test_crossings_count_calls_on_the_path_and_beside_it(draw):
         "wire:graphql-gateway→user": 1,
         "work:user": 1,
     }
+    beside = {part for part in budget.crossings if part not in budget.on_path}
+    assert budget.on_path == {part: 1 for part in budget.crossings if part not in beside}
+    assert beside == {part for part in budget.crossings if not budget.parts.get(part)}
+    assert beside
 
 
 def test_journey_and_channel_come_from_the_root(draw):
