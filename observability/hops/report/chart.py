@@ -1,0 +1,129 @@
+"""Charts by Vega-Lite, as small SVG that takes its colours and letters from the page."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import vl_convert
+from markupsafe import Markup, escape
+
+Spec = dict[str, Any]
+
+INK, SOFT, GRID, PAPER = "var(--ink)", "var(--soft)", "var(--grid)", "var(--paper)"
+#: Of a whole chart with its labels, in pixels. It fits a phone, so that charts stand beside each other on a wide page and
+#: below each other on a narrow one.
+WIDTH = 312
+_VEGA_LITE = "5.21"
+_CONFIG: Spec = {
+    "background": "transparent",
+    "font": "Liberation Sans, Arial, sans-serif",
+    "view": {"stroke": None},
+    "autosize": {"type": "fit-x", "contains": "padding"},
+    "padding": 2,
+    "axis": {
+        "labelColor": SOFT,
+        "titleColor": SOFT,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "titlePadding": 6,
+        "gridColor": GRID,
+        "domainColor": GRID,
+        "tickColor": GRID,
+        "labelOverlap": "greedy",
+        "labelSeparation": 6,
+        "labelLimit": 118,
+    },
+    "axisY": {"domain": False, "ticks": False, "labelPadding": 6},
+    "title": {"color": INK, "fontSize": 11, "fontWeight": "bold", "anchor": "start", "offset": 6},
+    "scale": {"bandPaddingInner": 0.28},
+}
+_DROPPED = re.compile(
+    r'<path class="(?:background|foreground)"[^>]*/>'
+    r'| (?:role|aria-[a-z]+|pointer-events|font-family|xmlns(?::xlink)?|version)="[^"]*"'
+    r'| opacity="1"| stroke-width="0"| fill="none"(?= stroke-miterlimit)'
+)
+_CLASS = re.compile(r' class="([^"]*)"')
+_LONG = re.compile(r"(-?\d+\.\d)\d+")
+_EMPTY = re.compile(r"<g(?: [^>]*)?></g>")
+_ids = itertools.count(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing with its words.
+
+    Args:
+        title: its heading on the page.
+        description: what it shows, for those who cannot see it.
+        svg: safe to put into the page.
+        note: after the title, for all to read.
+    """
+
+    title: str
+    description: str
+    svg: Markup
+    note: str = ""
+
+
+def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] = ()) -> Chart:
+    """Draws one chart.
+
+    Args:
+        title: its heading.
+        description: what it shows, in a sentence.
+        spec: of Vega-Lite, without configuration; colours may be CSS variables.
+        rows: its data, if the specification has none.
+    """
+    whole: Spec = {"config": _CONFIG, "width": WIDTH, **spec}
+    if rows:
+        whole["data"] = {"values": list(rows)}
+    raw = vl_convert.vegalite_to_svg(whole, vl_version=_VEGA_LITE)
+    return Chart(title, description, labelled(_tidy(raw), title, description))
+
+
+def labelled(svg: str, title: str, description: str) -> Markup:
+    """Gives a drawing its role, title and description.
+
+    Args:
+        svg: begins with `<svg `.
+        title: plain text.
+        description: plain text.
+    """
+    name = f"c{next(_ids)}"
+    head = (
+        f'<svg role="img" aria-labelledby="{name}t {name}d" '
+        + svg.removeprefix("<svg ").split(">", 1)[0]
+        + f'><title id="{name}t">{escape(title)}</title><desc id="{name}d">{escape(description)}</desc>'
+    )
+    return Markup(head + svg.split(">", 1)[1])  # noqa: S704  the words are escaped, the drawing is made here
+
+
+def restart_ids() -> None:
+    """Counts ids from the start again, so that the same run gives the same page."""
+    global _ids
+    _ids = itertools.count(1)
+
+
+def milliseconds_axis(title: str = "ms", **more: Any) -> Spec:
+    """A logarithmic axis whose labels are 1, 2, 5, 10, ... ms."""
+    return {
+        "type": "quantitative",
+        "scale": {"type": "log", "nice": False, "zero": False, **more.pop("scale", {})},
+        "axis": {"title": title, "tickCount": 5, "format": "~r", **more.pop("axis", {})},
+        **more,
+    }
+
+
+def _tidy(svg: str) -> str:
+    svg = _DROPPED.sub("", svg)
+    svg = _CLASS.sub(lambda found: ' class="m"' if "role-mark" in found[1] else "", svg)
+    svg = _LONG.sub(r"\1", svg)
+    before = None
+    while before != svg:
+        before, svg = svg, _EMPTY.sub("", svg)
+    return svg

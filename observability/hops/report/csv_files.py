@@ -1,0 +1,61 @@
+"""The tables as CSV: figures as measured, an interval's ends in columns of their own."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from hops.report.blocks import Block, Fold, Section
+from hops.report.table import Cell, Column, Table, Value, slug
+from hops.tables import write_whole
+
+
+def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
+    """Writes a file for each table.
+
+    Args:
+        sections: of the report.
+        folder: made if it is not there.
+
+    Returns:
+        The files.
+    """
+    folder.mkdir(exist_ok=True)
+    written = []
+    for table in tables_of(block for section in sections for block in section.blocks):
+        path = folder / f"{slug(table.key)}.csv"
+        text = csv_text(table)
+        write_whole(path, lambda scratch, text=text: scratch.write_text(text, encoding="utf-8", newline=""))  # type: ignore[misc]
+        written.append(path)
+    return written
+
+
+def tables_of(blocks: Iterable[Block]) -> Iterator[Table]:
+    """Every table, those in folds too."""
+    for block in blocks:
+        if isinstance(block, Table):
+            yield block
+        elif isinstance(block, Fold):
+            yield from tables_of(block.blocks)
+
+
+def csv_text(table: Table) -> str:
+    """One table."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([name for column in table.columns for name in _names(column)])
+    for row in table.rows:
+        writer.writerow([value for column, cell in zip(table.columns, row, strict=True) for value in _values(column, cell)])
+    return out.getvalue()
+
+
+def _names(column: Column) -> Sequence[str]:
+    return [column.key, f"{column.key}_low", f"{column.key}_high"] if column.interval else [column.key]
+
+
+def _values(column: Column, cell: Cell) -> Sequence[Value]:
+    ends = cell.ends or (None, None)
+    values: list[Value] = [cell.value, *ends] if column.interval else [cell.value]
+    return ["" if value is None else value for value in values]

@@ -1,0 +1,72 @@
+"""The report's words and tables as Markdown, for papers and pull requests."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from hops.report.blocks import Block, Drawing, Figures, Fold, Heading, Points, Section, Text
+from hops.report.manifest_section import GLOSSARY
+from hops.report.table import Cell, Column, Table
+
+_SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
+
+
+def markdown(title: str, lines: Iterable[str], sections: Iterable[Section], *, suspect: bool) -> str:
+    """Writes the whole report.
+
+    Args:
+        title: its heading.
+        lines: below the heading.
+        sections: in order.
+        suspect: whether each section says so.
+    """
+    out = [f"# {_safe(title)}", "", *(f"{_safe(line)}  " for line in lines), ""]
+    for section in sections:
+        out += [f"## {'SUSPECT: ' if suspect else ''}{_safe(section.title)}", ""]
+        if section.key == "glossary":
+            out += [f"- **{_safe(term)}**: {_safe(meaning)}" for term, meaning in GLOSSARY]
+            out.append("")
+        for block in section.blocks:
+            out += _block(block)
+    return "\n".join(out).rstrip() + "\n"
+
+
+def _block(block: Block) -> Iterator[str]:
+    match block:
+        case Text():
+            yield from (_safe(block.text), "")
+        case Points():
+            yield from (*(f"- {_safe(item)}" for item in block.items), "")
+        case Heading():
+            yield from (f"### {_safe(block.text)}", "")
+        case Fold():
+            yield from (f"### {_safe(block.title)}", "")
+            for inner in block.blocks:
+                yield from _block(inner)
+        case Table():
+            yield from _table(block)
+        case Figures() | Drawing():
+            return  # the page has the drawings, the tables beside them have their figures
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield from (f"**{_safe(table.caption)}**", "")
+    yield "| " + " | ".join(_head(column) for column in table.columns) + " |"
+    yield "|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|"
+    for row in table.rows:
+        yield "| " + " | ".join(_cell(cell) for cell in row) + " |"
+    yield ""
+
+
+def _head(column: Column) -> str:
+    return _safe(column.name if not column.unit else f"{column.name}, {column.unit}")
+
+
+def _cell(cell: Cell) -> str:
+    note = f" {cell.note}" if cell.note else ""
+    return _safe(f"{cell.text} ({cell.interval}){note}" if cell.interval else f"{cell.text}{note}")
+
+
+def _safe(text: str) -> str:
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))

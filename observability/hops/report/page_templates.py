@@ -1,0 +1,34 @@
+"""The templates of the page; what they are given is escaped unless it is markup already."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+FOLDER = Path(__file__).with_name("page")
+
+
+@cache
+def environment() -> Environment:
+    """The environment of all templates."""
+    return Environment(
+        loader=FileSystemLoader(FOLDER),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.do"],
+    )
+
+
+def render(template: str, **values: object) -> Markup:
+    """Fills a template."""
+    return Markup(environment().get_template(template).render(**values))  # noqa: S704  autoescape is on
+
+
+def source(name: str) -> Markup:
+    """A file beside the templates as it is: the style sheet, the script."""
+    return Markup((FOLDER / name).read_text(encoding="utf-8"))  # noqa: S704  a file of this package

@@ -1,0 +1,53 @@
+"""Colours, dashes, shapes and textures: whatever a colour tells, one of the others tells too.
+
+The hues are those of Okabe and Ito ("Color Universal Design", 2008), darker on a light page and lighter on a dark one, so
+that each keeps 3:1 against its page. They are in `page/style.css` as variables: a chart names the variable, so that it
+follows the reader's choice of light or dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hops.parts import GROUPS
+
+_DASHES: tuple[tuple[int, ...], ...] = ((1, 0), (7, 3), (2, 2), (8, 3, 2, 3), (12, 4), (4, 2), (1, 3), (6, 2, 1, 2))
+_SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "triangle-down", "triangle-right", "triangle-left")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How one topology is drawn.
+
+    Args:
+        name: of the topology.
+        index: its place, from 0.
+        color: CSS.
+        dash: of its lines: drawn and left out, in pixels.
+        shape: of its points, as Vega names them.
+    """
+
+    name: str
+    index: int
+    color: str
+    dash: tuple[int, ...]
+    shape: str
+
+
+def looks(topologies: Sequence[str]) -> list[Look]:
+    """A look for each topology; they repeat after eight."""
+    return [
+        Look(name, index, f"var(--t{index % 8})", _DASHES[index % 8], _SHAPES[index % 8])
+        for index, name in enumerate(topologies)
+    ]
+
+
+def group_fill(group: str) -> str:
+    """What fills the bars of a group of parts: a texture of the page, in the group's colour."""
+    return f"url(#g{GROUPS.index(group)})"
+
+
+def group_class(group: str) -> str:
+    """The class of a group's bars in the page's own drawings."""
+    return f"g{GROUPS.index(group)}"

@@ -1,0 +1,136 @@
+"""A topology drawn: who calls whom, over what, from the clients on the left to the database on the right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import escape
+
+from hops.report.chart import Chart, labelled
+
+Document = Mapping[str, Any]
+
+CLIENTS, EDGE, DATABASE = "clients", "edge", "database"
+PROTOCOLS = {"graphql": "GraphQL", "grpc": "gRPC", "rest": "REST", "sql": "SQL", "http": "HTTP"}
+_SERVICES = ("product", "order", "user", "payment")
+_SPOKEN_BY = {"graphql-gateway": "graphql", "rest-gateway": "rest", "transcoder": "rest"}
+_BOX, _TALL, _GAP_X, _GAP_Y = 116, 30, 60, 14
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One caller, one callee, and what they speak."""
+
+    caller: str
+    callee: str
+    protocol: str
+
+
+@dataclass(slots=True)
+class _Plan:
+    columns: list[list[str]]
+    callers: list[str]
+    links: list[Link]
+    places: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+
+def links_of(topology: Document, *, edge: bool) -> list[Link]:
+    """Every link from the clients to the database.
+
+    Args:
+        topology: as in the manifest.
+        edge: whether a proxy stands between clients and the rest.
+    """
+    found: list[Link] = []
+    entry, links = topology["entry"], topology["links"]
+    by_entry: dict[str, list[str]] = {}
+    for channel, where in entry.items():
+        by_entry.setdefault(where, []).append(channel)
+    for where, channels in by_entry.items():
+        spoken = _SPOKEN_BY.get(where) or next(iter(links.get("client", {}).values()), "http")
+        outer = EDGE if edge else where
+        callees = [where]
+        if where not in _SPOKEN_BY or where == "transcoder":
+            callees = list(links.get("transcoder" if where == "transcoder" else "client", {}))
+        inner = links.get("transcoder", {}) if where == "transcoder" else {}
+        found += [Link(channel, EDGE, spoken) for channel in channels if edge]
+        for callee in callees:
+            protocol = inner.get(callee, spoken)
+            found += [Link(outer, callee, protocol)] if edge else [Link(one, callee, protocol) for one in channels]
+    for caller, callees_of in links.items():
+        if caller not in ("client", "transcoder"):
+            found += [Link(caller, callee, protocol) for callee, protocol in callees_of.items()]
+    services = dict.fromkeys(link.callee for link in found if link.callee in _SERVICES)
+    found += [Link(service, DATABASE, "sql") for service in services]
+    return list(dict.fromkeys(found))
+
+
+def draw_topology(name: str, topology: Document, *, edge: bool) -> Chart:
+    """Draws one topology.
+
+    Args:
+        name: its title.
+        topology: as in the manifest.
+        edge: whether a proxy stands between clients and the rest.
+    """
+    plan = _plan(topology, edge=edge)
+    step = _TALL + _GAP_Y
+    width = len(plan.columns) * (_BOX + _GAP_X) - _GAP_X
+    # What calls other services is in a row of its own, so that nobody's line to those passes behind it.
+    callers = len(plan.callers)
+    lower = max(len(column) for column in plan.columns if column is not plan.callers)
+    height = (callers + lower) * step - _GAP_Y
+    for x, column in enumerate(plan.columns):
+        top = 0.0 if column is plan.callers else callers * step + (lower - len(column)) * step / 2
+        for y, component in enumerate(column):
+            plan.places[component] = (x * (_BOX + _GAP_X), top + y * step)
+    lines = "".join(_line(plan, link) for link in plan.links)
+    boxes = "".join(_box(component, *place) for component, place in plan.places.items())
+    svg = f'<svg class="topology" viewBox="-2 -2 {width + 4} {height + 4}" width="{width + 4}" height="{height + 4:.0f}">'
+    words = "; ".join(f"{link.caller} to {link.callee} by {protocol_name(link.protocol)}" for link in plan.links)
+    about = f"{topology.get('about') or name}. {words}."
+    drawn = labelled(f"{svg}{lines}{boxes}</svg>", f"Topology {name}", about)
+    return Chart(name, about, drawn, str(topology.get("about") or ""))
+
+
+def protocol_name(protocol: str) -> str:
+    """A protocol as people write it."""
+    return PROTOCOLS.get(protocol, protocol)
+
+
+def _plan(topology: Document, *, edge: bool) -> _Plan:
+    links = links_of(topology, edge=edge)
+    names = list(dict.fromkeys(name for link in links for name in (link.caller, link.callee)))
+    channels = [name for name in topology["entry"] if name in names]
+    services = [name for name in names if name not in (*channels, EDGE, DATABASE)]
+    callers = {link.caller for link in links if link.callee in services}
+    callees = {link.callee for link in links if link.caller in services}
+    gateways = [name for name in services if name not in callees and name in callers and name not in _SERVICES]
+    rest = [name for name in services if name not in gateways]
+    first = [name for name in rest if name in callers]
+    last = [name for name in rest if name not in callers]
+    columns = [channels, [EDGE] if edge else [], gateways, first, last, [DATABASE]]
+    return _Plan([column for column in columns if column], first, links)
+
+
+def _line(plan: _Plan, link: Link) -> str:
+    (x1, y1), (x2, y2) = plan.places[link.caller], plan.places[link.callee]
+    x1, y1, y2 = x1 + _BOX, y1 + _TALL / 2, y2 + _TALL / 2
+    bend = min(60.0, (x2 - x1) / 2)
+    path = f"M{x1:.0f},{y1:.0f}C{x1 + bend:.0f},{y1:.0f} {x2 - bend:.0f},{y2:.0f} {x2 - 5:.0f},{y2:.0f}"
+    kind = link.protocol if link.protocol in PROTOCOLS else "http"
+    head = f"M{x2 - 6:.0f},{y2 - 3.5:.1f}l6,3.5l-6,3.5z"
+    return f'<path class="link p-{kind}" d="{path}"/><path class="head p-{kind}" d="{head}"/>'
+
+
+def _box(component: str, x: float, y: float) -> str:
+    kind = component if component in (EDGE, DATABASE) else "gateway" if component.endswith("-gateway") else ""
+    kind = kind or ("service" if component in _SERVICES else "client")
+    label = {EDGE: "edge (Envoy)", DATABASE: "PostgreSQL"}.get(component, component)
+    round_ = 16 if kind == "client" else 6
+    return (
+        f'<rect class="box {kind}" x="{x:.0f}" y="{y:.1f}" width="{_BOX}" height="{_TALL}" rx="{round_}"/>'
+        f'<text x="{x + _BOX / 2:.0f}" y="{y + _TALL / 2 + 4:.1f}">{escape(label)}</text>'
+    )

@@ -1,0 +1,93 @@
+"""Whether the figures may be trusted: the verdict, the gates of the experiment, and every trial."""
+
+from __future__ import annotations
+
+from hops.gates import Gate
+from hops.render_gates import gate_number, gate_text
+from hops.report import numbers
+from hops.report.blocks import Block, Points, Section, Text
+from hops.report.table import Cell, Column, Table, number, whole, words
+from hops.report.view import View
+
+
+def section(view: View) -> Section:
+    """Makes the section."""
+    summary = view.summary
+    blocks: list[Block] = [Text(verdict_sentence(view), tone="verdict")]
+    if summary["blocks"] < 2:
+        blocks.append(Text("One block: no intervals over blocks, and nothing to hold its spread against.", tone="note"))
+    blocks.append(gates_table(summary["gates"]))
+    if summary["gates_left_out"]:
+        left_out = [f"Left out: {gate_text(row['name'])[0]}: {row['reason']}." for row in summary["gates_left_out"]]
+        blocks.append(Points(left_out, tone="note"))
+    blocks.append(trials_table(view))
+    return Section("validity", "Can it be trusted?", blocks)
+
+
+def verdict_sentence(view: View) -> str:
+    """VALID or SUSPECT, with the reasons."""
+    summary = view.summary
+    trials = len(view.run.trials)
+    suspect = sum(not row["valid"] for row in summary["verdicts"] if row["topology"] is not None and row["used"])
+    if summary["valid"]:
+        return f"VALID: every gate holds, in {trials} {'trial' if trials == 1 else 'trials'}."
+    reasons = [gate_text(gate["name"])[0] for gate in summary["gates"] if not gate["ok"]]
+    why = "; ".join(reasons) or "a trial's gates fail"
+    return f"SUSPECT: {why}. {suspect} of {trials} trials fail a gate: do not rely upon these figures."
+
+
+def gates_table(gates: list[Gate]) -> Table:
+    """The gates of the whole, each by its worst trial."""
+    rows = []
+    for gate in gates:
+        text, relation = gate_text(gate["name"])
+        value = "not measured" if gate["value"] is None else gate_number(gate["name"], gate["value"])
+        limit = f"{relation} {gate_number(gate['name'], gate['limit'])}"
+        rows.append([words(text), Cell(value, gate["value"]), Cell(limit, gate["limit"]), _holds(gate["ok"])])
+    columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
+    return Table("gates", "Gates of the experiment, each by its worst trial", columns, rows)
+
+
+def trials_table(view: View) -> Table:
+    """Every trial, also those that a later attempt replaces."""
+    rows = []
+    for trial in sorted(view.run.trials, key=lambda row: (row["block"], row["position"], row["attempt"])):
+        reasons = [gate_text(gate["name"])[0] for gate in trial["gates"] if not gate["ok"]]
+        generator = trial["generator"]
+        lag = generator.get("start_lag_p99_us")
+        seconds = sum(trial["phases_s"].values())
+        rows.append(
+            [
+                whole(trial["block"]),
+                words(trial["topology"], _mark(view, trial["topology"])),
+                whole(trial["position"]),
+                whole(trial["attempt"]),
+                whole(generator.get("journeys")),
+                number(None if lag is None else lag / 1e3),
+                Cell(numbers.seconds(seconds), seconds),
+                words("VALID" if trial["valid"] else "SUSPECT", "" if trial["valid"] else "bad"),
+                words("; ".join(reasons) or ("–" if trial["used"] else "replaced by a later attempt")),
+                words("yes" if trial["used"] else "no"),
+            ]
+        )
+    columns = [
+        Column("block"),
+        Column("topology", numeric=False),
+        Column("position"),
+        Column("attempt"),
+        Column("journeys"),
+        Column("start lag p99", "ms"),
+        Column("took"),
+        Column("verdict", numeric=False),
+        Column("reasons", numeric=False),
+        Column("counts", numeric=False),
+    ]
+    return Table("trials", "Trials, in the order of the blocks", columns, rows, heads=2)
+
+
+def _mark(view: View, topology: str) -> str:
+    return f"mark t{view.topologies.index(topology) % 8}" if topology in view.topologies else ""
+
+
+def _holds(ok: bool) -> Cell:
+    return words("yes") if ok else words("FAILS", "bad")

@@ -1,0 +1,116 @@
+"""What every section looks at: the run, its figures, and how its topologies are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from hops.bands import ALL
+from hops.figures import Comparison, HopDifference, JourneySummary, Summary
+from hops.report.palette import Look, looks
+from hops.run_files import RunFiles
+
+#: Where an interval over blocks, or a comparison, would stand.
+ONE_BLOCK = "One block: no intervals over blocks, no comparison."
+ONE_TOPOLOGY = "One topology: no comparison."
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One topology beside another, in one metric of one journey; `difference` is the first less the second."""
+
+    difference: float | None
+    ends: tuple[float | None, float | None]
+    verdict: str
+    row: Comparison
+
+
+@dataclass(frozen=True)
+class View:
+    """A run, ready to be shown.
+
+    Args:
+        run: as read.
+        summary: as analysed.
+    """
+
+    run: RunFiles
+    summary: Summary
+    looks: list[Look] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "looks", looks(list(self.summary["topologies"])))
+
+    @property
+    def topologies(self) -> list[str]:
+        """Their names, in the user's order."""
+        return [look.name for look in self.looks]
+
+    @property
+    def journeys(self) -> list[str]:
+        """The journeys by name, without `all`."""
+        found = {name for one in self.summary["topologies"].values() for name in one["journeys"]}
+        return sorted(found - {ALL})
+
+    @property
+    def journeys_and_all(self) -> list[str]:
+        """The journeys by name, then `all`."""
+        return [*self.journeys, ALL]
+
+    @property
+    def why_alone(self) -> str:
+        """Why there is no comparison; empty if there is one."""
+        if self.summary["blocks"] < 2:
+            return ONE_BLOCK
+        return "" if len(self.looks) > 1 else ONE_TOPOLOGY
+
+    def cell(self, topology: str, journey: str) -> JourneySummary | None:
+        """The figures of one journey of one topology; None if it has none."""
+        return self.summary["topologies"][topology]["journeys"].get(journey)
+
+    def cells(self, journey: str) -> Iterator[tuple[Look, JourneySummary]]:
+        """The figures of one journey, topology by topology."""
+        for look in self.looks:
+            found = self.cell(look.name, journey)
+            if found is not None:
+                yield look, found
+
+    def compared(self, journey: str, metric: str, one: str, other: str) -> Beside | None:
+        """How one topology compares with another, whichever of them the summary has on the left.
+
+        Returns:
+            With the verdict `lower`, `higher`, `not_shown` or `unknown`; None if they were not compared.
+        """
+        for row in self.summary["comparisons"]:
+            if row["journey"] != journey or row["metric"] != metric or {row["left"], row["right"]} != {one, other}:
+                continue
+            low, high = row["ci95"]
+            if row["left"] == one:
+                words = {"left_lower": "lower", "right_lower": "higher"}
+                return Beside(row["difference"], (low, high), words.get(row["verdict"], row["verdict"]), row)
+            words = {"left_lower": "higher", "right_lower": "lower"}
+            return Beside(
+                _negative(row["difference"]),
+                (_negative(high), _negative(low)),
+                words.get(row["verdict"], row["verdict"]),
+                row,
+            )
+        return None
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of topologies whose hops were compared."""
+        return list(dict.fromkeys((row["left"], row["right"]) for row in self.summary["hop_differences"]))
+
+    def hop_differences(self, left: str, right: str) -> list[HopDifference]:
+        """Why the two differ, by journey, `all` last."""
+        rows = [row for row in self.summary["hop_differences"] if (row["left"], row["right"]) == (left, right)]
+        return sorted(rows, key=lambda row: (row["journey"] == ALL, row["journey"]))
+
+    @property
+    def topology_key(self) -> list[tuple[str, str]]:
+        """The legend of charts that tell topologies apart."""
+        return [(f"mark t{look.index % 8}", look.name) for look in self.looks]
+
+
+def _negative(value: float | None) -> float | None:
+    return None if value is None else -value
