@@ -15,7 +15,7 @@ from mesh.switches import Switches
 from mesh.system import require_fit
 from mesh.topology import Topology
 
-Kind = Literal["bench", "compare"]
+Kind = Literal["bench", "compare", "proof"]
 MOST_BLOCKS = 100
 #: A pair must stay readable in a table and usable as a folder's name.
 MOST_ARMS = 20
@@ -55,7 +55,7 @@ class Plan:
     """An experiment before it runs.
 
     Attributes:
-        kind: `bench` for one trial, `compare` for blocks of several.
+        kind: `bench` for one trial, `compare` for blocks of several, `proof` for those of a proof.
         name: What the results folder is called, after its time.
         arms: What is compared.
         blocks: How often each runs.

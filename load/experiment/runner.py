@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from experiment.closed_loop import ClosedLoop
 from experiment.manifest import git_state, machine, versions
@@ -30,6 +30,8 @@ from mesh.paths import ROOT
 from mesh.ports import Ports
 from mesh.shop_processes import Data
 from mesh.system import System
+
+T = TypeVar("T")
 
 #: Data are seeded by this; tape, order and bootstrap by the user's seed.
 DATA_SEED = 1
@@ -106,6 +108,44 @@ def run_plan(
         MeshError, HopsError: What went wrong, in words for the user; nothing is left running, finished trials and
             the results of earlier runs are untouched.
     """
+    return run_trials(
+        plan,
+        folder,
+        ports,
+        conclude=lambda: _figures(plan, folder),
+        retry=retry,
+        environ=environ,
+        run=run,
+    )
+
+
+def run_trials(
+    plan: Plan,
+    folder: ResultsFolder,
+    ports: Ports,
+    *,
+    conclude: Callable[[], T],
+    retry: int = 0,
+    environ: Mapping[str, str] = os.environ,
+    run: RunTrial = run_trial,
+) -> T:
+    """Runs every trial of a plan that is not finished yet, puts their rows together, and draws a conclusion from them.
+
+    Args:
+        plan: What to do.
+        folder: Open; finished trials in it are kept and not run again.
+        ports: Where everything listens.
+        conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes it.
+        retry: As for `run_plan`.
+        environ: As for `run_plan`.
+        run: Runs one trial.
+
+    Returns:
+        The conclusion.
+
+    Raises:
+        MeshError, HopsError: As `run_plan` does.
+    """
     say = Progress()
     try:
         files = TrialFiles(folder.path / "trials")
@@ -118,7 +158,8 @@ def run_plan(
         _Trials(plan, folder, files, tapes, shopload, ports, environ, say, run).run_all(retry)
         if len(plan.trials()) > 1:
             say("all trials are there; computing figures and intervals")
-        return _conclude(plan, folder, files, tapes)
+        _gather(plan, folder, files, tapes)
+        return conclude()
     except BaseException:
         kept = folder.set_aside()
         if kept is not None:
@@ -201,7 +242,7 @@ def _tapes(plan: Plan, folder: ResultsFolder, shopload: Shopload) -> Tapes:
     return tapes
 
 
-def _conclude(plan: Plan, folder: ResultsFolder, files: TrialFiles, tapes: Tapes) -> tuple[Summary, Path]:
+def _gather(plan: Plan, folder: ResultsFolder, files: TrialFiles, tapes: Tapes) -> None:
     vegeta = folder.path / "vegeta"
     vegeta.mkdir(exist_ok=True)
     trials = plan.trials()
@@ -214,6 +255,9 @@ def _conclude(plan: Plan, folder: ResultsFolder, files: TrialFiles, tapes: Tapes
     records = files.records()
     folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
     folder.write_json(MANIFEST, _manifest(plan, read_json(folder.path / PLAN)["began"], tapes, records))
+
+
+def _figures(plan: Plan, folder: ResultsFolder) -> tuple[Summary, Path]:
     from hops.analysis import analyse
 
     from hops.report import write_report
@@ -280,9 +324,10 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     done = len(
         {path.parent.name for path in kept.glob("trials/[!.]*/trial.json") if ".attempt" not in path.parent.name}
     )
+    command = plan.kind if plan.kind == "compare" else plan.name
     return (
         f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; "
-        "`make compare resume=latest` goes on from there."
+        f"`make {command} resume=latest` goes on from there."
     )
 
 
