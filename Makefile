@@ -33,9 +33,11 @@ ifneq ($(strip $(unknown)),)
 $(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, PYTHON)
 endif
 
-# `--name 'value'` for each of these settings that was given.
+# `--name 'value'` for each of these settings that was given; one that the target would ignore is a mistake.
 quoted = '$(subst ','\'',$(1))'
-options = $(foreach name,$(1),$(if $($(name)),--$(name) $(call quoted,$($(name)))))
+ignored = $(filter-out $(1) wait,$(filter $(SETTINGS),$(given)))
+refused = $(if $(call ignored,$(1)),$(error $@ has no setting $(call ignored,$(1)); it has: $(1)))
+options = $(call refused,$(1))$(foreach name,$(1),$(if $($(name)),--$(name) $(call quoted,$($(name)))))
 
 ##@ Measure
 

@@ -319,12 +319,12 @@ def _verdict(record: TrialRecord) -> str:
 
 
 def _what_is_left(plan: Plan, kept: Path) -> str:
-    if plan.kind == "bench":
-        return f"What the unfinished run left is in {shown(kept)}."
     done = len(
         {path.parent.name for path in kept.glob("trials/[!.]*/trial.json") if ".attempt" not in path.parent.name}
     )
     command = plan.kind if plan.kind == "compare" else plan.name
+    if plan.kind == "bench" or not done:
+        return f"What the unfinished run left is in {shown(kept)}."
     return (
         f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; "
         f"`make {command} resume=latest` goes on from there."

@@ -1,0 +1,131 @@
+"""A whole experiment on the real system, short: two topologies, two blocks, crossed by a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from experiment.plan import Plan, arms_of
+from experiment.profiles import Profile
+from experiment.runner import BINARY, begin, run_plan, take_up
+from experiment.trial import run_trial
+from hops.figures import Summary
+from hops.run_files import read_run
+from mesh.ports import load_ports
+from mesh.switches import parse_switches
+from mesh.topology import load_topology
+
+WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
+BASE = "21600"
+TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
+]
+
+
+class Crash(BaseException):
+    """Comes in the middle of a trial."""
+
+
+@pytest.fixture(scope="module")
+def experiment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Path]:
+    """The finished experiment: its summary and its folder."""
+    results = tmp_path_factory.mktemp("results")
+    arms = arms_of([load_topology(name) for name in ("grpc", "hybrid")], parse_switches(trace=0.5))
+    plan = Plan("compare", "compare", arms, 2, TINY, 7, WORKLOAD)
+    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
+    ran: list[str] = []
+
+    def crash_in_the_second(system: Any, *arguments: Any, **options: Any) -> Any:
+        ran.append(system.trial)
+        if len(ran) == 2:
+            arguments[3].mkdir(parents=True)
+            raise Crash
+        return run_trial(system, *arguments, **options)
+
+    with pytest.raises(Crash):
+        run_plan(plan, begin(plan, results), ports, run=crash_in_the_second)
+    folder, again = take_up(results, "latest", "compare")
+    assert again.trials() == plan.trials()
+    summary, path = run_plan(again, folder, ports)
+    return summary, path
+
+
+def test_every_trial_is_there_once(experiment: tuple[Summary, Path]) -> None:
+    run = read_run(experiment[1])
+    assert Counter((row["block"], row["topology"]) for row in run.trials) == {
+        (1, "grpc"): 1,
+        (1, "hybrid"): 1,
+        (2, "grpc"): 1,
+        (2, "hybrid"): 1,
+    }
+
+
+def test_every_trial_replayed_the_whole_tape_and_answered_the_same(experiment: tuple[Summary, Path]) -> None:
+    run = read_run(experiment[1])
+    rows = run.journeys.group_by("block", "topology").agg(pl.len(), pl.col("seq").n_unique().alias("seqs"))
+    assert set(rows["len"]) == set(rows["seqs"]) == {run.manifest["journeys"]}
+    assert len({row["answers_sha256"] for row in run.trials}) == 1
+
+
+def test_budgets_add_up_and_hop_differences_too(experiment: tuple[Summary, Path]) -> None:
+    summary, path = experiment
+    gaps = {gate["name"]: gate["value"] for gate in summary["gates"]}
+    assert gaps["budget_gap_ns"] == 0
+    assert summary["hop_differences"]
+    for row in summary["hop_differences"]:
+        for parts in (row["parts"], row["groups"]):
+            assert sum(part["difference_ms"] for part in parts) == pytest.approx(row["difference_ms"], abs=1e-9)
+    traced = read_run(path).hops["trace_id"].n_unique()
+    assert summary["topologies"]["grpc"]["journeys"]["all"]["traces"] <= traced
+
+
+def test_both_are_compared_with_intervals_over_blocks(experiment: tuple[Summary, Path]) -> None:
+    summary, _ = experiment
+    (p50,) = [row for row in summary["comparisons"] if (row["journey"], row["metric"]) == ("all", "p50")]
+    assert {p50["left"], p50["right"]} == {"grpc", "hybrid"}
+    assert p50["difference"] == pytest.approx((p50["left_value"] or 0) - (p50["right_value"] or 0))
+    low, high = p50["ci95"]
+    assert low is not None
+    assert high is not None
+    assert low <= p50["difference"] <= high
+
+
+def test_the_database_and_the_telemetry_have_their_own_share(experiment: tuple[Summary, Path]) -> None:
+    for topology in experiment[0]["topologies"].values():
+        cost = {name: estimate["value"] for name, estimate in topology["cost"].items()}
+        assert cost["database"] > 0
+        assert cost["telemetry"] > 0
+        assert cost["services"] > 0
+
+
+def test_everything_an_experiment_leaves_is_there(experiment: tuple[Summary, Path]) -> None:
+    path = experiment[1]
+    there = {str(file.relative_to(path)) for file in path.rglob("*") if file.is_file()}
+    assert there >= {
+        "plan.json",
+        "workload.yaml",
+        "manifest.json",
+        "trials.json",
+        "summary.json",
+        "journeys.parquet",
+        "hops.parquet",
+        "resources.parquet",
+        "report.html",
+        "report.md",
+        "vegeta/1-grpc.gob",
+        "vegeta/2-hybrid.gob",
+        "tapes/load.jsonl",
+        "trials/1-hybrid/exemplars.jsonl",
+        "trials/2-grpc/audit.json",
+    }
+    assert not list(path.glob("trials/.*"))
+    assert json.loads((path / "summary.json").read_text()) == experiment[0]
