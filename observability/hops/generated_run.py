@@ -328,6 +328,7 @@ def _manifest(topologies: Sequence[str], blocks: int, tape: _Tape, traced: float
     digest = f"{seed:064x}"
     return {
         "schema": SCHEMA,
+        "name": "made-up",
         "kind": "bench" if len(topologies) == 1 and blocks == 1 else "compare",
         "blocks": blocks,
         "began": _time(BASE_NS),
@@ -343,6 +344,7 @@ def _manifest(topologies: Sequence[str], blocks: int, tape: _Tape, traced: float
             "edge": "envoy", "mesh": "none", "mtls": "off", "trace": traced, "scale": 1, "http": 2, "rtt_ms": 0,
             "connections": 4,
         },
+        "journeys": len(tape.journeys),
         "mode": "open",
         "closed": None,
         "profile": {

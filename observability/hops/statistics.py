@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,13 +137,40 @@ def observer_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], *, se
     Returns:
         Sampled minus unsampled, in the unit of the latencies; None if no journey has enough of both.
     """
+    kept = _kept(strata)
+    if not kept:
+        return None
+    effect = _effect_of(kept)
+    found = stats.bootstrap(
+        tuple(kept),
+        effect,
+        n_resamples=RESAMPLES,
+        batch=max(1, _BATCH_VALUES // sum(values.size for values in kept)),
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        vectorized=True,
+        rng=np.random.default_rng(seed),
+    ).confidence_interval
+    return Difference(float(effect(*kept)), (float(found.low), float(found.high)))
+
+
+def stratified_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> float | None:
+    """The value of `observer_effect` alone."""
+    kept = _kept(strata)
+    return float(_effect_of(kept)(*kept)) if kept else None
+
+
+def _kept(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> list[Floats]:
     kept: list[Floats] = []
     for pair in strata:
         sampled, unsampled = (np.asarray(side, dtype=np.float64) for side in pair)
         if min(sampled.size, unsampled.size) >= _LEAST_PER_SIDE:
             kept += [sampled, unsampled]
-    if not kept:
-        return None
+    return kept
+
+
+def _effect_of(kept: Sequence[Floats]) -> Callable[..., Any]:
+    """A function that gives the mean difference of medians, for the sizes of these strata."""
     sizes = np.array([values.size for values in kept], dtype=np.float64)
     weights = sizes.reshape(-1, 2).sum(axis=1) / sizes.sum()
 
@@ -152,17 +179,7 @@ def observer_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], *, se
         differences = np.array(medians[::2]) - np.array(medians[1::2])
         return np.tensordot(weights, differences, axes=1)
 
-    found = stats.bootstrap(
-        tuple(kept),
-        effect,
-        n_resamples=RESAMPLES,
-        batch=max(1, int(_BATCH_VALUES // sizes.sum())),
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        vectorized=True,
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return Difference(float(effect(*kept)), (float(found.low), float(found.high)))
+    return effect
 
 
 def _known(value: Any) -> float | None:

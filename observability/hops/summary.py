@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import TypedDict, cast
 
+import numpy as np
 import polars as pl
 
 from hops.bands import ALL, NS_PER_MS, banded_budgets, totals
 from hops.budget import UNATTRIBUTED
 from hops.errors import NotEnoughDataError
-from hops.figures import SCHEMA, ClosedLoop, JourneySummary, ObserverEffect, Summary, TopologySummary, WireSummary
-from hops.gates import Gate, LeftOut, is_valid
-from hops.statistics import Difference, Interval, describe, observer_effect
+from hops.figures import SCHEMA, Estimate, JourneySummary, Summary, TopologySummary, WireSummary
+from hops.latencies import Latencies, latencies_of
+from hops.sections import Floats, sections_of
+from hops.statistics import Interval, describe
 from hops.tables import FAILURES, SAMPLE, write_whole
 
 
@@ -58,16 +60,20 @@ def summarise_topology(
     *,
     sample: pl.DataFrame | None = None,
     wire: Wire | None = None,
+    cost: Mapping[str, Estimate] | None = None,
+    latencies: Latencies | None = None,
     seed: int = 0,
 ) -> TopologySummary:
     """Makes one topology's part of the summary.
 
     Args:
-        journeys: rows of `tables.JOURNEYS`, of this topology only.
+        journeys: rows of `tables.JOURNEYS`, of this topology only; with a column `block` in front, of several blocks.
         hops: rows of `tables.HOPS`, of this topology only.
-        resources: used during the replay.
+        resources: used during the replay, of all blocks together.
         sample: rows of `tables.SAMPLE`, of this topology only.
-        wire: what the connections carried during the replay.
+        wire: what the connections carried during the replay, of all blocks together.
+        cost: core-hours of a million journeys, by group of components.
+        latencies: of the same journeys, if they are known already.
         seed: of the bootstrap.
 
     Raises:
@@ -75,19 +81,21 @@ def summarise_topology(
     """
     if not journeys.height:
         raise NotEnoughDataError("cannot summarise a replay without journeys")
-    wall_ns = int(journeys.select(pl.col("ended_ns").max() - pl.col("intended_ns").min()).item())
+    found = latencies or latencies_of(journeys)
     ok = journeys.filter(pl.col("outcome") == "ok")
     hops = hops.filter(pl.col("trace_id").is_in(ok["trace_id"].drop_nulls().to_list()))
     sample = SAMPLE.to_frame() if sample is None else sample
-    cells = {ALL: _journey(journeys, hops, sample, None, seed)}
+    cells = {ALL: _journey(journeys, hops, sample, None, found, seed)}
     for journey in sorted(journeys["journey"].unique()):
         rows = journeys.filter(pl.col("journey") == journey)
-        cells[journey] = _journey(rows, hops.filter(pl.col("journey") == journey), sample, journey, seed)
+        cells[journey] = _journey(rows, hops.filter(pl.col("journey") == journey), sample, journey, found, seed)
+    wall_ns = _wall_ns(journeys)
     return TopologySummary(
         throughput_per_s=ok.height / (wall_ns / 1e9) if wall_ns > 0 else 0.0,
         errors=_errors(journeys),
         cpu_ms_per_journey={name: seconds * 1e3 / journeys.height for name, seconds in sorted(resources.cpu_s.items())},
         rss_mb=dict(sorted(resources.rss_mb.items())),
+        cost=dict(cost or {}),
         wire=None if wire is None else _wire(wire, journeys.height),
         journeys=cells,
     )
@@ -98,56 +106,6 @@ def unattributed_share(topology: TopologySummary) -> float | None:
     budget = topology["journeys"][ALL]["budget_ms"]["mean"]
     total = sum(budget.values())
     return budget.get(UNATTRIBUTED, 0.0) / total if total else None
-
-
-def observer_effect_of(journeys: pl.DataFrame, *, seed: int = 0) -> ObserverEffect:
-    """Median latency of sampled less unsampled journeys that ended ok, stratified by journey.
-
-    Args:
-        journeys: rows of `tables.JOURNEYS`; with a column `topology`, strata are journeys of one topology.
-        seed: of the bootstrap.
-    """
-    keys = [name for name in ("topology", "journey") if name in journeys.columns]
-    ok = journeys.filter(pl.col("outcome") == "ok")
-    strata = [
-        tuple(
-            rows.filter(pl.col("sampled") == sampled)["latency_ns"].to_numpy() / NS_PER_MS for sampled in (True, False)
-        )
-        for _, rows in sorted(ok.group_by(keys), key=lambda pair: tuple(map(str, pair[0])))
-    ]
-    found: Difference | None = observer_effect([(left, right) for left, right in strata], seed=seed)
-    if found is None:
-        return ObserverEffect(p50=None, ci95=[None, None])
-    return ObserverEffect(p50=found.value, ci95=list(found.interval))
-
-
-def summarise(
-    name: str,
-    *,
-    gates: Sequence[Gate],
-    tape: Mapping[str, Any],
-    switches: Mapping[str, Any],
-    topologies: Mapping[str, TopologySummary],
-    observer_effect_ms: ObserverEffect,
-    closed: ClosedLoop | None = None,
-    gates_left_out: Sequence[LeftOut] = (),
-    comparisons: Sequence[dict[str, Any]] = (),
-) -> Summary:
-    """Puts the whole file together; it is valid if every gate holds."""
-    return Summary(
-        schema=SCHEMA,
-        name=name,
-        mode="open" if closed is None else "closed",
-        closed=closed,
-        valid=is_valid(gates),
-        gates=list(gates),
-        gates_left_out=list(gates_left_out),
-        tape=dict(tape),
-        switches=dict(switches),
-        topologies=dict(topologies),
-        observer_effect_ms=observer_effect_ms,
-        comparisons=list(comparisons),
-    )
 
 
 def write_summary(summary: Summary, path: Path) -> None:
@@ -171,10 +129,22 @@ def read_summary(path: Path) -> Summary:
     return cast(Summary, found)
 
 
+def _wall_ns(journeys: pl.DataFrame) -> int:
+    """From the first arrival to the last answer, of each block and added up."""
+    keys = [name for name in ("block",) if name in journeys.columns]
+    spans = journeys.with_columns(pl.lit(1).alias("all")).group_by("all", *keys)
+    return int(spans.agg((pl.col("ended_ns").max() - pl.col("intended_ns").min()).alias("ns"))["ns"].sum())
+
+
 def _journey(
-    journeys: pl.DataFrame, hops: pl.DataFrame, sample: pl.DataFrame, journey: str | None, seed: int
+    journeys: pl.DataFrame,
+    hops: pl.DataFrame,
+    sample: pl.DataFrame,
+    journey: str | None,
+    latencies: Latencies,
+    seed: int,
 ) -> JourneySummary:
-    latencies = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
+    by_block = list(latencies.cells.get(journey or ALL, {}).values())
     traced = totals(hops)
     return JourneySummary(
         count=journeys.height,
@@ -187,7 +157,7 @@ def _journey(
         bytes_out_mean=_mean(journeys["bytes_out"]),
         wire_in_mean=_sampled_mean(journeys, sample, "wire_in"),
         wire_out_mean=_sampled_mean(journeys, sample, "wire_out"),
-        **_latency(latencies, seed),
+        **_latency(by_block, seed),
         budget_ms=banded_budgets(hops, journey),
         traced_mean_ms=int(traced["total_ns"].sum()) / traced.height / NS_PER_MS if traced.height else None,
         traces=traced.height,
@@ -199,14 +169,24 @@ class _Latency(TypedDict):
     latency_ci95: dict[str, list[float | None]]
 
 
-def _latency(values: Any, seed: int) -> _Latency:
+def _latency(blocks: list[Floats], seed: int) -> _Latency:
+    """Of one block the interval within it, of several the one over them."""
+    values = np.concatenate(blocks) if blocks else np.empty(0)
     if not values.size:
-        names = ("mean", "p50", "p90", "p95", "p99", "p99_9", "max")
-        return _Latency(latency_ms=dict.fromkeys(names), latency_ci95={name: [None, None] for name in names[:-1]})
-    found = describe(values, seed=seed)
+        names = ("mean", "p50", "p90", "p95", "p99", "p99_9", "max", "sd")
+        return _Latency(latency_ms=dict.fromkeys(names), latency_ci95={name: [None, None] for name in names[:-2]})
+    if len(blocks) == 1:
+        found = describe(values, seed=seed)
+        figures = {"mean": found.mean, **found.percentiles}
+        intervals = found.intervals
+    else:
+        sections = sections_of(blocks)
+        figures = {name: cast("float", section.value) for name, section in sections.items()}
+        intervals = {name: section.interval for name, section in sections.items()}
+    deviation = float(values.std(ddof=1)) if values.size > 1 else None
     return _Latency(
-        latency_ms={"mean": found.mean, **found.percentiles, "max": found.maximum},
-        latency_ci95={name: _pair(interval) for name, interval in found.intervals.items()},
+        latency_ms={**figures, "max": float(values.max()), "sd": deviation},
+        latency_ci95={name: _pair(interval) for name, interval in intervals.items()},
     )
 
 

@@ -8,16 +8,18 @@ import random
 import polars as pl
 import pytest
 
+from hops.analysis import analyse
 from hops.budget import budgets_of
 from hops.errors import MalformedJourneysError, NotEnoughDataError
-from hops.gates import Gate
+from hops.figures import Summary
 from hops.generated import BASE_NS, shop_trace
+from hops.generated_run import write_generated_run
+from hops.observer import observer_effect_of
+from hops.run_files import read_run
 from hops.summary import (
     Resources,
     Wire,
-    observer_effect_of,
     read_summary,
-    summarise,
     summarise_topology,
     unattributed_share,
     write_summary,
@@ -110,7 +112,7 @@ def test_an_empty_replay_has_no_rows_and_no_summary(tmp_path, hops):
 
 def test_every_key_is_there_and_adds_up(journeys_file, hops):
     found = summarise_topology(read_journeys(journeys_file), hops, Resources({"order": 3.0}, {"order": 80.0}))
-    assert set(found) == {"throughput_per_s", "errors", "cpu_ms_per_journey", "rss_mb", "wire", "journeys"}
+    assert set(found) == {"throughput_per_s", "errors", "cpu_ms_per_journey", "rss_mb", "cost", "wire", "journeys"}
     assert found["wire"] is None
     assert found["errors"] == {"client": 0, "server": 0, "timeout": 2, "wrong_answer": 0}
     assert found["cpu_ms_per_journey"] == {"order": 10.0}
@@ -122,7 +124,7 @@ def test_every_key_is_there_and_adds_up(journeys_file, hops):
         "bytes_out_mean", "wire_in_mean", "wire_out_mean", "latency_ms", "latency_ci95", "budget_ms", "traced_mean_ms",
         "traces",
     }  # fmt: skip
-    assert set(everything["latency_ms"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9", "max"}
+    assert set(everything["latency_ms"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9", "max", "sd"}
     assert set(everything["latency_ci95"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9"}
     for cell in found["journeys"].values():
         if cell["traces"]:
@@ -193,26 +195,14 @@ def test_a_journey_that_always_fails_has_no_latency(journeys_file, hops):
     assert cell["errors"]["server"] == cell["count"]
 
 
-def test_a_summary_survives_the_disk(tmp_path, journeys_file, hops):
-    journeys = read_journeys(journeys_file)
-    gates = [Gate(name="parity", value=None, limit=0, ok=False)]
-    summary = summarise(
-        "night",
-        gates=gates,
-        tape={"sha256": "ab", "journeys": COUNT, "seed": 1},
-        switches={"edge": "envoy"},
-        topologies={"hybrid": summarise_topology(journeys, hops, Resources())},
-        observer_effect_ms=observer_effect_of(journeys),
-    )
+def test_a_summary_survives_the_disk(tmp_path):
+    run = read_run(write_generated_run(tmp_path / "run", topologies=["hybrid"], blocks=1, journeys_per_trial=200))
+    summary = analyse(run, name="night")
     path = tmp_path / "summary.json"
     write_summary(summary, path)
     assert read_summary(path) == summary
-    assert summary["valid"] is False
-    assert (summary["mode"], summary["closed"], summary["gates_left_out"]) == ("open", None, [])
-    assert set(summary) == {
-        "schema", "name", "mode", "closed", "valid", "gates", "gates_left_out", "tape", "switches", "topologies",
-        "observer_effect_ms", "comparisons",
-    }  # fmt: skip
+    assert (summary["name"], summary["kind"], summary["mode"], summary["closed"]) == ("night", "bench", "open", None)
+    assert set(summary) == set(Summary.__annotations__)
 
 
 def test_a_figure_that_is_no_number_leaves_the_earlier_file(tmp_path):
@@ -222,7 +212,7 @@ def test_a_figure_that_is_no_number_leaves_the_earlier_file(tmp_path):
         write_summary({"schema": 1, "name": float("nan")}, path)
     assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
     assert path.read_text() == "{}"
-    with pytest.raises(NotEnoughDataError, match="not a summary of schema 1"):
+    with pytest.raises(NotEnoughDataError, match="not a summary of schema 2"):
         read_summary(path)
 
 
