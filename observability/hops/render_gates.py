@@ -44,9 +44,7 @@ def gates_table(gates: Sequence[Gate], left_out: Sequence[LeftOut] = ()) -> Grou
         value = "not measured" if gate["value"] is None else gate_number(gate["name"], gate["value"])
         limit = f"{relation} {gate_number(gate['name'], gate['limit'])}"
         table.add_row(text, value, limit, "ok" if gate["ok"] else "FAILS")
-    lines = [
-        Text(f"Left out: {gate_text(gate['name'])[0]}: {gate['reason']}.") for gate in left_out
-    ]
+    lines = [Text(f"Left out: {gate_name(gate['name'])}: {gate['reason']}.") for gate in left_out]
     return Group(table, *lines, *([Text()] if lines else []), verdict(gates))
 
 
@@ -54,13 +52,18 @@ def verdict(gates: Sequence[Gate]) -> Text:
     """VALID, or SUSPECT with its reasons."""
     if is_valid(gates):
         return Text("VALID: every gate holds.", style="bold")
-    reasons = [gate_text(gate["name"])[0] for gate in gates if not gate["ok"]]
+    reasons = [gate_name(gate["name"]) for gate in gates if not gate["ok"]]
     return Text("SUSPECT: " + "; ".join(reasons) + ".", style="bold")
 
 
 def gate_text(name: str) -> tuple[str, str]:
     """What a gate's value is, and how its limit reads: `at most` or `below`."""
     return _GATE_TEXTS.get(name, (name, "at most"))
+
+
+def gate_name(name: str) -> str:
+    """What a gate's value is, in words."""
+    return gate_text(name)[0]
 
 
 def gate_number(name: str, value: float) -> str:
