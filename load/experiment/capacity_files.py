@@ -104,14 +104,14 @@ class Recorder:
 
 
 def steps_frame(document: Document) -> pl.DataFrame:
-    """The steps as rows: lists joined by commas, error classes and cores in columns of their own."""
+    """The steps as rows: lists joined by commas, error classes and cores in columns of their own, no messages."""
     components = sorted({name for step in document["steps"] for name in step["cores"]})
     rows = []
     for step in document["steps"]:
         row: dict[str, Any] = {
             name: ", ".join(value) if isinstance(value, list) else value
             for name, value in step.items()
-            if name not in ("errors", "cores")
+            if name not in ("errors", "messages", "cores")
         }
         row |= {f"errors_{name}": count for name, count in step["errors"].items()}
         row |= {f"cores_{name}": step["cores"].get(name) for name in components}

@@ -32,6 +32,7 @@ REST_LIMIT_S = 12.0
 REST_LOOK_S = 0.5
 #: What one topology's steps may write at most.
 NEEDED_BYTES = 512 << 20
+LONGEST_LOG_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ class Bench:
                 yield system
         finally:
             keep_logs(system, folder)
+            _cut_logs(folder / "logs")
 
     def step(self, system: System, name: str, folder: str, load: Load) -> Step:
         """Runs one step and waits until the shop has come to rest."""
@@ -180,3 +182,15 @@ class Bench:
             before, used = used, cpu_seconds_used(system)
             if used - before < REST_CORES * REST_LOOK_S:
                 return
+
+
+def _cut_logs(folder: Path) -> None:
+    # An overload makes tens of megabytes of them; the last lines tell how it ended.
+    for log in folder.iterdir():
+        size = log.stat().st_size
+        if size > LONGEST_LOG_BYTES:
+            with log.open("rb") as file:
+                file.seek(size - LONGEST_LOG_BYTES)
+                file.readline()
+                end = file.read()
+            log.write_bytes(end)

@@ -33,6 +33,8 @@ NS_PER_MS = 1e6
 DATABASE, TELEMETRY = "postgres", "jaeger"
 #: Checkouts that clients saw succeed, of all steps on one database: what the audit must find there.
 ACKNOWLEDGED = "acknowledged.jsonl"
+#: Most frequent errors that a step keeps in words.
+MESSAGES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +65,11 @@ class Step(TypedDict):
 
     Latencies (ms) are those of journeys that ended ok: from the intended arrival in an open loop, from the start in a
     closed one; `p99_low_ms` and `p99_high_ms` are the ends of the 95 % interval of p99, None where too few journeys
-    were sent to know it. `throughput_per_s` counts what ended ok while the load lasted. `*_cores` are CPU seconds for
-    each second of the replay; `system_cores` is all but the generator, database and telemetry included.
-    `generator_limits` are the gates that say that the generator could not keep up; `holds` and `reasons` are the
-    verdict of a sweep.
+    were sent to know it. `throughput_per_s` counts what ended ok while the load lasted; `errors` are counts by class,
+    `messages` the most frequent errors in words. `*_cores` are CPU seconds for each second of the replay;
+    `system_cores` is all but the generator, database and telemetry included. `generator_limits` are the gates that say
+    that the generator could not keep up, `suspect` other gates that failed; `holds` and `reasons` are the verdict of a
+    sweep.
     """
 
     topology: str
@@ -88,6 +91,7 @@ class Step(TypedDict):
     p99_high_ms: float | None
     max_ms: float | None
     errors: dict[str, int]
+    messages: dict[str, int]
     failure_share: float | None
     under_way_most: int
     start_lag_p99_ms: float | None
@@ -192,6 +196,7 @@ def _figures(
         p99_high_ms=high,
         max_ms=_quantile(latencies_ms, 1.0),
         errors={name: outcomes.get(name, 0) for name in FAILURES},
+        messages=_messages(journeys),
         failure_share=(journeys.height - ok.height) / journeys.height if journeys.height else None,
         under_way_most=most_under_way(journeys["started_ns"].to_numpy(), journeys["ended_ns"].to_numpy()),
         start_lag_p99_ms=None if lag is None else lag["value"],
@@ -242,6 +247,13 @@ def _ended_in_time(journeys: pl.DataFrame, ok: pl.DataFrame, duration_s: float) 
         return 0
     over = int(journeys["started_ns"].to_numpy().min() + duration_s * NS_PER_S)
     return int((ok["ended_ns"].to_numpy() <= over).sum())
+
+
+def _messages(journeys: pl.DataFrame) -> dict[str, int]:
+    failed = journeys.filter(pl.col("outcome") != "ok")
+    told = failed.select(pl.concat_str(pl.col("outcome"), pl.lit(": "), pl.col("error").fill_null("")).alias("told"))
+    counts = told["told"].value_counts().sort(["count", "told"], descending=[True, False]).head(MESSAGES)
+    return dict(zip(counts["told"].to_list(), counts["count"].to_list(), strict=True))
 
 
 def _quantile(values: npt.NDArray[np.float64], share: float) -> float | None:
