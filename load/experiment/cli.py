@@ -18,6 +18,7 @@ from experiment.bench import bench_plan, show
 from experiment.capacity_command import stress_command, sweep_command
 from experiment.closed_loop import parse_closed_loop
 from experiment.compare_command import compare_command
+from experiment.delay_proof_command import prove_delays_command
 from experiment.exemplar_view import print_exemplars
 from experiment.options import (
     RESULTS,
@@ -57,6 +58,7 @@ WATCH_S = 0.5
 app.command("compare")(compare_command)
 app.command("sweep")(sweep_command)
 app.command("stress")(stress_command)
+app.command("prove-delays")(prove_delays_command)
 
 
 @app.command("bench")

@@ -1,0 +1,253 @@
+"""Does the measurement find a delay of known size at the component that has it?
+
+A trial with the delay is held against one without it in every block, and the project's own hop differences say where
+the journeys became slower and by how much. Two things must hold: the largest difference is the work of the component
+that was slowed, and its interval holds the size that was put there.
+
+The journeys are those in which the component is called in sequence, so that a customer waits for all of the delay:
+`product` and `update_profile` make one call and wait for it; a checkout waits until its payment is authorised. The one
+exception is a checkout's second call of the payment service, which runs beside the confirmation of the stock: it is on
+the critical path only where it ends last, which a delay makes more frequent. So what is expected is
+
+    delay x crossings on the path + own work of a crossing x crossings that the delay brought onto the path
+
+where the second term is 0 for every other pair here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from scipy import stats
+
+from experiment.plan import Arm, Plan
+from experiment.profiles import Profile, UsageError
+from hops.bands import NS_PER_MS
+from hops.figures import HopDifference
+from hops.hop_differences import hop_differences
+from hops.run_files import RunFiles, read_run
+from mesh.paths import ROOT
+from mesh.switches import parse_switches
+from mesh.topology import Topology
+
+NAME = "prove-delays"
+BASELINE = "baseline"
+WORKLOAD = ROOT / "load" / "workloads" / "sequential.yaml"
+PROFILE = Profile("proof", warmup_s=2, duration_s=12, rate=30.0, parity_samples=1)
+#: The journey in which each component is called in sequence.
+JOURNEYS: Mapping[str, str] = {
+    "payment": "checkout",
+    "product": "product",
+    "user": "update_profile",
+    "order": "checkout",
+    "graphql-gateway": "product",
+}
+HOPS = ("payment", "product", "user")
+SIZES = ("500us", "1ms", "2ms", "5ms")
+#: Fewer give no interval; two give one that is too wide to refute anything.
+LEAST_BLOCKS = 3
+CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """One delay: at which component, how long."""
+
+    component: str
+    delay_ms: float
+
+    @property
+    def label(self) -> str:
+        """Of its arm."""
+        return f"{self.component}-{self.delay_ms:g}ms"
+
+    @property
+    def part(self) -> str:
+        """Of the hop budget, where it must be found."""
+        return f"work:{self.component}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the measurement says of one delay; times in ms.
+
+    Attributes:
+        component: That was slowed.
+        delay_ms: By how much, each request.
+        journey: That was looked at.
+        traces: With the delay, and without it.
+        crossings: Mean of the component's requests on a journey's critical path.
+        expected_ms: By how much the component's part of the budget should grow.
+        found_ms: By how much it grew.
+        ci95: Interval of `found_ms` by itself.
+        ci95_joint: The same, wide enough that all rows of the table hold together in 95 % of all proofs.
+        largest: The part that grew or shrank most.
+        second: The part that did so second most, and by how much.
+        second_ms: By how much.
+        whole_ms: By how much the journey's mean grew.
+        failed: Why the delay counts as not found; empty if it was.
+    """
+
+    component: str
+    delay_ms: float
+    journey: str
+    traces: tuple[int, int]
+    crossings: float
+    expected_ms: float
+    found_ms: float
+    ci95: tuple[float, float]
+    ci95_joint: tuple[float, float]
+    largest: str
+    second: str
+    second_ms: float
+    whole_ms: float
+    failed: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether the delay was found where it is and as long as it is."""
+        return not self.failed
+
+
+def injected(hops: str, sizes: str) -> list[Injected]:
+    """Reads which delays to put where.
+
+    Args:
+        hops: Components, with commas between them.
+        sizes: Delays as the switch has them, likewise.
+
+    Raises:
+        UsageError: A component without a journey that waits for it in sequence, or something named twice.
+        SwitchError: A delay that the switch would not take.
+    """
+    components = [name.strip() for name in hops.split(",")]
+    for component in components:
+        if component not in JOURNEYS:
+            raise UsageError(
+                f"hops={hops}: {component or 'an empty part'} is not valid; choose from {', '.join(JOURNEYS)}"
+            )
+    found = [
+        Injected(component, parse_switches(delay=f"{component}:{size.strip()}").delay_ms[component])
+        for component in components
+        for size in sizes.split(",")
+    ]
+    if len(set(found)) < len(found):
+        raise UsageError(f"hops={hops} sizes={sizes}: something is named twice; give each once")
+    return found
+
+
+def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
+    """The experiment: one arm for each delay, and one without any that all share, in every block.
+
+    Raises:
+        UsageError: Too few blocks, or too many arms.
+    """
+    if blocks < LEAST_BLOCKS:
+        raise UsageError(
+            f"blocks={blocks} is too few for intervals that could refute anything: give at least {LEAST_BLOCKS}"
+        )
+    arms = [Arm(BASELINE, topology, parse_switches(trace=1))]
+    arms += [
+        Arm(delay.label, topology, parse_switches(trace=1, delay=f"{delay.component}:{delay.delay_ms:g}ms"))
+        for delay in delays
+    ]
+    return Plan("proof", NAME, tuple(arms), blocks, PROFILE, seed, WORKLOAD)
+
+
+def delays_of(plan: Plan) -> list[Injected]:
+    """The delays of a plan's arms, in their order."""
+    return [Injected(component, ms) for arm in plan.arms for component, ms in arm.switches.delay_ms.items()]
+
+
+def judge(folder: Path, delays: Sequence[Injected]) -> list[Found]:
+    """Looks for each delay in a run's files.
+
+    Args:
+        folder: Of the results.
+        delays: What was injected; each has its arm.
+
+    Raises:
+        HopsError: The files are not whole.
+    """
+    run = read_run(folder)
+    # `read_run` gives what every run has; the crossings on the path are beside it.
+    hops = pl.read_parquet(folder / "hops.parquet")
+    done = run.journeys.filter(pl.col("outcome") == "ok")
+    hops = hops.join(done.select("block", "topology", "trace_id"), on=["block", "topology", "trace_id"], how="semi")
+    return [_found(run, hops, delay, rows=len(delays)) for delay in delays]
+
+
+def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> Found:
+    journey = JOURNEYS[delay.component]
+    sides = [
+        hops.filter((pl.col("topology") == name) & (pl.col("journey") == journey)) for name in (delay.label, BASELINE)
+    ]
+    difference = _difference(run, sides, delay, journey)
+    own = next((row for row in difference["parts"] if row["part"] == delay.part), None)
+    if own is None or own["ci95"][0] is None or own["ci95"][1] is None:
+        raise UsageError(f"{delay.label}: {run.path} has too few traces of {journey} to find anything; measure again")
+    low, high = own["ci95"][0], own["ci95"][1]
+    crossings, _ = _on_path(sides[0], delay.part)
+    before, work_ms = _on_path(sides[1], delay.part)
+    expected = delay.delay_ms * crossings + work_ms * (crossings - before)
+    joint = _widened((low, high), _blocks(run, delay), rows)
+    others = [row for row in difference["parts"] if row["part"] != delay.part]
+    largest = difference["parts"][0]["part"]
+    failed = []
+    if largest != delay.part:
+        failed.append(f"the largest difference is {largest}")
+    if joint[0] <= 0:
+        failed.append("the interval holds 0")
+    if not joint[0] <= expected <= joint[1]:
+        failed.append("the interval does not hold the size")
+    return Found(
+        component=delay.component,
+        delay_ms=delay.delay_ms,
+        journey=journey,
+        traces=(difference["traces"][0], difference["traces"][1]),
+        crossings=crossings,
+        expected_ms=expected,
+        found_ms=own["difference_ms"],
+        ci95=(low, high),
+        ci95_joint=joint,
+        largest=largest,
+        second=others[0]["part"] if others else "",
+        second_ms=others[0]["difference_ms"] if others else 0.0,
+        whole_ms=difference["difference_ms"],
+        failed=tuple(failed),
+    )
+
+
+def _difference(run: RunFiles, sides: Sequence[pl.DataFrame], delay: Injected, journey: str) -> HopDifference:
+    blocks = {name: _blocks_of(run, name) for name in (delay.label, BASELINE)}
+    found = hop_differences(dict(zip(blocks, sides, strict=True)), {journey: 1}, blocks)
+    for row in found:
+        if row["journey"] == journey:
+            return row
+    raise UsageError(f"{delay.label}: {run.path} has no trace of {journey} on both sides; measure again")
+
+
+def _blocks_of(run: RunFiles, label: str) -> set[int]:
+    return {row["block"] for row in run.used if row["topology"] == label}
+
+
+def _blocks(run: RunFiles, delay: Injected) -> int:
+    return len(_blocks_of(run, delay.label) & _blocks_of(run, BASELINE))
+
+
+def _on_path(hops: pl.DataFrame, part: str) -> tuple[float, float]:
+    """Crossings of a part on a journey's critical path, and the time of one in ms; means."""
+    inside = hops.filter(pl.col("part") == part)
+    crossings = int(inside["on_path"].sum())
+    traces = max(hops["trace_id"].n_unique(), 1)
+    return crossings / traces, int(inside["ns"].sum()) / NS_PER_MS / max(crossings, 1)
+
+
+def _widened(interval: tuple[float, float], blocks: int, rows: int) -> tuple[float, float]:
+    """An interval of Student's t, widened so that `rows` of them hold together (Bonferroni's inequality)."""
+    alone, together = (stats.t.ppf(1 - (1 - CONFIDENCE) / count / 2, blocks - 1) for count in (1, rows))
+    middle, reach = sum(interval) / 2, (interval[1] - interval[0]) / 2 * together / alone
+    return middle - reach, middle + reach
