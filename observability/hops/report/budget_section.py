@@ -36,7 +36,7 @@ def section(view: View) -> Section:
             [chart for journey in traced if (chart := budget_chart(view, journey))],
             [(f"fill {group_class(group)}", group) for group in GROUPS if group in used_groups(view)],
         ),
-        groups_table(view, traced),
+        Fold("The budgets by group, as a table", [groups_table(view, traced)]),
         Fold("Every part of every budget", [parts_table(view, journey) for journey in traced]),
         Heading("Why two topologies differ"),
     ]

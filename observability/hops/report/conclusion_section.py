@@ -1,38 +1,20 @@
-"""What the run says: in sentences, then who is quickest for which journey."""
+"""What the run says: in sentences, and who is quickest for which journey."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from hops.bands import ALL
-from hops.conclusions import conclusions
-from hops.report.blocks import Block, Points, Section, Text
+from hops.conclusions import Standing, grouped_conclusions, standing
+from hops.oriented import Pairs, value_of
+from hops.report.blocks import Block, Fold, Points, Section, Text
 from hops.report.table import Cell, Column, Table, estimate, number, words
-from hops.report.view import Beside, View
+from hops.report.view import View
 
 METRICS = {"p50": "median", "p99": "p99"}
 
 
-@dataclass(frozen=True, slots=True)
-class Lead:
-    """Who is quickest in one metric of one journey.
-
-    Args:
-        first: those that no difference was shown between, by their value.
-        value: of the quickest.
-        behind: the next one that is shown to be slower; None if there is none.
-        by: how the quickest compares with it.
-    """
-
-    first: list[str]
-    value: float
-    behind: str | None
-    by: Beside | None
-
-
 def section(view: View) -> Section:
     """Makes the section."""
-    blocks: list[Block] = [Points(conclusions(view.summary), tone="conclusions")]
+    found = grouped_conclusions(view.summary)
+    blocks: list[Block] = [Points([*found.headline, *found.cost], tone="conclusions")]
     if view.why_alone:
         blocks.append(Text(view.why_alone, tone="note"))
     else:
@@ -40,11 +22,15 @@ def section(view: View) -> Section:
         blocks.append(
             Text(
                 "Several names in one cell: no difference was shown between them. “Ahead” is how much later the next "
-                "topology is that is shown to be slower, with its 95 % interval over blocks; shown means p below 5 % after "
-                "Holm's correction for all comparisons of this run.",
+                "topology is that is shown to be slower, with its 95 % interval over blocks. Shown means: p below 5 % "
+                "after Holm's correction for the many comparisons of this run.",
                 tone="note",
             )
         )
+    inside = [sentence for sentences in found.journeys.values() for sentence in sentences]
+    if inside:
+        blocks.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")], opened=True))
+    blocks.append(Points([*found.doubts, *found.validity], tone="note"))
     return Section("conclusions", "What this run says", blocks)
 
 
@@ -55,59 +41,37 @@ def quickest_table(view: View) -> Table:
         columns += [
             Column(f"quickest, {name}", numeric=False),
             Column(name, "ms"),
-            Column(f"ahead, {name}", "ms", interval=True),
-            Column(f"of, {name}", numeric=False),
+            Column("ahead", "ms", interval=True),
+            Column("of", numeric=False),
         ]
+    pairs = Pairs(view.summary)
     rows = []
     for journey in view.journeys_and_all:
         row = [words(journey)]
         for metric in METRICS:
-            row += _lead_cells(view, lead(view, journey, metric))
+            place = standing(view.summary, pairs, journey, metric)
+            value = place and value_of(view.summary, place.first[0], journey, metric)
+            row += _cells(view, place, value)
         rows.append(row)
-    return Table("quickest", "Quickest topology for each journey", columns, rows, totals=1)
+    return Table("quickest", "Quickest topology for each journey, at the median and at p99", columns, rows, totals=1)
 
 
-def lead(view: View, journey: str, metric: str) -> Lead | None:
-    """Finds who is quickest; None if nothing was measured.
-
-    Args:
-        view: of the run.
-        journey: its name, or `all`.
-        metric: of the latency.
-    """
-    values = {
-        look.name: value for look, cell in view.cells(journey) if (value := cell["latency_ms"].get(metric)) is not None
-    }
-    if not values:
-        return None
-    order = sorted(values, key=lambda name: values[name])
-    first, behind, by = [order[0]], None, None
-    for name in order[1:]:
-        found = view.compared(journey, metric, name, order[0])
-        if found is not None and found.verdict == "higher":
-            if behind is None:
-                behind, by = name, found
-        else:
-            first.append(name)
-    return Lead(first, values[order[0]], behind, by)
+def _cells(view: View, place: Standing | None, value: float | None) -> list[Cell]:
+    nobody = [estimate(None, (None, None)), words("–")]
+    if place is None:
+        return [words("–"), number(None), *nobody]
+    if place.untested:
+        return [words("not tested"), number(value), *nobody]
+    first = words("none shown") if len(place.first) == len(view.looks) else words(" or ".join(place.first))
+    if len(place.first) == 1:
+        first = words(place.first[0], view.mark(place.first[0]))
+    if not place.behind:
+        return [first, number(value), *nobody]
+    row = place.behind[0]
+    low, high = row["ci95"]
+    ahead = estimate(_turned(row["difference"]), (_turned(high), _turned(low)))
+    return [first, number(value), ahead, words(row["right"], view.mark(row["right"]))]
 
 
-def _lead_cells(view: View, found: Lead | None) -> list[Cell]:
-    if found is None:
-        return [words("–"), number(None), estimate(None, (None, None)), words("–")]
-    names = " or ".join(found.first) if len(found.first) < len(view.looks) else "none shown"
-    tone = f"mark t{view.topologies.index(found.first[0]) % 8}" if len(found.first) == 1 else ""
-    if found.by is None or found.behind is None:
-        return [words(names, tone), number(found.value), estimate(None, (None, None)), words("–")]
-    return [
-        words(names, tone),
-        number(found.value),
-        estimate(found.by.difference, found.by.ends),
-        words(found.behind, f"mark t{view.topologies.index(found.behind) % 8}"),
-    ]
-
-
-def headline(view: View) -> str:
-    """The whole load in a line, for the top of the page."""
-    found = lead(view, ALL, "p50")
-    return "" if found is None else " or ".join(found.first)
+def _turned(value: float | None) -> float | None:
+    return None if value is None else -value

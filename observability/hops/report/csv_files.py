@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
@@ -45,10 +46,19 @@ def csv_text(table: Table) -> str:
     """One table."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([name for column in table.columns for name in _names(column)])
+    writer.writerow(_unique([name for column in table.columns for name in _names(column)]))
     for row in table.rows:
         writer.writerow([value for column, cell in zip(table.columns, row, strict=True) for value in _values(column, cell)])
     return out.getvalue()
+
+
+def _unique(names: Sequence[str]) -> list[str]:
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        seen[name] += 1
+        found.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return found
 
 
 def _names(column: Column) -> Sequence[str]:

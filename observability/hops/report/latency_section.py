@@ -46,7 +46,8 @@ def section(view: View) -> Section:
         Figures(
             [interval_chart(view, journey) for journey in view.journeys_and_all],
             view.topology_key,
-            "Filled: median; hollow: p99. The line through each is its 95 % interval; dashed where an end is open. "
+            "Filled: median; hollow: p99. The line through each is its 95 % interval, dotted where one end is open, "
+            "and not there where the journeys are too few for either. "
             f"{intervals} Logarithmic scale.",
         ),
         Heading("The whole distribution, up to p99.9"),
@@ -233,7 +234,7 @@ def _interval_layers(view: View, x: Spec, metric: str, offset: int) -> list[Spec
     point |= {"filled": True, "size": 64} if metric == "p50" else {"size": 52, "strokeWidth": 2, "fill": PAPER}
     return [
         {
-            "transform": [{"filter": f"datum.metric=='{metric}' && !({known})"}],
+            "transform": [{"filter": f"datum.metric=='{metric}' && isValid(datum.low) != isValid(datum.high)"}],
             "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [2, 3], "yOffset": offset},
             "encoding": ends,
         },

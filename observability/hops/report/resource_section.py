@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hops.cost import GROUPS, TOTAL, group_of_component
+from hops.cost import GENERATOR_GROUP, GROUPS, TOTAL, component_group
 from hops.report import numbers
 from hops.report.blocks import Block, Figures, Heading, Section, Text
 from hops.report.chart import INK, Chart, Spec, draw
@@ -18,7 +18,9 @@ from hops.report.view import View
 _BINS = 40
 _NS_PER_S = 1e9
 #: A group of components is drawn like the group of budget parts that is the same thing.
-_FILLS = {"services": 4, "gateways": 2, "edge": 1, "database": 5, "telemetry": 3, "generator": 7, "sidecars": 6}
+_FILLS = {
+    "services": 4, "gateways": 2, "edge": 1, "sidecars": 6, "database": 5, "telemetry": 3, "other": 8, GENERATOR_GROUP: 7,
+}
 
 
 def section(view: View) -> Section:
@@ -50,7 +52,7 @@ def section(view: View) -> Section:
 
 def groups_of(view: View) -> list[str]:
     """The groups of components that this run has."""
-    present = {group_of_component(name) for name in view.run.resources["component"].unique()}
+    present = {component_group(name) for name in view.run.resources["component"].unique()}
     return [group for group in GROUPS if group in present]
 
 
@@ -68,7 +70,7 @@ def cost_chart(view: View) -> Chart:
         rows += [
             {"topology": look.name, "group": group, "hours": one["value"], "order": GROUPS.index(group)}
             for group, one in cost.items()
-            if group in GROUPS and group != "generator"
+            if group in GROUPS and group not in (TOTAL, GENERATOR_GROUP)
         ]
         whole = cost[TOTAL]
         low, high = whole["ci95"]
@@ -115,7 +117,7 @@ def cost_chart(view: View) -> Chart:
 
 def cost_table(view: View, intervals: str) -> Table:
     """Core-hours by group and in total."""
-    present = [name for name in (*GROUPS, TOTAL) if any(name in one["cost"] for one in view.summary["topologies"].values())]
+    present = [name for name in GROUPS if any(name in one["cost"] for one in view.summary["topologies"].values())]
     columns = [Column("topology", numeric=False), *(Column(name, "core-hours", interval=True) for name in present)]
     rows = []
     for look in view.looks:
@@ -133,14 +135,14 @@ def cpu_table(view: View) -> Table:
     """CPU milliseconds of a journey by component."""
     components = sorted(
         {name for one in view.summary["topologies"].values() for name in one["cpu_ms_per_journey"]},
-        key=lambda name: (GROUPS.index(group_of_component(name)), name),
+        key=lambda name: (GROUPS.index(component_group(name)), name),
     )
     columns = [Column("component", numeric=False), Column("group", numeric=False)]
     columns += [Column(look.name, "ms") for look in view.looks]
     rows = [
         [
             words(component),
-            words(group_of_component(component)),
+            words(component_group(component)),
             *(number(view.summary["topologies"][name]["cpu_ms_per_journey"].get(component)) for name in view.topologies),
         ]
         for component in components
@@ -152,7 +154,7 @@ def memory_table(view: View) -> Table:
     """Largest memory by component."""
     components = sorted(
         {name for one in view.summary["topologies"].values() for name in one["rss_mb"]},
-        key=lambda name: (GROUPS.index(group_of_component(name)), name),
+        key=lambda name: (GROUPS.index(component_group(name)), name),
     )
     columns = [Column("component", numeric=False), *(Column(look.name, "MiB") for look in view.looks)]
     rows = [
@@ -209,7 +211,7 @@ def _over_time(view: View, topology: str, what: str) -> list[dict[str, Any]]:
             values = np.diff(used) / np.maximum(np.diff(grid), 1e-9)
         else:
             values = np.interp((grid[:-1] + grid[1:]) / 2, at, one[what].to_numpy())
-        group = group_of_component(str(component))
+        group = component_group(str(component))
         by_group[group] = by_group.get(group, 0.0) + values / len(begins)
     middles = (grid[:-1] + grid[1:]) / 2
     return [

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from hops.report import numbers
-from hops.report.blocks import Figures, Section, Text
+from hops.report.blocks import Figures, Fold, Section, Text
 from hops.report.chart import INK, PAPER, Chart, Spec, draw, milliseconds_axis
 from hops.report.latency_section import latencies_ms, ticks
 from hops.report.table import Cell, Column, Table, words
@@ -52,7 +52,7 @@ def heat_table(view: View, metric: str, title: str) -> Table:
             note = "" if times is None else f"{times:.1f}×" if times < 9.95 else f"{times:.0f}×"
             row.append(Cell(numbers.plain(value), value, tone="" if times is None else f"heat{shade(times)}", note=note))
         rows.append(row)
-    columns = [Column("journey", numeric=False), *(Column(name, "ms") for name in view.topologies)]
+    columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
     return Table(f"heat_{metric}", f"{title} latency, ms", columns, rows, totals=1)
 
 
@@ -72,7 +72,7 @@ def box_section(view: View) -> Section:
                 "5th to the 95th percentile. Logarithmic scale."
             ),
             Figures([box_chart(view, journey) for journey in view.journeys_and_all], view.topology_key),
-            box_table(view),
+            Fold("Percentiles behind the boxes", [box_table(view)]),
         ],
     )
 
@@ -104,11 +104,15 @@ def box_chart(view: View, journey: str) -> Chart:
                 "encoding": {"x": {**x, "field": "p5"}, "x2": {"field": "p95"}, "color": color},
             },
             {
-                "mark": {"type": "bar", "height": 13, "strokeWidth": 1.5, "fill": PAPER},
-                "encoding": {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}, "stroke": color},
+                "mark": {"type": "bar", "height": 13, "fill": PAPER},
+                "encoding": {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}},
             },
             {
-                "mark": {"type": "tick", "thickness": 3, "size": 13},
+                "mark": {"type": "bar", "height": 13, "strokeWidth": 1.5, "fillOpacity": 0.22, "strokeOpacity": 1},
+                "encoding": {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}, "stroke": color, "fill": color},
+            },
+            {
+                "mark": {"type": "tick", "thickness": 3, "size": 13, "opacity": 1},
                 "encoding": {"x": {**x, "field": "p50"}, "color": color},
             },
         ],

@@ -78,6 +78,7 @@ def draw_topology(name: str, topology: Document, *, edge: bool) -> Chart:
     plan = _plan(topology, edge=edge)
     step = _TALL + _GAP_Y
     width = len(plan.columns) * (_BOX + _GAP_X) - _GAP_X
+    services = max(x for x, column in enumerate(plan.columns) if column) - 1
     # What calls other services is in a row of its own, so that nobody's line to those passes behind it.
     callers = len(plan.callers)
     lower = max(len(column) for column in plan.columns if column is not plan.callers)
@@ -86,7 +87,8 @@ def draw_topology(name: str, topology: Document, *, edge: bool) -> Chart:
         top = 0.0 if column is plan.callers else callers * step + (lower - len(column)) * step / 2
         for y, component in enumerate(column):
             plan.places[component] = (x * (_BOX + _GAP_X), top + y * step)
-    lines = "".join(_line(plan, link) for link in plan.links)
+    passes = services * (_BOX + _GAP_X) + _BOX
+    lines = "".join(_line(plan, link, passes) for link in plan.links)
     boxes = "".join(_box(component, *place) for component, place in plan.places.items())
     svg = f'<svg class="topology" viewBox="-2 -2 {width + 4} {height + 4}" width="{width + 4}" height="{height + 4:.0f}">'
     words = "; ".join(f"{link.caller} to {link.callee} by {protocol_name(link.protocol)}" for link in plan.links)
@@ -111,15 +113,18 @@ def _plan(topology: Document, *, edge: bool) -> _Plan:
     rest = [name for name in services if name not in gateways]
     first = [name for name in rest if name in callers]
     last = [name for name in rest if name not in callers]
-    columns = [channels, [EDGE] if edge else [], gateways, first, last, [DATABASE]]
-    return _Plan([column for column in columns if column], first, links)
+    # An empty column keeps its place, so that services stand below services from one drawing to the next.
+    columns = [channels, *([[EDGE]] if edge else []), gateways, first, last, [DATABASE]]
+    return _Plan(columns, first, links)
 
 
-def _line(plan: _Plan, link: Link) -> str:
+def _line(plan: _Plan, link: Link, passes: int) -> str:
     (x1, y1), (x2, y2) = plan.places[link.caller], plan.places[link.callee]
     x1, y1, y2 = x1 + _BOX, y1 + _TALL / 2, y2 + _TALL / 2
     bend = min(60.0, (x2 - x1) / 2)
     path = f"M{x1:.0f},{y1:.0f}C{x1 + bend:.0f},{y1:.0f} {x2 - bend:.0f},{y2:.0f} {x2 - 5:.0f},{y2:.0f}"
+    if link.callee == DATABASE and link.caller in plan.callers:
+        path = f"M{x1:.0f},{y1:.0f}H{passes}C{passes + 45},{y1:.0f} {x2 - 20:.0f},{y2:.0f} {x2 - 5:.0f},{y2:.0f}"
     kind = link.protocol if link.protocol in PROTOCOLS else "http"
     head = f"M{x2 - 6:.0f},{y2 - 3.5:.1f}l6,3.5l-6,3.5z"
     return f'<path class="link p-{kind}" d="{path}"/><path class="head p-{kind}" d="{head}"/>'

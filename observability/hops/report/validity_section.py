@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.gates import Gate
-from hops.render_gates import gate_number, gate_text
+from hops.render_gates import gate_name, gate_number, gate_text
 from hops.report import numbers
 from hops.report.blocks import Block, Points, Section, Text
 from hops.report.table import Cell, Column, Table, number, whole, words
@@ -18,7 +18,7 @@ def section(view: View) -> Section:
         blocks.append(Text("One block: no intervals over blocks, and nothing to hold its spread against.", tone="note"))
     blocks.append(gates_table(summary["gates"]))
     if summary["gates_left_out"]:
-        left_out = [f"Left out: {gate_text(row['name'])[0]}: {row['reason']}." for row in summary["gates_left_out"]]
+        left_out = [f"Left out: {gate_name(row['name'])}: {row['reason']}." for row in summary["gates_left_out"]]
         blocks.append(Points(left_out, tone="note"))
     blocks.append(trials_table(view))
     return Section("validity", "Can it be trusted?", blocks)
@@ -31,7 +31,7 @@ def verdict_sentence(view: View) -> str:
     suspect = sum(not row["valid"] for row in summary["verdicts"] if row["topology"] is not None and row["used"])
     if summary["valid"]:
         return f"VALID: every gate holds, in {trials} {'trial' if trials == 1 else 'trials'}."
-    reasons = [gate_text(gate["name"])[0] for gate in summary["gates"] if not gate["ok"]]
+    reasons = [gate_name(gate["name"]) for gate in summary["gates"] if not gate["ok"]]
     why = "; ".join(reasons) or "a trial's gates fail"
     return f"SUSPECT: {why}. {suspect} of {trials} trials fail a gate: do not rely upon these figures."
 
@@ -52,14 +52,14 @@ def trials_table(view: View) -> Table:
     """Every trial, also those that a later attempt replaces."""
     rows = []
     for trial in sorted(view.run.trials, key=lambda row: (row["block"], row["position"], row["attempt"])):
-        reasons = [gate_text(gate["name"])[0] for gate in trial["gates"] if not gate["ok"]]
+        reasons = [gate_name(gate["name"]) for gate in trial["gates"] if not gate["ok"]]
         generator = trial["generator"]
         lag = generator.get("start_lag_p99_us")
         seconds = sum(trial["phases_s"].values())
         rows.append(
             [
                 whole(trial["block"]),
-                words(trial["topology"], _mark(view, trial["topology"])),
+                words(trial["topology"], view.mark(trial["topology"])),
                 whole(trial["position"]),
                 whole(trial["attempt"]),
                 whole(generator.get("journeys")),
@@ -83,10 +83,6 @@ def trials_table(view: View) -> Table:
         Column("counts", numeric=False),
     ]
     return Table("trials", "Trials, in the order of the blocks", columns, rows, heads=2)
-
-
-def _mark(view: View, topology: str) -> str:
-    return f"mark t{view.topologies.index(topology) % 8}" if topology in view.topologies else ""
 
 
 def _holds(ok: bool) -> Cell:

@@ -6,23 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from hops.bands import ALL
-from hops.figures import Comparison, HopDifference, JourneySummary, Summary
+from hops.figures import HopDifference, JourneySummary, Summary
 from hops.report.palette import Look, looks
 from hops.run_files import RunFiles
 
 #: Where an interval over blocks, or a comparison, would stand.
 ONE_BLOCK = "One block: no intervals over blocks, no comparison."
 ONE_TOPOLOGY = "One topology: no comparison."
-
-
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """One topology beside another, in one metric of one journey; `difference` is the first less the second."""
-
-    difference: float | None
-    ends: tuple[float | None, float | None]
-    verdict: str
-    row: Comparison
 
 
 @dataclass(frozen=True)
@@ -75,27 +65,10 @@ class View:
             if found is not None:
                 yield look, found
 
-    def compared(self, journey: str, metric: str, one: str, other: str) -> Beside | None:
-        """How one topology compares with another, whichever of them the summary has on the left.
-
-        Returns:
-            With the verdict `lower`, `higher`, `not_shown` or `unknown`; None if they were not compared.
-        """
-        for row in self.summary["comparisons"]:
-            if row["journey"] != journey or row["metric"] != metric or {row["left"], row["right"]} != {one, other}:
-                continue
-            low, high = row["ci95"]
-            if row["left"] == one:
-                words = {"left_lower": "lower", "right_lower": "higher"}
-                return Beside(row["difference"], (low, high), words.get(row["verdict"], row["verdict"]), row)
-            words = {"left_lower": "higher", "right_lower": "lower"}
-            return Beside(
-                _negative(row["difference"]),
-                (_negative(high), _negative(low)),
-                words.get(row["verdict"], row["verdict"]),
-                row,
-            )
-        return None
+    def mark(self, topology: str) -> str:
+        """The class that puts a topology's mark before its name; none if the summary does not have it."""
+        names = self.topologies
+        return f"mark t{names.index(topology) % 8}" if topology in names else ""
 
     def pairs(self) -> list[tuple[str, str]]:
         """The pairs of topologies whose hops were compared."""
@@ -111,6 +84,3 @@ class View:
         """The legend of charts that tell topologies apart."""
         return [(f"mark t{look.index % 8}", look.name) for look in self.looks]
 
-
-def _negative(value: float | None) -> float | None:
-    return None if value is None else -value
