@@ -22,7 +22,7 @@ from mesh.topology import Topology
 LEAST_JOURNEYS = 420
 FAILURES_BELOW = 0.001
 #: A rate is clearly too high, and not tried again, when it misses the objective by this factor.
-CLEARLY = 2.0
+CLEARLY = 5.0
 CLEAR_FAILURE_SHARE = 0.01
 #: Seconds of a step that are not load: its tape, the generator's start, reading the rows, coming to rest.
 STEP_OVERHEAD_S = 2.5

@@ -1,0 +1,174 @@
+"""`make sweep` and `make stress` as a user runs them: small ones, wrong input, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+RESULTS = ROOT / "results"
+BASE = 21000
+LIMIT_S = 300
+#: make's own exit code for a recipe that failed: the command's own is 3 for SUSPECT figures.
+MAKE_FAILED = 2
+
+pytestmark = pytest.mark.e2e
+
+
+def make(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "SHOP_PORT_BASE": str(BASE), "NO_COLOR": "1"}
+    return subprocess.run(
+        ["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+
+
+def left_over() -> list[str]:
+    """Processes that listen on the base's ports."""
+    ports = range(BASE, BASE + 200)
+    return [
+        f"{connection.pid} on {connection.laddr.port}"
+        for connection in psutil.net_connections(kind="tcp")
+        if connection.status == psutil.CONN_LISTEN and connection.laddr.port in ports
+    ]
+
+
+def folder_of(output: str) -> Path:
+    """Where a run says that its results are."""
+    (line,) = [line for line in output.splitlines() if line.startswith("Results: ")]
+    return ROOT / line.removeprefix("Results: ").strip()
+
+
+def read(folder: Path, kind: str) -> dict[str, Any]:
+    """The document of a run."""
+    found: dict[str, Any] = json.loads((folder / f"{kind}.json").read_text())
+    return found
+
+
+def latest() -> Path | None:
+    link = RESULTS / "latest"
+    return link.resolve() if link.exists() else None
+
+
+@pytest.fixture(scope="module")
+def swept() -> Path:
+    """A small sweep of one topology, with an objective that a busy machine meets too."""
+    before = latest()
+    done = make("topologies=hybrid", "profile=smoke", "objective=2s", "start=10", "max=20", "sweep")
+    assert done.returncode in (0, MAKE_FAILED), done.stderr
+    assert "Traceback" not in done.stderr
+    assert "Highest rate held with p99 under 2000 ms" in done.stdout
+    assert latest() == before  # a sweep has no traces to look at
+    return folder_of(done.stdout)
+
+
+def test_a_sweep_climbs_and_confirms(swept: Path) -> None:
+    document = read(swept, "sweep")
+    assert document["complete"] is True
+    steps, result = document["steps"], document["results"]["hybrid"]
+    assert steps[0]["rate"] == 10.0
+    assert {step["phase"] for step in steps} == {"search", "confirm"}
+    assert all(step["rate"] <= 20.0 for step in steps)
+    assert len({step["tape_sha256"] for step in steps}) == len(steps)  # each has its own
+    confirmed = [step["rate"] for step in steps if step["phase"] == "confirm" and step["holds"]]
+    assert confirmed == ([] if result["rate"] is None else [result["rate"]])
+    assert all(sum(step["errors"].values()) <= step["journeys_sent"] for step in steps)
+
+
+def test_every_part_of_the_results_is_there(swept: Path) -> None:
+    rows = pl.read_parquet(swept / "steps.parquet")
+    assert rows.height == len(read(swept, "sweep")["steps"])
+    for name in ("report.html", "report.md", "csv/capacity.csv", "csv/steps.csv", "steps/hybrid/audit.json"):
+        assert (swept / name).stat().st_size > 0, name
+
+
+def test_a_stress_test_counts_failures_and_stops_everything(swept: Path) -> None:
+    done = make("topologies=hybrid", "profile=smoke", "users=20,50", "think=500ms", "stress")
+    assert done.returncode in (0, MAKE_FAILED), done.stderr
+    assert "Had to be killed" not in done.stderr
+    assert "closed loop, think time 0.5 s" in done.stdout
+    folder = folder_of(done.stdout)
+    document = read(folder, "stress")
+    assert [step["users"] for step in document["steps"]] == [20, 50]
+    for step in document["steps"]:
+        assert set(step["errors"]) == {"client", "server", "timeout", "wrong_answer"}
+        assert 0 < step["under_way_most"] <= step["users"]
+        assert step["journeys_sent"] >= step["users"]
+    assert document["results"]["hybrid"]["invariants_broken"] == []
+    assert (folder / "report.html").is_file()
+    assert left_over() == []
+
+
+def test_json_is_all_that_goes_to_standard_output(swept: Path) -> None:
+    command = [str(ROOT / ".venv/bin/python"), "-m", "experiment", "stress", "--topologies", "hybrid", "--json"]
+    command += ["--profile", "smoke", "--users", "5", "--think", "1s"]
+    environment = {**os.environ, "SHOP_PORT_BASE": str(BASE)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert json.loads(done.stdout)["kind"] == "stress"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["objective=foo", "sweep"], "objective=foo is not valid: give a duration from 1ms to 5s"),
+        (["start=0", "sweep"], "start=0 is out of range: give journeys a second, from 1 to 10000"),
+        (["max=99999", "sweep"], "max=99999 is out of range"),
+        (["start=50", "max=20", "sweep"], "start=50 is above max=20"),
+        (["profile=huge", "sweep"], "smoke, quick, full"),
+        (["topologies=hybrid,soap", "sweep"], "soap"),
+        (["topologies=hybrid,hybrid", "sweep"], "hybrid is named twice"),
+        (["trace=2", "sweep"], "trace=2"),
+        (["users=0", "stress"], "users=0 is not valid: give whole numbers from 1 to 10000"),
+        (["users=50,20", "stress"], "above the one before it"),
+        (["think=soon", "stress"], "think=soon is not valid"),
+        (["connections=0", "stress"], "connections=0"),
+    ],
+)
+def test_wrong_input_is_named_and_costs_nothing(arguments: list[str], message: str) -> None:
+    before = set(RESULTS.glob("*"))
+    done = make(*arguments)
+    assert done.returncode == MAKE_FAILED
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert set(RESULTS.glob("*")) == before
+    assert left_over() == []
+
+
+def test_ctrl_c_cleans_up_and_keeps_finished_steps() -> None:
+    before = set(RESULTS.glob("*.incomplete"))
+    sweep = subprocess.Popen(
+        ["make", "topologies=hybrid", "profile=smoke", "start=10", "sweep"],
+        cwd=ROOT,
+        env={**os.environ, "SHOP_PORT_BASE": str(BASE)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    until = time.monotonic() + LIMIT_S
+    while time.monotonic() < until and sweep.poll() is None:
+        found = [json.loads(path.read_text()) for path in RESULTS.glob(".*-sweep.partial/sweep.json")]
+        if any(document["steps"] for document in found):
+            break
+        time.sleep(0.2)
+    os.killpg(sweep.pid, signal.SIGINT)
+    _, errors = sweep.communicate(timeout=60)
+    assert sweep.returncode != 0
+    assert "Traceback" not in errors
+    assert left_over() == []
+    (kept,) = set(RESULTS.glob("*.incomplete")) - before
+    document = read(kept, "sweep")
+    assert document["complete"] is False
+    assert document["steps"]
+    assert (kept / "steps.parquet").is_file()
+    assert "SUSPECT" in (kept / "report.md").read_text()
