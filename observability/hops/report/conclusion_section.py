@@ -14,7 +14,7 @@ METRICS = {"p50": "median", "p99": "p99"}
 def section(view: View) -> Section:
     """Makes the section."""
     found = grouped_conclusions(view.summary)
-    blocks: list[Block] = [Points([*found.headline, *found.cost], tone="conclusions")]
+    blocks: list[Block] = [Points(found.headline, tone="conclusions")]
     if view.why_alone:
         blocks.append(Text(view.why_alone, tone="note"))
     else:
@@ -30,6 +30,8 @@ def section(view: View) -> Section:
     inside = [sentence for sentences in found.journeys.values() for sentence in sentences]
     if inside:
         blocks.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")], opened=True))
+    if found.cost:
+        blocks.append(Fold("What it costs, in words", [Points(found.cost, tone="sentences")], opened=True))
     blocks.append(Points([*found.doubts, *found.validity], tone="note"))
     return Section("conclusions", "What this run says", blocks)
 
@@ -49,7 +51,7 @@ def quickest_table(view: View) -> Table:
     for journey in view.journeys_and_all:
         row = [words(journey)]
         for metric in METRICS:
-            place = standing(view.summary, pairs, journey, metric)
+            place = standing(pairs, journey, metric)
             value = place and value_of(view.summary, place.first[0], journey, metric)
             row += _cells(view, place, value)
         rows.append(row)

@@ -127,7 +127,7 @@ def box_table(view: View) -> Table:
     rows = [
         [
             words(journey),
-            words(row["topology"], f"mark t{view.topologies.index(row['topology']) % 8}"),
+            words(row["topology"], view.mark(row["topology"])),
             *(Cell(numbers.plain(row[f"p{round(100 * share)}"]), row[f"p{round(100 * share)}"]) for share in _QUANTILES),
         ]
         for journey in view.journeys_and_all
