@@ -35,6 +35,7 @@ from experiment.parity_run import check_topologies, parity_table
 from experiment.profiles import PROFILES, UsageError, profile_named
 from experiment.progress import Progress
 from experiment.results import find_run
+from experiment.resume_proof_command import prove_resume_command
 from experiment.runner import BINARY, begin, run_plan, trial_name
 from experiment.shopload import Shopload
 from experiment.trial import EXEMPLARS, JOURNEYS, parity_tape
@@ -59,6 +60,7 @@ app.command("compare")(compare_command)
 app.command("sweep")(sweep_command)
 app.command("stress")(stress_command)
 app.command("prove-delays")(prove_delays_command)
+app.command("prove-resume")(prove_resume_command)
 
 
 @app.command("bench")

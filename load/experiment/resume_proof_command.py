@@ -1,0 +1,92 @@
+"""`make prove-resume`: an experiment that is killed again and again loses nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from experiment.options import RESULTS, Json, checked_seed, console, reported_errors
+from experiment.profiles import UsageError
+from experiment.resume_proof import NAME, Proof, proof_plan, prove
+from experiment.runner import begin, shown
+from hops.layout import table_titled
+from mesh.paths import RunFolder
+from mesh.ports import load_ports
+
+MOST_KILLS = 100
+MOST_BLOCKS = 10
+
+
+def prove_resume_command(
+    kills: Annotated[str, typer.Option(help=f"How often it is killed: 1 to {MOST_KILLS}.")] = "10",
+    blocks: Annotated[str, typer.Option(help=f"Of its two topologies: 1 to {MOST_BLOCKS}.")] = "3",
+    seed: Annotated[str, typer.Option(help="Of the moments, the tape and the order.")] = "1",
+    as_json: Json = False,
+) -> None:
+    """Kill an experiment at random moments, resume it, and look for what was lost. Exit code 1 if anything was."""
+    with reported_errors():
+        number = checked_seed(seed)
+        plan = proof_plan(_whole("blocks", blocks, MOST_BLOCKS), number)
+        how_often = _whole("kills", kills, MOST_KILLS)
+        ports = load_ports(os.environ)
+        folder = begin(plan, RESULTS)
+        folder.release()
+        log = RESULTS / f"{folder.final.name}.log"
+        typer.echo(
+            f"{NAME}: {how_often} kills of {len(plan.trials())} trials; what they say is in {shown(log)}", err=True
+        )
+        proof = prove(plan, folder, RunFolder.of(ports.base), log, kills=how_often, seed=number)
+        if as_json:
+            typer.echo(json.dumps({"holds": proof.holds, **asdict(proof)}))
+        else:
+            _show(proof)
+            console().print(Text(f"Results: {shown(folder.final if folder.final.exists() else folder.existing)}"))
+        if not proof.holds:
+            raise SystemExit(1)
+
+
+def kills_table(proof: Proof) -> Table:
+    """A row for each kill, and one for the end."""
+    table = table_titled(f"An experiment of {proof.planned} trials, killed {len(proof.kills) - 1} times with SIGKILL")
+    table.add_column("kill", justify="right")
+    table.add_column("after", justify="right", no_wrap=True)
+    table.add_column("it had said last")
+    table.add_column("finished", justify="right")
+    table.add_column("what is left")
+    for kill in proof.kills:
+        last = kill is proof.kills[-1] and kill.number == len(proof.kills)
+        ended = "end" if last and kill.finished == proof.planned else str(kill.number)
+        table.add_row(
+            ended,
+            f"{kill.after_s:.1f} s",
+            Text(kill.doing),
+            f"{kill.finished} of {proof.planned}",
+            "WRONG: " + "; ".join(kill.wrong) if kill.wrong else "as it should be",
+        )
+    return table
+
+
+def _show(proof: Proof) -> None:
+    out = console()
+    out.print(kills_table(proof))
+    for wrong in proof.wrong:
+        out.print(Text(f"WRONG: {wrong}"))
+    if proof.holds:
+        out.print(
+            Text(
+                f"All {proof.planned} trials are there, each once and of one tape; every finished one is as it was, byte for "
+                "byte, and no process outlived a kill."
+            )
+        )
+
+
+def _whole(name: str, given: str, most: int) -> int:
+    if not (given.isascii() and given.isdigit() and 1 <= int(given) <= most):
+        raise UsageError(f"{name}={given} is not valid: give a whole number from 1 to {most}")
+    return int(given)

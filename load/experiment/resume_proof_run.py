@@ -1,0 +1,32 @@
+"""The experiment that `make prove-resume` kills, as a process: `python -m experiment.resume_proof_run NAME`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from experiment.options import RESULTS, reported_errors
+from experiment.runner import run_trials, take_up
+from hops.run_files import SUMMARY, read_run
+from hops.summary import write_summary
+from mesh.ports import load_ports
+
+
+def main(name: str) -> None:
+    """Goes on with the experiment of a name until it is complete, figures included."""
+    # Here, because the statistics take as long to import as the start of a small process.
+    from hops.analysis import analyse
+
+    with reported_errors():
+        folder, plan = take_up(RESULTS, name, "proof")
+
+        def conclude() -> Path:
+            write_summary(analyse(read_run(folder.path), name=plan.name), folder.path / SUMMARY)
+            return folder.publish(latest=False)
+
+        run_trials(plan, folder, load_ports(os.environ), conclude=conclude)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
