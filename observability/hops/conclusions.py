@@ -141,7 +141,7 @@ def sooner(row: Comparison) -> str:
 def no_difference(row: Comparison) -> str:
     """`no difference shown between a and b at p50: -0.2 ms (-0.9 to 0.5)`.
 
-    An interval is of one comparison and the verdict of all: where the interval leaves zero out but the corrected p value
+    An interval is of one comparison and the verdict of all: where an interval leaves zero out but the corrected p value
     is too large, the words say so.
     """
     assert row["difference"] is not None
@@ -157,7 +157,7 @@ def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
         return _alone(summary, next(iter(summary["topologies"])), ALL)
     if refusal is not None:
         return [
-            f"Nothing is concluded about differences: {refusal}. Intervals below are of the journeys that were measured, "
+            f"Nothing is concluded about differences: {refusal}. Intervals below are of the measured journeys, "
             "and leave out how runs differ from each other.",
             *_all(summary),
         ]
