@@ -13,7 +13,7 @@ from rich.text import Text
 
 from experiment.options import RESULTS, Json, checked_seed, console, reported_errors
 from experiment.profiles import UsageError
-from experiment.resume_proof import NAME, Proof, proof_plan, prove
+from experiment.resume_proof import Proof, proof_plan, prove
 from experiment.runner import begin, shown
 from hops.layout import table_titled
 from mesh.paths import RunFolder
@@ -38,9 +38,7 @@ def prove_resume_command(
         folder = begin(plan, RESULTS)
         folder.release()
         log = RESULTS / f"{folder.final.name}.log"
-        typer.echo(
-            f"{NAME}: {how_often} kills of {len(plan.trials())} trials; what they say is in {shown(log)}", err=True
-        )
+        typer.echo(f"{how_often} kills in {len(plan.trials())} trials; what they say is in {shown(log)}", err=True)
         proof = prove(plan, folder, RunFolder.of(ports.base), log, kills=how_often, seed=number)
         if as_json:
             typer.echo(json.dumps({"holds": proof.holds, **asdict(proof)}))
@@ -80,8 +78,8 @@ def _show(proof: Proof) -> None:
     if proof.holds:
         out.print(
             Text(
-                f"All {proof.planned} trials are there, each once and of one tape; every finished one is as it was, byte for "
-                "byte, and no process outlived a kill."
+                f"All {proof.planned} trials are there, each once and of one tape; every finished one is as it was, "
+                "byte for byte, and no process outlived a kill."
             )
         )
 
