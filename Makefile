@@ -19,7 +19,8 @@ BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
 SWEEP := topologies objective profile start max seed workload trace http connections
 STRESS := topologies users think profile seed workload trace http connections
-SETTINGS := $(BENCH) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples
+SETTINGS := $(BENCH) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples \
+  hops sizes kills
 UP := topology seed scale edge mesh mtls http rtt delay
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
@@ -61,6 +62,10 @@ stress: setup ## Load topologies with users=100,300,1000,3000,10000 in a closed 
 parity: setup ## Compare the answers and effects of all topologies, or of topologies=a,b
 	@$(RUN) -m experiment parity $(call options,topologies samples seed http)
 
+.PHONY: report
+report: setup ## Make a run's summary, report.html, report.md and csv/ again from its files
+	@$(RUN) -m experiment report $(call options,run)
+
 .PHONY: trace
 trace: setup ## Show a run's p50 and p99 exemplars, hop by hop, and serve them in Jaeger
 	@$(RUN) -m experiment trace $(call options,run journey topology) $(if $(filter no,$(wait)),--no-wait)
@@ -68,6 +73,16 @@ trace: setup ## Show a run's p50 and p99 exemplars, hop by hop, and serve them i
 .PHONY: audit
 audit: setup ## Check the shop's invariants on the data that the last run left
 	@$(RUN) -m experiment audit $(call options,run)
+
+##@ Prove
+
+.PHONY: prove-delays
+prove-delays: setup ## Slow hops=payment,product,user by sizes=500us,1ms,2ms,5ms and find each again, about 20 min
+	@$(RUN) -m experiment prove-delays $(call options,hops sizes blocks seed resume)
+
+.PHONY: prove-resume
+prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and look for what was lost
+	@$(RUN) -m experiment prove-resume $(call options,kills blocks seed)
 
 ##@ Run
 
@@ -137,5 +152,6 @@ help: ## Show this
 	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users in place of a rate)"
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
-	@echo "  trace, audit: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
+	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
+	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."
