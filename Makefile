@@ -58,6 +58,11 @@ sweep: setup ## Find the highest rate that each topology holds with p99 under ob
 stress: setup ## Load topologies with users=100,300,1000,3000,10000 in a closed loop, and count what fails
 	@$(RUN) -m experiment stress $(call options,$(STRESS))
 
+.PHONY: prove-statistics
+prove-statistics: setup ## Show on made-up experiments that intervals hold the truth and A/A shows no difference
+	@$(RUN) -m hops prove coverage
+	@$(RUN) -m hops prove aa
+
 .PHONY: parity
 parity: setup ## Compare the answers and effects of all topologies, or of topologies=a,b
 	@$(RUN) -m experiment parity $(call options,topologies samples seed http)

@@ -16,6 +16,7 @@ from hops import benchmark as benchmarks
 from hops import jaeger, otlp
 from hops.budget import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
+from hops.proof_commands import app as prove
 from hops.render import one_budget_table
 from hops.span import Span
 from hops.trace_view import trace_tree
@@ -24,6 +25,7 @@ from hops.tree import Quality, grow
 TARGET_TRACES_PER_S = 5000
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
+app.add_typer(prove, name="prove")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
 

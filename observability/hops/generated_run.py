@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-from scipy.signal import lfilter
 
 from hops.bands import exemplars
 from hops.figures import SCHEMA
@@ -26,36 +25,13 @@ from hops.generated import BASE_NS
 from hops.generated_otlp import write_exemplars
 from hops.generated_shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
 from hops.run_files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
+from hops.simulated import Noise
 from hops.tables import HOPS, JOURNEYS, RESOURCES, write_parquet
 
 NS_PER_S = 1_000_000_000
 _GAP_S = 30
 _PROTOCOL_BYTES = 210
 COMMIT = "0" * 40
-
-
-@dataclass(frozen=True, slots=True)
-class Noise:
-    """How latencies scatter.
-
-    Args:
-        sigma: standard deviation of the logarithm of a journey's latency.
-        correlation: of the logarithms of two neighbouring journeys' latencies, 0 to 1.
-        block: standard deviation of the logarithm of a block's shift, shared by its topologies.
-        trial: standard deviation of the logarithm of a trial's own shift.
-    """
-
-    sigma: float = 0.45
-    correlation: float = 0.3
-    block: float = 0.03
-    trial: float = 0.02
-
-    def draw(self, count: int, rng: np.random.Generator) -> npt.NDArray[np.float64]:
-        """Factors of neighbouring journeys, each with mean 1."""
-        fresh = rng.standard_normal(count)
-        fresh[1:] *= math.sqrt(1 - self.correlation**2)
-        series = np.array(_autoregressive(fresh, self.correlation))
-        return np.asarray(np.exp(self.sigma * series - self.sigma**2 / 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +99,6 @@ def write_generated_run(
     _write_json(folder / TRIALS, {"schema": SCHEMA, "trials": rows.trials})
     _write_json(folder / MANIFEST, _manifest(topologies, blocks, tape, traced, seed))
     return folder
-
-
-def _autoregressive(fresh: npt.NDArray[np.float64], correlation: float) -> npt.NDArray[np.float64]:
-    return np.asarray(lfilter([1.0], [1.0, -correlation], fresh))
 
 
 def _tape(count: int, rate: float, rng: np.random.Generator) -> _Tape:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from hops.statistics import CONFIDENCE, PERCENTILES, Interval
 
@@ -169,7 +169,7 @@ def standard_error(deviations: Floats) -> Floats:
 
 def t_quantile(blocks: int) -> float:
     """Student's t that a two-sided 95 % interval over blocks reaches to."""
-    return float(stats.t.ppf((1 + CONFIDENCE) / 2, blocks - 1))
+    return float(special.stdtrit(blocks - 1, (1 + CONFIDENCE) / 2))
 
 
 def contrast(left: Section, right: Section) -> Contrast:
@@ -220,4 +220,4 @@ def _p_value(estimate: float, deviations: Floats) -> float:
     if not estimate:
         return 1.0
     error = float(standard_error(deviations))
-    return float(2 * stats.t.sf(abs(estimate) / error, deviations.size - 1)) if error else 0.0
+    return float(2 * special.stdtr(deviations.size - 1, -abs(estimate) / error)) if error else 0.0

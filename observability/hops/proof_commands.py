@@ -1,0 +1,119 @@
+"""`python -m hops prove`: whether the statistics are right, shown on experiments whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console, RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+from hops.layout import table_titled
+from hops.proofs import AA, COVERAGE, CoverageProof, Rate, prove_aa, prove_coverage
+
+app = typer.Typer(no_args_is_help=True, help=__doc__)
+
+Experiments = Annotated[int, typer.Option(min=1, help="How many experiments to make up.")]
+Seed = Annotated[int, typer.Option(min=0, help="Same seed, same experiments.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
+Found = TypeVar("Found")
+
+
+@app.command()
+def aa(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Compare four names of one system; fails if a metric shows differences in more than 5 %, beyond chance."""
+    found = _with_progress("A/A experiments", experiments, lambda told: prove_aa(experiments, seed, told))
+    _give(found, as_json, aa_table, found["ok"])
+
+
+@app.command()
+def coverage(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Count how often 95 % intervals hold a known truth; fails outside 93 to 97 %."""
+    found = _with_progress("Experiments", experiments, lambda told: prove_coverage(experiments, seed, told))
+    _give(found, as_json, coverage_table, found["ok"])
+
+
+def aa_table(found: AA) -> list[RenderableType]:
+    """What A/A experiments showed, for people."""
+    table = table_titled(f"False differences in {found['experiments']:,} A/A experiments, with 95 % intervals")
+    table.add_column("metric")
+    table.add_column("tests with p < 5 %", justify="right")
+    table.add_column("experiments with any, after Holm", justify="right")
+    for row in found["metrics"]:
+        table.add_row(row["metric"], _rate(row["tests"]), _rate(row["experiments"]))
+    table.add_section()
+    table.add_row("any of them", "", _rate(found["any_metric"]))
+    table.add_row("Mann-Whitney on `all`", _rate(found["naive_tests"]), _rate(found["naive_experiments"]))
+    verdict = (
+        "No metric shows false differences in more than 5 % of the experiments, beyond chance."
+        if found["ok"]
+        else "A metric shows false differences in more than 5 % of the experiments."
+    )
+    return [table, verdict]
+
+
+def coverage_table(found: CoverageProof) -> list[RenderableType]:
+    """How often intervals held the truth, for people."""
+    low, high = COVERAGE
+    return [
+        _figures(found),
+        _settings(found),
+        f"Every kind of figure is held in {low:.0%} to {high:.0%}."
+        if found["ok"]
+        else f"A kind of figure is held in less than {low:.0%} or more than {high:.0%}.",
+    ]
+
+
+def _figures(found: CoverageProof) -> Table:
+    table = table_titled(f"Truth held by 95 % intervals in {found['experiments']:,} experiments")
+    table.add_column("metric")
+    table.add_column("of")
+    for name in ("held", "error", "intervals", "refused"):
+        table.add_column(name, justify="right")
+    for row in found["figures"]:
+        table.add_row(
+            row["metric"],
+            row["figure"],
+            f"{row['coverage']:.1%}{'' if row['ok'] else ' !'}",
+            f"{row['error']:.1%}",
+            f"{row['intervals']:,}",
+            f"{row['refused']:,}",
+        )
+    return table
+
+
+def _settings(found: CoverageProof) -> Table:
+    table = table_titled("The same by setting, all kinds of figures together")
+    table.add_column("setting")
+    names = list(dict.fromkeys(name for row in found["by"].values() for name in row))
+    for name in names:
+        table.add_column(name, justify="right")
+    for label, row in found["by"].items():
+        table.add_row(label, *(f"{row[name]:.1%}" if name in row else "" for name in names))
+    return table
+
+
+def _rate(found: Rate) -> str:
+    low, high = found["ci95"]
+    return f"{found['rate']:.1%} ({low:.1%} to {high:.1%})"
+
+
+def _with_progress(what: str, total: int, work: Callable[[Callable[[int], None]], Found]) -> Found:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=total)
+        return work(lambda done: shown.update(task, completed=done))
+
+
+def _give(found: Any, as_json: bool, table: Callable[[Any], list[RenderableType]], ok: bool) -> None:
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        console = Console(highlight=False)
+        for part in table(found):
+            console.print(part)
+    if not ok:
+        raise typer.Exit(1)
