@@ -13,7 +13,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,8 +32,9 @@ NAME = "prove-resume"
 TOPOLOGIES = ("grpc", "hybrid")
 PROFILE = Profile("proof", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
 WORKLOAD = ROOT / "load" / "workloads" / "default.yaml"
-#: Seconds after the start of the process between which it is killed; a trial takes some 10.
-EARLIEST_S, LATEST_S = 0.3, 11.0
+#: Seconds between which a kill comes once the trials before it are finished; a trial takes 9 or more.
+EARLIEST_S, LATEST_S = 0.3, 8.0
+WATCH_S = 0.05
 #: Seconds that a run's processes may take to end once it was killed.
 GONE_WITHIN_S = 5.0
 LONGEST_END_S = 900.0
@@ -84,6 +85,9 @@ def proof_plan(blocks: int, seed: int) -> Plan:
 def prove(plan: Plan, folder: ResultsFolder, run: RunFolder, log: Path, *, kills: int, seed: int) -> Proof:
     """Starts, kills and resumes an experiment until it was killed so often, then lets it end.
 
+    Each kill waits until a number of trials are finished that was drawn for it, and then for some seconds more that
+    were drawn too: so kills come at any moment of any trial, and on a slow machine as well.
+
     Args:
         plan: The experiment's.
         folder: Of its results; begun, and held by nobody.
@@ -92,19 +96,18 @@ def prove(plan: Plan, folder: ResultsFolder, run: RunFolder, log: Path, *, kills
         kills: How often to kill it.
         seed: Of the moments.
     """
-    moments = random.Random(f"{seed}/kills")
     proof = Proof(len(plan.trials()))
+    drawn = random.Random(f"{seed}/kills")
+    after = sorted(drawn.randrange(proof.planned) for _ in range(kills))
     before: Hashes = {}
-    for number in range(1, kills + 1):
+    for number, finished in enumerate(after, start=1):
         began, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
         child = _started(folder, log)
-        try:
-            child.wait(moments.uniform(EARLIEST_S, LATEST_S))
-        except subprocess.TimeoutExpired:
-            child.kill()
-            child.wait()
-        else:
-            proof.wrong.append(f"it ended by itself, with code {child.returncode}, before kill {number}")
+        with _killed_at_last(child):
+            _wait_for(child, folder, finished, drawn.uniform(EARLIEST_S, LATEST_S))
+            code = child.poll()
+        if code is not None:
+            proof.wrong.append(f"it ended by itself, with code {code}, before kill {number}; see {log}")
             return proof
         after_s = time.monotonic() - began
         wrong = [f"left running: {', '.join(left)}"] if (left := _left_running(run, folder)) else []
@@ -114,16 +117,13 @@ def prove(plan: Plan, folder: ResultsFolder, run: RunFolder, log: Path, *, kills
         before = now
     began, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
     child = _started(folder, log)
-    try:
-        code = child.wait(LONGEST_END_S)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        code = child.wait()
+    with _killed_at_last(child), contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(LONGEST_END_S)
     after_s = time.monotonic() - began
     now = finished_trials(folder)
     wrong = changes(before, now)
-    if code:
-        wrong.append(f"the last start ended with code {code}; see {log}")
+    if child.returncode:
+        wrong.append(f"the last start ended with code {child.returncode}; see {log}")
     proof.kills.append(Kill(kills + 1, after_s, _said_last(log, offset), len(now), tuple(wrong)))
     proof.wrong += at_the_end(plan, folder)
     return proof
@@ -187,6 +187,26 @@ def _started(folder: ResultsFolder, log: Path) -> subprocess.Popen[bytes]:
             stdout=output,
             stderr=output,
         )
+
+
+@contextlib.contextmanager
+def _killed_at_last(child: subprocess.Popen[bytes]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        child.kill()
+        child.wait()
+
+
+def _wait_for(child: subprocess.Popen[bytes], folder: ResultsFolder, finished: int, more_s: float) -> None:
+    """Returns some seconds after so many trials are finished, or once the process has ended."""
+    since: float | None = None
+    while child.poll() is None:
+        if since is None and len(list(_where(folder).glob(f"trials/[!.]*/{RECORD}"))) >= finished:
+            since = time.monotonic()
+        if since is not None and time.monotonic() - since >= more_s:
+            return
+        time.sleep(WATCH_S)
 
 
 def _left_running(run: RunFolder, folder: ResultsFolder) -> list[str]:
