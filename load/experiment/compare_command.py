@@ -24,6 +24,7 @@ from experiment.profiles import PROFILES, UsageError, profile_named
 from experiment.progress import minutes
 from experiment.runner import begin, expected_s, load_line, run_plan, shown, take_up
 from hops.figures import Summary
+from hops.render_compare import compare as compare_view
 from hops.run_files import MANIFEST, SUMMARY, read_document
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
@@ -100,8 +101,6 @@ def compare_command(
         if as_json:
             typer.echo((path / SUMMARY).read_text(encoding="utf-8"), nl=False)
         else:
-            from hops.render_compare import compare as compare_view
-
             out = console()
             out.print(compare_view(summary))
             out.print(

@@ -21,8 +21,10 @@ from experiment.results import ResultsFolder, check_room, read_json, unfinished
 from experiment.shopload import Shopload
 from experiment.trial import VEGETA, Tapes, Trial, make_tapes, run_trial
 from experiment.trial_files import TrialFiles
+from hops.analysis import analyse
 from hops.experiment_gates import failed
 from hops.figures import SCHEMA, Summary, TrialRecord
+from hops.report import write_report
 from hops.run_files import MANIFEST, SUMMARY, TRIALS, read_run
 from hops.summary import write_summary
 from hops.tables import write_parquet
@@ -258,10 +260,6 @@ def _gather(plan: Plan, folder: ResultsFolder, files: TrialFiles, tapes: Tapes) 
 
 
 def _figures(plan: Plan, folder: ResultsFolder) -> tuple[Summary, Path]:
-    from hops.analysis import analyse
-
-    from hops.report import write_report
-
     run = read_run(folder.path)
     summary = analyse(run, name=plan.name)
     write_summary(summary, folder.path / SUMMARY)
