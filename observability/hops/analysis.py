@@ -33,7 +33,7 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         MalformedRunError: the files contradict each other.
         NotEnoughDataError: a trial has no journey.
     """
-    _check(run)
+    check_run(run)
     manifest = run.manifest
     seed = int(manifest["seeds"]["bootstrap"])
     rows = {topology: run.journeys.filter(pl.col("topology") == topology) for topology in run.topologies}
@@ -67,7 +67,12 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     )
 
 
-def _check(run: RunFiles) -> None:
+def check_run(run: RunFiles) -> None:
+    """Refuses a run whose tables and trials contradict each other.
+
+    Raises:
+        MalformedRunError: naming the trials.
+    """
     planned = {(row["block"], row["topology"]) for row in run.used}
     found = set(run.journeys.select("block", "topology").unique().iter_rows())
     if planned != found:
