@@ -19,7 +19,8 @@ BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
 SWEEP := topologies objective profile start max seed workload trace http connections
 STRESS := topologies users think profile seed workload trace http connections
-SETTINGS := $(BENCH) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples \
+RUNS := a b threshold metrics allow-suspect out
+SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples \
   hops sizes kills
 UP := topology seed scale edge mesh mtls http rtt delay
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
@@ -62,6 +63,10 @@ stress: setup ## Load topologies with users=100,300,1000,3000,10000 in a closed 
 prove-statistics: setup ## Show on made-up experiments that intervals hold the truth and A/A shows no difference
 	@$(RUN) -m hops prove coverage
 	@$(RUN) -m hops prove aa
+
+.PHONY: compare-runs
+compare-runs: setup ## Hold run b against run a (a change, a switch); threshold=10% fails if b is slower by more
+	@$(RUN) -m experiment compare-runs $(call options,$(RUNS))
 
 .PHONY: parity
 parity: setup ## Compare the answers and effects of all topologies, or of topologies=a,b
@@ -149,13 +154,14 @@ help: ## Show this
 	@echo "Which protocol between your clients and four services, and where does the wait go? Measured, hop by hop."
 	@awk 'BEGIN {FS = ":.*?## "} \
 	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
-	  /^[a-zA-Z0-9_-]+:.*?## / {printf "  %-15s %s\n", $$1, $$2}' $(filter %Makefile %.mk,$(MAKEFILE_LIST))
+	  /^[a-zA-Z0-9_-]+:.*?## / {printf "  %-16s %s\n", $$1, $$2}' $(filter %Makefile %.mk,$(MAKEFILE_LIST))
 	@echo
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=N"
 	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0  delay=payment:2ms,user:500us"
 	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users in place of a rate)"
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
+	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"

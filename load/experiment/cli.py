@@ -18,6 +18,7 @@ from experiment.bench import bench_plan, show
 from experiment.capacity_command import stress_command, sweep_command
 from experiment.closed_loop import parse_closed_loop
 from experiment.compare_command import compare_command
+from experiment.compare_runs_command import compare_runs_command
 from experiment.delay_proof_command import prove_delays_command
 from experiment.exemplar_view import print_exemplars
 from experiment.options import (
@@ -34,6 +35,7 @@ from experiment.options import (
 from experiment.parity_run import check_topologies, parity_table
 from experiment.profiles import PROFILES, UsageError, profile_named
 from experiment.progress import Progress
+from experiment.report_command import report_command
 from experiment.results import find_run
 from experiment.resume_proof_command import prove_resume_command
 from experiment.runner import BINARY, begin, run_plan, trial_name
@@ -57,8 +59,10 @@ app = typer.Typer(
 WATCH_S = 0.5
 
 app.command("compare")(compare_command)
+app.command("compare-runs")(compare_runs_command)
 app.command("sweep")(sweep_command)
 app.command("stress")(stress_command)
+app.command("report")(report_command)
 app.command("prove-delays")(prove_delays_command)
 app.command("prove-resume")(prove_resume_command)
 
