@@ -1,4 +1,4 @@
-"""`python -m hops`: the hop budget of traces, and how fast it is made."""
+"""`python -m hops`: hop budgets of traces, reports of runs, and how fast they are made."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from hops.budget import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
 from hops.proof_commands import app as prove
 from hops.render import one_budget_table
+from hops.report_command import benchmark_report_command, report_command
 from hops.span import Span
 from hops.trace_view import trace_tree
 from hops.tree import Quality, grow
@@ -26,6 +27,8 @@ TARGET_TRACES_PER_S = 5000
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
 app.add_typer(prove, name="prove")
+app.command("report")(report_command)
+app.command("benchmark-report")(benchmark_report_command)
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
 
