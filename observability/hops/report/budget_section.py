@@ -28,7 +28,8 @@ def section(view: View) -> Section:
         return Section("budgets", "Where the wait goes", [Text("No journey was traced, so there are no hop budgets.")])
     blocks: list[Block] = [
         Text(
-            "A hop budget splits what a customer waited into parts along the critical path; the parts of each trace add "
+            "A hop budget splits what a customer waited into parts along the critical path; the parts of each trace "
+            "add "
             "up to its whole, to the nanosecond. Percentiles do not add, so each bar is the mean of the traces in a "
             "band: those around the median, and those above p99. The two bands have scales of their own."
         ),
@@ -71,8 +72,14 @@ def budget_chart(view: View, journey: str) -> Chart | None:
             groups = by_group(cell["budget_ms"].get(band, {}))
             total = sum(groups.values())
             rows += [
-                {"topology": look.name, "group": group, "ms": value, "order": GROUPS.index(group), "sum": total,
-                 "label": numbers.plain(total)}
+                {
+                    "topology": look.name,
+                    "group": group,
+                    "ms": value,
+                    "order": GROUPS.index(group),
+                    "sum": total,
+                    "label": numbers.plain(total),
+                }
                 for group, value in groups.items()
             ]
             described[band].append(f"{look.name} {numbers.plain(total)} ms")
@@ -121,9 +128,7 @@ def parts_table(view: View, journey: str) -> Table:
     budgets = [cell["budget_ms"].get(band, {}) for _, cell in present for band in BANDS]
     parts = sorted({part for budget in budgets for part in budget})
     parts.sort(key=lambda part: (GROUPS.index(group_of(part)), -max(budget.get(part, 0.0) for budget in budgets)))
-    rows = [
-        [words(part), words(group_of(part)), *(_part(budget, part) for budget in budgets)] for part in parts
-    ]
+    rows = [[words(part), words(group_of(part)), *(_part(budget, part) for budget in budgets)] for part in parts]
     sums = [number(sum(budget.values())) for budget in budgets]
     rows.append([words("adds up to"), words(""), *sums])
     return Table(f"budget_parts_{journey}", f"Parts of the hop budgets of {journey}, ms", columns, rows, totals=1)

@@ -15,7 +15,8 @@ def section(view: View) -> Section:
     """Makes the section."""
     blocks: list[Block] = [
         Text(
-            "On the wire is all that TCP carried for a journey sent alone, headers and framing included. A wave is a moment "
+            "On the wire is all that TCP carried for a journey sent alone, headers and framing included. A wave is a "
+            "moment "
             "at which the client begins to wait: two waves are two round trips, one after the other."
         ),
         Figures([chart for journey in view.journeys if (chart := bytes_chart(view, journey))], view.topology_key),
@@ -99,12 +100,18 @@ def wire_table(view: View) -> Table:
     rows = []
     for look in view.looks:
         wire = view.summary["topologies"][look.name]["wire"]
-        figures = (None,) * 5 if wire is None else (
-            wire["connections"],
-            wire["in_per_journey"],
-            wire["out_per_journey"],
-            wire["opening_bytes_in"],
-            wire["opening_bytes_out"],
+        figures = (
+            (None,) * 5
+            if wire is None
+            else (
+                wire["connections"],
+                wire["in_per_journey"],
+                wire["out_per_journey"],
+                wire["opening_bytes_in"],
+                wire["opening_bytes_out"],
+            )
         )
         rows.append([words(look.name, f"mark t{look.index % 8}"), *(whole(value) for value in figures)])
-    return Table("wire", "Bytes on the wire over the whole replay, and before it to open the connections", columns, rows)
+    return Table(
+        "wire", "Bytes on the wire over the whole replay, and before it to open the connections", columns, rows
+    )

@@ -14,8 +14,8 @@ from markupsafe import Markup, escape
 Spec = dict[str, Any]
 
 INK, SOFT, GRID, PAPER = "var(--ink)", "var(--soft)", "var(--grid)", "var(--paper)"
-#: Of a whole chart with its labels, in pixels. It fits a phone, so that charts stand beside each other on a wide page and
-#: below each other on a narrow one.
+#: Of a whole chart with its labels, in pixels. It fits a phone, so that charts stand beside each other on a wide page,
+#: and below each other on a narrow one.
 WIDTH = 312
 _VEGA_LITE = "5.21"
 _CONFIG: Spec = {

@@ -52,7 +52,7 @@ def quickest_table(view: View) -> Table:
         row = [words(journey)]
         for metric in METRICS:
             place = standing(pairs, journey, metric)
-            value = place and value_of(view.summary, place.first[0], journey, metric)
+            value = None if place is None else value_of(view.summary, place.first[0], journey, metric)
             row += _cells(view, place, value)
         rows.append(row)
     return Table("quickest", "Quickest topology for each journey, at the median and at p99", columns, rows, totals=1)

@@ -48,7 +48,9 @@ def csv_text(table: Table) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_unique([name for column in table.columns for name in _names(column)]))
     for row in table.rows:
-        writer.writerow([value for column, cell in zip(table.columns, row, strict=True) for value in _values(column, cell)])
+        writer.writerow(
+            [value for column, cell in zip(table.columns, row, strict=True) for value in _values(column, cell)]
+        )
     return out.getvalue()
 
 

@@ -7,11 +7,11 @@ from hops.parts import GROUPS
 from hops.report import numbers
 from hops.report.blocks import Block, Figures, Fold, Text
 from hops.report.chart import GRID, INK, SOFT, Chart, Spec, draw
+from hops.report.palette import Look
 from hops.report.table import Cell, Column, Table, estimate, number, words
 from hops.report.view import View
 
 WHOLE = "whole"
-_LEFT_LOWER, _RIGHT_LOWER, _UNSURE = "var(--t0)", "var(--t1)", "var(--soft)"
 
 
 def difference_blocks(view: View) -> list[Block]:
@@ -21,7 +21,8 @@ def difference_blocks(view: View) -> list[Block]:
         return [Text(view.why_alone or "No pair of topologies has traces of the same journey.", tone="note")]
     blocks: list[Block] = [
         Text(
-            "The difference of the mean over traced journeys, split by the hop budget. The rows of one journey add up to "
+            "The difference of the mean over traced journeys, split by the hop budget. The rows of one journey add "
+            "up to "
             "its whole. Left of zero the first topology spends less there, right of zero the second."
         )
     ]
@@ -32,9 +33,10 @@ def difference_blocks(view: View) -> list[Block]:
                 f"{left} less {right}",
                 [
                     Figures(
-                        [difference_chart(row) for row in rows],
-                        text=f"Mean of {left} less mean of {right}, ms, with 95 % intervals over blocks. Circles: {left} "
-                        f"spends less; squares: {right} does; hollow: the interval includes zero.",
+                        [difference_chart(view, row) for row in rows],
+                        key=[(view.mark(left), f"{left} spends less"), (view.mark(right), f"{right} spends less")],
+                        text=f"Mean of {left} less mean of {right}, ms, with 95 % intervals over blocks. "
+                        "Hollow and grey: the interval includes zero.",
                     ),
                     difference_table(left, right, rows),
                     Fold("By part", [part_difference_table(left, right, rows)]),
@@ -45,40 +47,73 @@ def difference_blocks(view: View) -> list[Block]:
     return blocks
 
 
-def difference_chart(row: HopDifference) -> Chart:
+def difference_chart(view: View, row: HopDifference) -> Chart:
     """Groups of one journey as points with intervals, the whole last."""
     found = [(one["part"], one["difference_ms"], one["ci95"]) for one in row["groups"]]
     found.sort(key=lambda one: GROUPS.index(one[0]) if one[0] in GROUPS else len(GROUPS))
     found.append((WHOLE, row["difference_ms"], row["ci95"]))
+    lower = {"left": _look(view, row["left"]), "right": _look(view, row["right"])}
     rows = []
     for part, value, (low, high) in found:
         sure = low is not None and high is not None and (low > 0 or high < 0)
         side = "left" if value < 0 else "right"
-        rows.append({"part": part, "value": value, "low": low, "high": high, "side": side, "sure": sure,
-                     "color": (_LEFT_LOWER if side == "left" else _RIGHT_LOWER) if sure else _UNSURE})
+        rows.append(
+            {
+                "part": part,
+                "value": value,
+                "low": low,
+                "high": high,
+                "side": side,
+                "sure": sure,
+                "color": lower[side].color if sure else SOFT,
+            }
+        )
     color = {"field": "color", "type": "nominal", "scale": None, "legend": None}
-    shape = {"field": "side", "type": "nominal", "legend": None,
-             "scale": {"domain": ["left", "right"], "range": ["circle", "square"]}}
-    x = {"field": "value", "type": "quantitative", "scale": {"zero": True, "padding": 8},
-         "axis": {"title": "ms", "tickCount": 4, "format": "+~r"}}
+    shape = {
+        "field": "side",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": ["left", "right"], "range": [lower["left"].shape, lower["right"].shape]},
+    }
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"zero": True, "padding": 8},
+        "axis": {"title": "ms", "tickCount": 4, "labelExpr": "datum.value==0?'0':format(datum.value,'+~r')"},
+    }
     order = [part for part, _, _ in found]
     spec: Spec = {
         "height": {"step": 20},
         "encoding": {
-            "y": {"field": "part", "type": "nominal", "scale": {"domain": order}, "axis": {"title": None, "labelColor": INK}}
+            "y": {
+                "field": "part",
+                "type": "nominal",
+                "scale": {"domain": order},
+                "axis": {"title": None, "labelColor": INK},
+            }
         },
         "layer": [
-            {"data": {"values": [{"zero": 0}]}, "mark": {"type": "rule", "color": SOFT, "strokeWidth": 1},
-             "encoding": {"x": {"field": "zero", "type": "quantitative"}, "y": None}},
+            {
+                "data": {"values": [{"zero": 0}]},
+                "mark": {"type": "rule", "color": SOFT, "strokeWidth": 1},
+                "encoding": {"x": {"field": "zero", "type": "quantitative"}, "y": None},
+            },
             {"data": {"values": [{"part": WHOLE}]}, "mark": {"type": "rule", "color": GRID, "yOffset": -10}},
-            {"transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
-             "mark": {"type": "rule", "strokeWidth": 2.5},
-             "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": color}},
-            {"transform": [{"filter": "datum.sure"}], "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
-             "encoding": {"x": x, "shape": shape, "color": color}},
-            {"transform": [{"filter": "!datum.sure"}],
-             "mark": {"type": "point", "size": 46, "opacity": 1, "strokeWidth": 1.8, "fill": "var(--paper)"},
-             "encoding": {"x": x, "shape": shape, "color": color}},
+            {
+                "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+                "mark": {"type": "rule", "strokeWidth": 2.5},
+                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": color},
+            },
+            {
+                "transform": [{"filter": "datum.sure"}],
+                "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
+                "encoding": {"x": x, "shape": shape, "color": color},
+            },
+            {
+                "transform": [{"filter": "!datum.sure"}],
+                "mark": {"type": "point", "size": 46, "opacity": 1, "strokeWidth": 1.8, "fill": "var(--paper)"},
+                "encoding": {"x": x, "shape": shape, "color": color},
+            },
         ],
     }
     described = "; ".join(
@@ -88,6 +123,10 @@ def difference_chart(row: HopDifference) -> Chart:
     )
     title = row["journey"]
     return draw(title, f"{row['left']} less {row['right']} for {title}, by group: {described}.", spec, rows)
+
+
+def _look(view: View, topology: str) -> Look:
+    return next(look for look in view.looks if look.name == topology)
 
 
 def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:

@@ -32,8 +32,10 @@ def section(view: View) -> Section:
     key = [(f"fill {group_class(group)}", group) for group in GROUPS if group != "sidecars"]
     blocks: list[Block] = [
         Text(
-            "One real trace for each journey and topology: the one nearest to the median of its trial, in the first block. "
-            "The strong part of a bar is on the critical path: at that moment the customer waited for it. What is pale ran "
+            "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
+            "block. "
+            "The strong part of a bar is on the critical path: at that moment the customer waited for it. What is "
+            "pale ran "
             "beside or above the path."
         )
     ]
@@ -128,7 +130,8 @@ def _chosen(root: Node, on_path: dict[str, list[tuple[int, int]]]) -> tuple[list
         depth, node = stack.pop()
         ordered.append((depth, node))
         stack += [
-            (depth + 1, child) for child in sorted(node.children, key=lambda one: (one.start_ns, one.end_ns), reverse=True)
+            (depth + 1, child)
+            for child in sorted(node.children, key=lambda one: (one.start_ns, one.end_ns), reverse=True)
         ]
     if len(ordered) <= MOST_SPANS:
         return ordered, 0

@@ -33,12 +33,18 @@ Floats = npt.NDArray[np.float64]
 def section(view: View) -> Section:
     """Makes the section."""
     since = (
-        "Latency counts from the intended arrival to the checked answer, so a slow system cannot hide by delaying its load."
+        "Latency counts from the intended arrival to the checked answer, so a slow system cannot hide by delaying "
+        "its load."
         if view.summary["mode"] == "open"
         else "Closed loop: latency counts from the actual start; it does not compare with that of an open loop."
     )
-    intervals = "Intervals are over blocks." if view.summary["blocks"] > 1 else (
-        "One block: no intervals over blocks. Those shown are within the block, and an end is open where it is too short."
+    intervals = (
+        "Intervals are over blocks."
+        if view.summary["blocks"] > 1
+        else (
+            "One block: no intervals over blocks. Those shown are within the block, and an end is open where it is "
+            "too short."
+        )
     )
     blocks: list[Block] = [
         Text(f"{since} Journeys that failed are counted, and left out of the percentiles."),
@@ -81,7 +87,12 @@ def latency_table(view: View) -> Table:
 
 def comparison_table(view: View) -> Table:
     """Every comparison, as the summary has it."""
-    verdicts = {"left_lower": "left lower", "right_lower": "right lower", "not_shown": "not shown", "unknown": "unknown"}
+    verdicts = {
+        "left_lower": "left lower",
+        "right_lower": "right lower",
+        "not_shown": "not shown",
+        "unknown": "unknown",
+    }
     columns = [Column(name, numeric=False) for name in ("journey", "metric", "left", "right")]
     columns += [
         Column("left value"),
@@ -110,9 +121,7 @@ def comparison_table(view: View) -> Table:
                 Cell(verdicts[row["verdict"]], row["verdict"], note=reason),
             ]
         )
-    caption = (
-        "All comparisons, latencies in ms. Effect: the chance that a journey of the left takes less time than one of the right"
-    )
+    caption = "All comparisons, latencies in ms; effect: the chance that a journey of the left takes less time"
     return Table("comparisons", caption, columns, rows, heads=4)
 
 
@@ -145,7 +154,7 @@ def percentile_chart(view: View, journey: str) -> Chart:
         if not values.size:
             continue
         reach = min(3.0, math.log10(values.size)) if values.size > 1 else 0.0
-        nines = np.append(_NINES[_NINES < reach], reach)
+        nines = np.append(_NINES[reach > _NINES], reach)
         found = np.quantile(values, 1 - 10.0**-nines)
         rows += [
             {"topology": look.name, "nines": round(float(n), 3), "ms": float(f"{ms:.4g}"), "at": _marked(float(n))}
@@ -175,7 +184,9 @@ def percentile_chart(view: View, journey: str) -> Chart:
             },
         ],
     }
-    return draw(journey, f"Latency of {journey} over percentiles, a line per topology; figures in the table.", spec, rows)
+    return draw(
+        journey, f"Latency of {journey} over percentiles, a line per topology; figures in the table.", spec, rows
+    )
 
 
 def latencies_ms(view: View, topology: str, journey: str) -> Floats:

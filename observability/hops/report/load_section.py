@@ -22,7 +22,7 @@ def section(view: View) -> Section:
     planned = view.run.manifest["profile"]["rate"] if view.summary["closed"] is None else None
     text = "Journeys that ended ok, for each second, a thin line per block."
     if planned:
-        text += f" The dashed line is the planned rate, {planned:g} a second; arrivals are random, so a line scatters around it."
+        text += f" The dashed line is the planned rate, {planned:g} a second; arrivals at random scatter around it."
     charts = [rate_chart(view, look, planned) for look in view.looks]
     key = [("line plain", "one block"), *([("line dashed", "planned")] if planned else [])]
     return Section("rate", "Rate over time", [Text(text), Figures(charts, key), rate_table(view)])
@@ -46,7 +46,11 @@ def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
         {
             "mark": {"type": "line", "strokeWidth": 1.4, "opacity": 0.75, "color": look.color},
             "encoding": {
-                "x": {"field": "s", "type": "quantitative", "axis": {"title": "seconds since the start", "grid": False}},
+                "x": {
+                    "field": "s",
+                    "type": "quantitative",
+                    "axis": {"title": "seconds since the start", "grid": False},
+                },
                 "y": {
                     "field": "rate",
                     "type": "quantitative",

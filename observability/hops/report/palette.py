@@ -1,8 +1,8 @@
 """Colours, dashes, shapes and textures: whatever a colour tells, one of the others tells too.
 
-The hues are those of Okabe and Ito ("Color Universal Design", 2008), darker on a light page and lighter on a dark one, so
-that each keeps 3:1 against its page. They are in `page/style.css` as variables: a chart names the variable, so that it
-follows the reader's choice of light or dark.
+The hues are those of Okabe and Ito ("Color Universal Design", 2008), darker on a light page and lighter on a dark one,
+so that each keeps 3:1 against its page. They are in `page/style.css` as variables: a chart names the variable, so that
+it follows the reader's choice of light or dark.
 """
 
 from __future__ import annotations

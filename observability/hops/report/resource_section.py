@@ -19,7 +19,14 @@ _BINS = 40
 _NS_PER_S = 1e9
 #: A group of components is drawn like the group of budget parts that is the same thing.
 _FILLS = {
-    "services": 4, "gateways": 2, "edge": 1, "sidecars": 6, "database": 5, "telemetry": 3, "other": 8, GENERATOR_GROUP: 7,
+    "services": 4,
+    "gateways": 2,
+    "edge": 1,
+    "sidecars": 6,
+    "database": 5,
+    "telemetry": 3,
+    "other": 8,
+    GENERATOR_GROUP: 7,
 }
 
 
@@ -31,7 +38,8 @@ def section(view: View) -> Section:
     )
     blocks: list[Block] = [
         Text(
-            "Cost counts processor time of everything but the load generator, which is no part of a shop. The database's and "
+            "Cost counts processor time of everything but the load generator, which is no part of a shop. The "
+            "database's and "
             "the telemetry's own share stand apart: they are there whichever topology is chosen."
         ),
         Heading("Core-hours for a million journeys"),
@@ -75,8 +83,14 @@ def cost_chart(view: View) -> Chart:
         whole = cost[TOTAL]
         low, high = whole["ci95"]
         totals.append(
-            {"topology": look.name, "sum": whole["value"], "low": low, "high": high, "end": high or whole["value"],
-             "text": numbers.plain(whole["value"])}
+            {
+                "topology": look.name,
+                "sum": whole["value"],
+                "low": low,
+                "high": high,
+                "end": high or whole["value"],
+                "text": numbers.plain(whole["value"]),
+            }
         )
     top = max((row["end"] for row in totals), default=1.0) or 1.0
     x = {
@@ -143,7 +157,10 @@ def cpu_table(view: View) -> Table:
         [
             words(component),
             words(component_group(component)),
-            *(number(view.summary["topologies"][name]["cpu_ms_per_journey"].get(component)) for name in view.topologies),
+            *(
+                number(view.summary["topologies"][name]["cpu_ms_per_journey"].get(component))
+                for name in view.topologies
+            ),
         ]
         for component in components
     ]
@@ -184,8 +201,12 @@ def _area(view: View, look: Look, what: str, unit: str) -> Chart:
         "height": 110,
         "mark": {"type": "area", "stroke": "var(--paper)", "strokeWidth": 0.8},
         "encoding": {
-            "x": {"field": "s", "type": "quantitative", "scale": {"nice": False},
-                  "axis": {"title": "seconds since the start", "grid": False}},
+            "x": {
+                "field": "s",
+                "type": "quantitative",
+                "scale": {"nice": False},
+                "axis": {"title": "seconds since the start", "grid": False},
+            },
             "y": {"field": "value", "type": "quantitative", "stack": "zero", "axis": {"title": unit, "tickCount": 4}},
             "order": {"field": "order", "type": "quantitative"},
             "color": {"field": "group", "type": "nominal", "legend": None, "scale": fills},

@@ -52,7 +52,9 @@ def setup_table(view: View) -> Table:
     manifest, summary = view.run.manifest, view.summary
     rows = [[words(name), words(text)] for name, text in (*load_facts(view), *machine_facts(manifest))]
     rows.append([words("tape"), words(str(summary["tape"].get("sha256", "")))])
-    return Table("setup", "The load and the machine", [Column("what", numeric=False), Column("how", numeric=False)], rows)
+    return Table(
+        "setup", "The load and the machine", [Column("what", numeric=False), Column("how", numeric=False)], rows
+    )
 
 
 def load_facts(view: View) -> list[tuple[str, str]]:
@@ -67,10 +69,15 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     count = len(view.looks)
     blocks = summary["blocks"]
     return [
-        ("load", f"{load}, for {numbers.seconds(profile['duration_s'])} after {numbers.seconds(profile['warmup_s'])} of warm-up"),
+        (
+            "load",
+            f"{load}, for {numbers.seconds(profile['duration_s'])} after {numbers.seconds(profile['warmup_s'])} of "
+            "warm-up",
+        ),
         (
             "experiment",
-            f"{blocks} {'block' if blocks == 1 else 'blocks'} of {count} {'topology' if count == 1 else 'topologies'} in "
+            f"{blocks} {'block' if blocks == 1 else 'blocks'} of {count} "
+            f"{'topology' if count == 1 else 'topologies'} in "
             "random order, each trial with fresh processes and a fresh database"
             if count > 1
             else f"{blocks} {'block' if blocks == 1 else 'blocks'} of one topology",
@@ -89,7 +96,10 @@ def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     machine, git = manifest["machine"], manifest["git"]
     dirty = ", with changes that are in no commit" if git.get("dirty") else ""
     return [
-        ("machine", f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_mb'] / 1024:.0f} GiB, {machine['kernel']}"),
+        (
+            "machine",
+            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_mb'] / 1024:.0f} GiB, {machine['kernel']}",
+        ),
         ("code", f"{str(git.get('commit'))[:12]}{dirty}"),
         ("when", f"{when(manifest.get('began'))} to {when(manifest.get('ended'))}"),
     ]

@@ -50,7 +50,9 @@ def heat_table(view: View, metric: str, title: str) -> Table:
             value = values.get((journey, name))
             times = value / least if value and least else None
             note = "" if times is None else f"{times:.1f}×" if times < 9.95 else f"{times:.0f}×"
-            row.append(Cell(numbers.plain(value), value, tone="" if times is None else f"heat{shade(times)}", note=note))
+            row.append(
+                Cell(numbers.plain(value), value, tone="" if times is None else f"heat{shade(times)}", note=note)
+            )
         rows.append(row)
     columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
     return Table(f"heat_{metric}", f"{title} latency, ms", columns, rows, totals=1)
@@ -68,7 +70,8 @@ def box_section(view: View) -> Section:
         "Where most latencies lie",
         [
             Text(
-                "The box holds the middle half of the journeys, the bar in it is the median, and the lines reach from the "
+                "The box holds the middle half of the journeys, the bar in it is the median, and the lines reach "
+                "from the "
                 "5th to the 95th percentile. Logarithmic scale."
             ),
             Figures([box_chart(view, journey) for journey in view.journeys_and_all], view.topology_key),
@@ -128,7 +131,10 @@ def box_table(view: View) -> Table:
         [
             words(journey),
             words(row["topology"], view.mark(row["topology"])),
-            *(Cell(numbers.plain(row[f"p{round(100 * share)}"]), row[f"p{round(100 * share)}"]) for share in _QUANTILES),
+            *(
+                Cell(numbers.plain(row[f"p{round(100 * share)}"]), row[f"p{round(100 * share)}"])
+                for share in _QUANTILES
+            ),
         ]
         for journey in view.journeys_and_all
         for row in _box_rows(view, journey)

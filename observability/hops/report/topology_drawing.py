@@ -90,7 +90,9 @@ def draw_topology(name: str, topology: Document, *, edge: bool) -> Chart:
     passes = services * (_BOX + _GAP_X) + _BOX
     lines = "".join(_line(plan, link, passes) for link in plan.links)
     boxes = "".join(_box(component, *place) for component, place in plan.places.items())
-    svg = f'<svg class="topology" viewBox="-2 -2 {width + 4} {height + 4}" width="{width + 4}" height="{height + 4:.0f}">'
+    svg = (
+        f'<svg class="topology" viewBox="-2 -2 {width + 4} {height + 4}" width="{width + 4}" height="{height + 4:.0f}">'
+    )
     words = "; ".join(f"{link.caller} to {link.callee} by {protocol_name(link.protocol)}" for link in plan.links)
     about = f"{topology.get('about') or name}. {words}."
     drawn = labelled(f"{svg}{lines}{boxes}</svg>", f"Topology {name}", about)

@@ -83,4 +83,3 @@ class View:
     def topology_key(self) -> list[tuple[str, str]]:
         """The legend of charts that tell topologies apart."""
         return [(f"mark t{look.index % 8}", look.name) for look in self.looks]
-

@@ -86,7 +86,10 @@ def facts(view: View) -> list[tuple[str, str]]:
     loads, machine = dict(load_facts(view)), dict(machine_facts(view.run.manifest))
     journeys = view.run.journeys.height
     return [
-        ("journeys", f"{journeys:,} in {view.summary['blocks']} {'block' if view.summary['blocks'] == 1 else 'blocks'}"),
+        (
+            "journeys",
+            f"{journeys:,} in {view.summary['blocks']} {'block' if view.summary['blocks'] == 1 else 'blocks'}",
+        ),
         ("load", loads["load"]),
         ("machine", machine["machine"]),
         ("measured", machine["when"]),
