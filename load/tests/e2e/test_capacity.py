@@ -53,6 +53,11 @@ def read(folder: Path, kind: str) -> dict[str, Any]:
     return found
 
 
+def folders() -> set[Path]:
+    """Every folder of a sweep or stress test, finished or not."""
+    return {*RESULTS.glob("*-sweep*"), *RESULTS.glob("*-stress*")}
+
+
 def latest() -> Path | None:
     link = RESULTS / "latest"
     return link.resolve() if link.exists() else None
@@ -135,17 +140,17 @@ def test_json_is_all_that_goes_to_standard_output(swept: Path) -> None:
     ],
 )
 def test_wrong_input_is_named_and_costs_nothing(arguments: list[str], message: str) -> None:
-    before = set(RESULTS.glob("*"))
+    before = folders()
     done = make(*arguments)
     assert done.returncode == MAKE_FAILED
     assert message in done.stderr
     assert "Traceback" not in done.stderr
-    assert set(RESULTS.glob("*")) == before
+    assert folders() == before
     assert left_over() == []
 
 
 def test_ctrl_c_cleans_up_and_keeps_finished_steps() -> None:
-    before = set(RESULTS.glob("*.incomplete"))
+    before = set(RESULTS.glob("*-sweep*.incomplete"))
     sweep = subprocess.Popen(
         ["make", "topologies=hybrid", "profile=smoke", "start=10", "sweep"],
         cwd=ROOT,
@@ -166,7 +171,7 @@ def test_ctrl_c_cleans_up_and_keeps_finished_steps() -> None:
     assert sweep.returncode != 0
     assert "Traceback" not in errors
     assert left_over() == []
-    (kept,) = set(RESULTS.glob("*.incomplete")) - before
+    (kept,) = set(RESULTS.glob("*-sweep*.incomplete")) - before
     document = read(kept, "sweep")
     assert document["complete"] is False
     assert document["steps"]
