@@ -104,7 +104,7 @@ def prove(plan: Plan, folder: ResultsFolder, run: RunFolder, log: Path, *, kills
         began, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
         child = _started(folder, log)
         with _killed_at_last(child):
-            _wait_for(child, folder, finished, drawn.uniform(EARLIEST_S, LATEST_S))
+            _wait_for(child, folder, log, offset, finished, drawn.uniform(EARLIEST_S, LATEST_S))
             code = child.poll()
         if code is not None:
             proof.wrong.append(f"it ended by itself, with code {code}, before kill {number}; see {log}")
@@ -198,11 +198,14 @@ def _killed_at_last(child: subprocess.Popen[bytes]) -> Iterator[None]:
         child.wait()
 
 
-def _wait_for(child: subprocess.Popen[bytes], folder: ResultsFolder, finished: int, more_s: float) -> None:
-    """Returns some seconds after so many trials are finished, or once the process has ended."""
+def _wait_for(
+    child: subprocess.Popen[bytes], folder: ResultsFolder, log: Path, offset: int, finished: int, more_s: float
+) -> None:
+    """Returns some seconds after it has begun and so many trials are finished, or once the process has ended."""
     since: float | None = None
     while child.poll() is None:
-        if since is None and len(list(_where(folder).glob(f"trials/[!.]*/{RECORD}"))) >= finished:
+        begun = log.stat().st_size > offset
+        if since is None and begun and len(list(_where(folder).glob(f"trials/[!.]*/{RECORD}"))) >= finished:
             since = time.monotonic()
         if since is not None and time.monotonic() - since >= more_s:
             return

@@ -15,13 +15,13 @@ from mesh.ports import load_ports
 
 def main(name: str) -> None:
     """Goes on with the experiment of a name until it is complete, figures included."""
-    # Here, because the statistics take as long to import as the start of a small process.
-    from hops.analysis import analyse
-
     with reported_errors():
         folder, plan = take_up(RESULTS, name, "proof")
 
         def conclude() -> Path:
+            # Here, so that the kills meet trials rather than a second of imports.
+            from hops.analysis import analyse
+
             write_summary(analyse(read_run(folder.path), name=plan.name), folder.path / SUMMARY)
             return folder.publish(latest=False)
 
