@@ -32,7 +32,7 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
 
     Args:
         row: left is the quicker topology; None if the summary does not say.
-        waves: how often a client waits for answers one after the other, left and right.
+        waves: how many round trips a client makes one after the other, left and right.
 
     Returns:
         Words without a full stop; None if the budgets do not say anything.
@@ -76,5 +76,5 @@ def _words(part: PartDifference, waves: Sequence[float]) -> str:
     if part["part"] == "client network" and abs(waves[0] - waves[1]) >= LEAST_WAVES:
         mine, other = (f"{value:.1f}".removesuffix(".0") for value in waves)
         trips = "round trip" if mine == "1" else "round trips"
-        text += f" ({mine} {trips} one after the other in place of {other})"
+        text += f" ({mine} {trips} in place of {other})"
     return text

@@ -26,13 +26,13 @@ class Standing:
         first: the topology with the lowest value, and behind it those that were not shown to be above it.
         behind: comparisons of the lowest with each that was shown to be above it, nearest first; left is the lowest.
         level: comparisons of the lowest with each other one in `first`; left is the lowest.
-        untested: comparisons of the lowest with those for which nothing could be tested; left is the lowest.
+        untested: why the lowest could not be tested against another one, by that one's name.
     """
 
     first: list[str]
     behind: list[Comparison]
     level: list[Comparison]
-    untested: list[Comparison]
+    untested: dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +111,12 @@ def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
     if not ranked:
         return None
     best, *others = ranked
-    found = Standing(first=[best], behind=[], level=[], untested=[])
+    found = Standing(first=[best], behind=[], level=[], untested={})
     for other in others:
         row = pairs.comparison(journey, metric, best, other)
         if row is None or row["verdict"] == "unknown":
-            if row is not None:
-                found.untested.append(row)
+            reason = row["reason"] if row is not None else "the run does not compare them"
+            found.untested[other] = reason or "nothing could be tested"
         elif row["verdict"] == "left_lower":
             found.behind.append(row)
         else:
@@ -234,8 +234,7 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
         told = "; ".join(no_difference(row) for row in place.level)
         found.append(sentence(f"{where} there is {told}"))
     if place.untested:
-        names = listed([row["right"] for row in place.untested])
-        reason = next((row["reason"] for row in place.untested if row["reason"]), "nothing could be tested")
+        names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
         lowest = f"The lowest figure is {number(value)} ms, of {best}."
         found.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
     return found
