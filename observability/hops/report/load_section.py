@@ -31,7 +31,7 @@ def section(view: View) -> Section:
 def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
     """Journeys a second over time, a line per block."""
     rows: list[dict[str, Any]] = []
-    for (block,), frame in _ok(view, look.name).group_by("block"):
+    for (block,), frame in _ok(view, look.name).sort("block", "seq").group_by("block", maintain_order=True):
         begins = _begin_ns(view, look.name, int(str(block)))
         at = (frame["ended_ns"].to_numpy() - begins) / _NS_PER_S
         long_s = max(1.0, float(at.max()))

@@ -21,7 +21,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def heat_section(view: View) -> Section:
     """Makes the heat map."""
     text = (
-        "The darker a cell, the longer it takes beside the quickest topology of its row, which is 1×."
+        "The stronger the blue of a cell, the longer it takes beside the quickest topology of its row, which is 1×."
         if len(view.looks) > 1
         else "One topology: each cell is beside the quickest journey of its column, which is 1×."
     )

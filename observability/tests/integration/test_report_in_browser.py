@@ -1,0 +1,233 @@
+"""The report in a real browser: drawn, sortable, accessible, and nothing over anything else."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from hops.generated_run import write_generated_run
+from hops.report_command import make_report
+
+pytestmark = pytest.mark.integration
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WIDE, PHONE = {"width": 1360, "height": 900}, {"width": 390, "height": 844}
+MODES = {
+    "light": {"viewport": WIDE, "color_scheme": "light"},
+    "dark": {"viewport": WIDE, "color_scheme": "dark"},
+    "phone": {"viewport": PHONE, "color_scheme": "light"},
+}
+OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    chosen = os.environ.get("CHROMIUM_BIN") or next(filter(None, map(shutil.which, NAMES)), None)
+    if chosen is None:
+        pytest.skip("the report was not looked at in a browser, because there is none: apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=chosen, args=FLAGS)
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("reports")
+    write_generated_run(root / "compare", topologies=("hybrid", "rest", "hybrid-transcoded"), journeys_per_trial=500)
+    write_generated_run(root / "bench", topologies=("grpc",), blocks=1, journeys_per_trial=300)
+    failing = {(1, "rest"): "steal_share"}
+    write_generated_run(
+        root / "suspect", topologies=("rest", "grpc"), blocks=2, journeys_per_trial=200, failing=failing
+    )
+    return {name: make_report(root / name)[1] for name in ("compare", "bench", "suspect")}
+
+
+@pytest.fixture(params=["compare", "bench", "suspect"])
+def report(request: pytest.FixtureRequest, reports: dict[str, Path]) -> Path:
+    return reports[request.param]
+
+
+@pytest.fixture(params=list(MODES))
+def mode(request: pytest.FixtureRequest) -> dict[str, Any]:
+    return MODES[request.param]
+
+
+class Opened:
+    """A page, and what its console said."""
+
+    def __init__(self, browser: Browser, report: Path, **options: Any) -> None:
+        self.page: Page = browser.new_page(**options)
+        self.said: list[str] = []
+        self.page.on("console", lambda message: self.said.append(message.text))
+        self.page.on("pageerror", lambda error: self.said.append(str(error)))
+        self.page.on("request", lambda request: self._note(request.url))
+        self.page.goto(report.as_uri())
+
+    def _note(self, url: str) -> None:
+        if not url.startswith(("file:", "data:")):
+            self.said.append(f"asks for {url}")
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.page.close()
+
+
+def test_it_opens_without_an_error_or_a_request(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
+    with Opened(browser, report, **mode) as opened:
+        opened.page.evaluate(OPEN_ALL)
+        assert opened.said == []
+
+
+def test_the_page_is_never_wider_than_the_window(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
+    with Opened(browser, report, **mode) as opened:
+        opened.page.evaluate(OPEN_ALL)
+        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_axe_finds_no_violation(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
+    with Opened(browser, report, **mode) as opened:
+        opened.page.evaluate(OPEN_ALL)
+        found = Axe().run(opened.page)
+        assert found.violations_count == 0, found.generate_report()
+
+
+def test_every_chart_is_drawn(browser: Browser, report: Path) -> None:
+    with Opened(browser, report, viewport=WIDE) as opened:
+        opened.page.evaluate(OPEN_ALL)
+        charts = opened.page.evaluate("""() => [...document.querySelectorAll('svg[role=img]')].map((svg) => ({
+            name: svg.querySelector('title').textContent,
+            described: svg.querySelector('desc').textContent.length,
+            box: [svg.getBoundingClientRect().width, svg.getBoundingClientRect().height],
+            marks: [...svg.querySelectorAll('.m path, .m line, .m text, path.link, rect.box')].filter((mark) => {
+                const box = mark.getBoundingClientRect();
+                return box.width + box.height > 0.5;
+            }).length,
+            strange: /NaN|Infinity|undefined/.test(svg.outerHTML),
+        }))""")
+        assert len(charts) > 40
+        assert [chart for chart in charts if chart["marks"] == 0 or min(chart["box"]) < 20] == []
+        assert [chart for chart in charts if chart["strange"] or chart["described"] < 10] == []
+
+
+def test_colours_of_charts_follow_the_page(browser: Browser, reports: dict[str, Path]) -> None:
+    colours = []
+    for scheme in ("light", "dark"):
+        with Opened(browser, reports["compare"], viewport=WIDE, color_scheme=scheme) as opened:
+            colours.append(
+                opened.page.evaluate("""() => [...new Set([...document.querySelectorAll('#latency .m path')]
+                    .map((mark) => getComputedStyle(mark).stroke + getComputedStyle(mark).fill))].sort()""")
+            )
+    assert colours[0] != colours[1]
+    assert all("var(" not in colour for both in colours for colour in both)
+
+
+def test_no_label_lies_on_another(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
+    with Opened(browser, report, **mode) as opened:
+        opened.page.evaluate(OPEN_ALL)
+        overlaps = opened.page.evaluate("""() => {
+            const found = [];
+            for (const svg of document.querySelectorAll('svg[role=img]')) {
+                const texts = [...svg.querySelectorAll('text')].filter((one) => one.textContent.trim());
+                const boxes = texts.map((one) => one.getBoundingClientRect());
+                for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+                    const a = boxes[i], b = boxes[j];
+                    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                    const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                    if (wide <= 1 || tall <= 1) continue;
+                    const least = Math.min(a.width * a.height, b.width * b.height);
+                    if (wide * tall / least > 0.15) {
+                        found.push([svg.querySelector('title').textContent, texts[i].textContent, texts[j].textContent]);
+                    }
+                }
+            }
+            return found;
+        }""")
+        assert overlaps == []
+
+
+def test_no_block_lies_on_another(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
+    with Opened(browser, report, **mode) as opened:
+        opened.page.evaluate(OPEN_ALL)
+        overlaps = opened.page.evaluate("""() => {
+            const found = [];
+            const inside = [...document.querySelectorAll('.inside, section')].map((one) => [...one.children]);
+            const groups = [...document.querySelectorAll('.charts')].map((one) => [...one.children]);
+            for (const group of [[...document.querySelectorAll('main > section')], ...inside, ...groups]) {
+                const boxes = group.map((one) => one.getBoundingClientRect());
+                for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+                    const a = boxes[i], b = boxes[j];
+                    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                    const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                    if (wide > 1 && tall > 1) found.push([group[i].textContent.trim().slice(0, 60), wide, tall]);
+                }
+            }
+            return found;
+        }""")
+        assert overlaps == []
+
+
+def test_a_table_sorts_by_click_and_by_key(browser: Browser, reports: dict[str, Path]) -> None:
+    with Opened(browser, reports["compare"], viewport=WIDE) as opened:
+        head = opened.page.locator("#table-latency thead th").nth(4)
+        values = "(table) => [...table.tBodies[0].rows].map((row) => Number(row.cells[4].dataset.v))"
+        table = opened.page.locator("#table-latency")
+        before = table.evaluate(values)
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == "ascending"
+        assert table.evaluate(values) == sorted(before) != before
+        head.locator("button").focus()
+        opened.page.keyboard.press("Enter")
+        assert head.get_attribute("aria-sort") == "descending"
+        assert table.evaluate(values) == sorted(before, reverse=True)
+        name = opened.page.locator("#table-latency thead th").first
+        name.locator("button").focus()
+        opened.page.keyboard.press("Space")
+        first = "(table) => [...table.tBodies[0].rows].map((row) => row.cells[0].textContent)"
+        assert table.evaluate(first) == sorted(table.evaluate(first))
+        assert head.get_attribute("aria-sort") is None
+
+
+def test_the_first_key_leads_past_the_head(browser: Browser, reports: dict[str, Path]) -> None:
+    with Opened(browser, reports["compare"], viewport=WIDE) as opened:
+        opened.page.keyboard.press("Tab")
+        assert opened.page.evaluate("document.activeElement.className") == "skip"
+        opened.page.keyboard.press("Enter")
+        assert opened.page.evaluate("document.activeElement.id") == "main"
+
+
+def test_all_is_there_without_a_script(browser: Browser, report: Path) -> None:
+    with Opened(browser, report, viewport=WIDE, java_script_enabled=False) as opened:
+        assert opened.said == []
+        assert opened.page.locator("thead button").count() == 0
+        assert opened.page.locator("#table-latency").inner_text().count("\n") > 5
+        assert opened.page.locator("#latency svg[role=img]").first.is_visible()
+        assert opened.page.locator("#validity").inner_text().strip()
+
+
+def test_paper_is_white_and_says_suspect(browser: Browser, reports: dict[str, Path], tmp_path: Path) -> None:
+    with Opened(browser, reports["suspect"], viewport=WIDE, color_scheme="dark") as opened:
+        opened.page.emulate_media(media="print", color_scheme="dark")
+        assert opened.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert opened.page.evaluate("""() => [...document.querySelectorAll('h2')]
+            .every((one) => one.innerText.includes('SUSPECT'))""")
+        printed = opened.page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
+        assert len(printed) > 50_000
