@@ -8,6 +8,7 @@ from hops.bands import ALL
 from hops.conclusion_notes import cost_sentences, doubt_sentences, validity_sentences
 from hops.conclusion_reasons import why
 from hops.figures import Comparison, Summary
+from hops.injected import delay_notice
 from hops.oriented import Pairs, value_of
 from hops.sections import LEAST_BLOCKS
 from hops.wording import clause, figure, listed, number, p_value, plural, sentence, shown, times, turned
@@ -77,9 +78,10 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     pairs = Pairs(summary)
     many = len(summary["topologies"]) > 1
     refusal = refused(summary) if many else None
+    delayed = delay_notice(summary["switches"])
     journeys = {name: _journey(summary, pairs, name, refusal) for name in pairs.journeys()}
     found = Conclusions(
-        headline=_headline(summary, pairs, refusal),
+        headline=[*([delayed] if delayed else []), *_headline(summary, pairs, refusal)],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=cost_sentences(summary, pairs),
         doubts=doubt_sentences(summary) if many and refusal is None else [],

@@ -192,3 +192,11 @@ def test_the_terminal_view_fits_and_says_everything_without_colour(width):
     assert max(map(len, text.splitlines())) <= width
     for words in ("Conclusions", "rest -", "Core-hours", "SUSPECT  block 1  rest: CPU steal", "FAILS"):
         assert words in text
+
+
+def test_components_that_were_slowed_are_told_before_anything_else():
+    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    usual = conclusions(summary)
+    slowed = conclusions(summary | {"switches": summary["switches"] | {"delay_ms": {"payment": 2.0}}})
+    assert slowed[0].startswith("DELAYED ON PURPOSE: payment by 2 ms, in every request")
+    assert slowed[1:] == usual
