@@ -55,7 +55,7 @@ HOPS = pl.Schema(
         "crossings": pl.Int64,
     }
 )
-_HOPS_MADE = pl.Schema({**HOPS, "on_path": pl.Int64})
+_HOPS_MADE = pl.Schema([*HOPS.items(), ("on_path", pl.Int64())])
 #: A row per component and look, while a trial's load ran.
 RESOURCES = pl.Schema(
     {
