@@ -131,8 +131,13 @@ def suspect_reasons(document: Document, topology: str) -> list[str]:
     steps = [step for step in document["steps"] if step["topology"] == topology]
     if document["kind"] == "sweep":  # only the confirmation's figures are claimed
         steps = [step for step in steps if step["phase"] == "confirm" and step["rate"] == result["rate"]]
-    gates = sorted({gate for step in steps for gate in step["suspect"]})
-    return [*reasons, *gates]
+    gates = {gate for step in steps for gate in step["suspect"]}
+    if "steal_share" in gates:
+        reasons.append("the machine's host took more than 2 % of the CPU time (steal_share)")
+    if "other_cores" in gates:
+        most = max(step["other_cores"] for step in steps)
+        reasons.append(f"other programs used up to {most:.2f} cores (other_cores)")
+    return reasons
 
 
 def manifest_of(setup: Setup) -> dict[str, Any]:

@@ -210,7 +210,9 @@ def _messages_table(document: Document) -> Table:
     ]
     load = "rate" if document["kind"] == "sweep" else "users"
     columns = [Column("topology", numeric=False), Column(load), Column("journeys"), Column("error", numeric=False)]
-    return Table("errors", "The most frequent errors of each step, as the client saw them", columns, rows, heads=2)
+    return Table(
+        "errors", "The most frequent errors of each step and class, as the client saw them", columns, rows, heads=2
+    )
 
 
 def _setup(document: Document) -> Section:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -33,8 +34,10 @@ NS_PER_MS = 1e6
 DATABASE, TELEMETRY = "postgres", "jaeger"
 #: Checkouts that clients saw succeed, of all steps on one database: what the audit must find there.
 ACKNOWLEDGED = "acknowledged.jsonl"
-#: Most frequent errors that a step keeps in words.
-MESSAGES = 5
+#: Most frequent errors of each class that a step keeps in words.
+MESSAGES = 3
+#: Programs beside the run that use more cores than this took them from the shop.
+OTHER_CORES = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,9 @@ class Step(TypedDict):
     Latencies (ms) are those of journeys that ended ok: from the intended arrival in an open loop, from the start in a
     closed one; `p99_low_ms` and `p99_high_ms` are the ends of the 95 % interval of p99, None where too few journeys
     were sent to know it. `throughput_per_s` counts what ended ok while the load lasted; `errors` are counts by class,
-    `messages` the most frequent errors in words. `*_cores` are CPU seconds for each second of the replay;
-    `system_cores` is all but the generator, database and telemetry included. `generator_limits` are the gates that say
+    `messages` the most frequent of each in words. `*_cores` are CPU seconds for each second of the replay;
+    `system_cores` is all but the generator, database and telemetry included; `other_cores` is what programs used that
+    are no part of the run. `generator_limits` are the gates that say
     that the generator could not keep up, `suspect` other gates that failed; `holds` and `reasons` are the verdict of a
     sweep.
     """
@@ -102,6 +106,7 @@ class Step(TypedDict):
     database_cores: float
     telemetry_cores: float
     memory_mb: float
+    other_cores: float
     steal_share: float | None
     cores: dict[str, float]
     generator_limits: list[str]
@@ -125,6 +130,8 @@ def run_step(system: System, shopload: Shopload, load: Load, folder: Path) -> St
     """
     folder.mkdir(parents=True)
     began = datetime.now(UTC)
+    before = _machine_cpu_s()
+    since = time.monotonic()
     sampler = watched_replay(
         system,
         shopload,
@@ -134,9 +141,10 @@ def run_step(system: System, shopload: Shopload, load: Load, folder: Path) -> St
         closed=load.closed,
         connections=load.connections,
     )
+    machine_cores = (_machine_cpu_s() - before) / (time.monotonic() - since)
     journeys = read_journeys(folder / JOURNEYS)
     generator: dict[str, Any] = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
-    step = _figures(system.topology.name, load, journeys, generator, sampler, began)
+    step = _figures(system.topology.name, load, journeys, generator, sampler, began, machine_cores)
     _keep_acknowledged(folder / JOURNEYS, folder.parent / ACKNOWLEDGED)
     write_parquet(journeys, folder / "journeys.parquet")
     for spent in (JOURNEYS, "vegeta.gob"):  # what they hold is in the parquet file now, in a tenth of the space
@@ -151,6 +159,7 @@ def _figures(
     generator: Mapping[str, Any],
     sampler: ResourceSampler,
     began: datetime,
+    machine_cores: float,
 ) -> Step:
     wall_s = float(generator["wall_s"])
     cores = {name: used / wall_s for name, used in sampler.cpu_seconds().items()}
@@ -172,6 +181,9 @@ def _figures(
         closed=load.closed is not None,
         tape_exhausted=load.closed is not None and bool(generator["closed"]["tape_exhausted"]),
     )
+    others = max(0.0, machine_cores - sum(cores.values()))
+    suspect = [gate["name"] for gate in [steal(evidence)] if not gate["ok"]]
+    suspect += ["other_cores"] if others > OTHER_CORES else []
     of_generator = [generator_cpu(evidence)]
     of_generator += [tape_lasted(evidence)] if load.closed else [tape_sent(evidence), start_lag(evidence)]
     lag = None if load.closed else start_lag(evidence)
@@ -207,10 +219,11 @@ def _figures(
         database_cores=cores.get(DATABASE, 0.0),
         telemetry_cores=cores.get(TELEMETRY, 0.0),
         memory_mb=sampler.peak_memory_of_all_mb(),
+        other_cores=others,
         steal_share=evidence.steal_share,
         cores=cores,
         generator_limits=[gate["name"] for gate in of_generator if not gate["ok"]],
-        suspect=[gate["name"] for gate in [steal(evidence)] if not gate["ok"]],
+        suspect=suspect,
         holds=None,
         reasons=[],
     )
@@ -242,6 +255,13 @@ def cpu_seconds_used(system: System) -> float:
     return used
 
 
+def _machine_cpu_s() -> float:
+    """CPU seconds of the whole machine so far, less those of this process."""
+    times, own = psutil.cpu_times(), psutil.Process().cpu_times()
+    names = ("user", "nice", "system", "irq", "softirq")
+    return sum(float(getattr(times, name, 0.0)) for name in names) - own.user - own.system
+
+
 def _ended_in_time(journeys: pl.DataFrame, ok: pl.DataFrame, duration_s: float) -> int:
     if not journeys.height:
         return 0
@@ -250,10 +270,10 @@ def _ended_in_time(journeys: pl.DataFrame, ok: pl.DataFrame, duration_s: float) 
 
 
 def _messages(journeys: pl.DataFrame) -> dict[str, int]:
-    failed = journeys.filter(pl.col("outcome") != "ok")
-    told = failed.select(pl.concat_str(pl.col("outcome"), pl.lit(": "), pl.col("error").fill_null("")).alias("told"))
-    counts = told["told"].value_counts().sort(["count", "told"], descending=[True, False]).head(MESSAGES)
-    return dict(zip(counts["told"].to_list(), counts["count"].to_list(), strict=True))
+    failed = journeys.filter(pl.col("outcome") != "ok").select("outcome", pl.col("error").fill_null(""))
+    counts = failed.group_by("outcome", "error").len().sort("len", "error", descending=[True, False])
+    shown = counts.group_by("outcome", maintain_order=True).head(MESSAGES).sort("len", descending=True)
+    return {f"{row['outcome']}: {row['error']}": row["len"] for row in shown.to_dicts()}
 
 
 def _quantile(values: npt.NDArray[np.float64], share: float) -> float | None:

@@ -57,6 +57,7 @@ def step(**changes: Any) -> Step:
         database_cores=0.1,
         telemetry_cores=0.01,
         memory_mb=600.0,
+        other_cores=0.02,
         steal_share=0.0,
         cores={"client": 0.1, "edge": 0.1, "postgres": 0.1},
         generator_limits=[],
@@ -260,7 +261,12 @@ class TestWhatIsLeft:
     def test_steal_broken_promises_and_early_ends_are_suspect(self, recorder: Recorder) -> None:
         recorder.document["steps"][3]["suspect"] = ["steal_share"]
         recorder.document["results"]["hybrid"]["invariants_broken"] = ["orders are paid"]
-        assert suspect_reasons(recorder.document, "hybrid") == ["invariant broken: orders are paid", "steal_share"]
+        assert suspect_reasons(recorder.document, "hybrid") == [
+            "invariant broken: orders are paid",
+            "the machine's host took more than 2 % of the CPU time (steal_share)",
+        ]
+        recorder.document["steps"][3]["suspect"] = ["other_cores"]
+        assert suspect_reasons(recorder.document, "hybrid")[1].startswith("other programs used")
         recorder.document["results"]["hybrid"]["stopped"] = "order died"
         assert suspect_reasons(recorder.document, "hybrid")[0] == "stopped: order died"
         assert suspect_reasons(recorder.document, "grpc") == ["not finished"]
