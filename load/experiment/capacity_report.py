@@ -164,6 +164,7 @@ def _steps(document: Document) -> Section:
                 number(step["p50_ms"]),
                 estimate(step["p99_ms"], (step["p99_low_ms"], step["p99_high_ms"])),
                 *(whole(count) for count in step["errors"].values()),
+                whole(step["connections"]),
                 whole(step["under_way_most"]),
                 number(step["start_lag_p99_ms"]),
                 number(step["system_cores"]),
@@ -185,6 +186,7 @@ def _steps(document: Document) -> Section:
         Column("p50", "ms"),
         Column("p99", "ms", interval=True),
         *(Column(name) for name in ("client", "server", "timeout", "wrong answer")),
+        Column("connections"),
         Column("most under way"),
         Column("start lag p99", "ms"),
         Column("shop", "cores"),
@@ -217,7 +219,8 @@ def _messages_table(document: Document) -> Table:
 
 def _setup(document: Document) -> Section:
     manifest = document["manifest"]
-    switches = ", ".join(f"{name}={value}" for name, value in manifest["switches"].items())
+    shown = {name: value for name, value in manifest["switches"].items() if name != "connections"}  # a step has its own
+    switches = ", ".join(f"{name}={value}" for name, value in shown.items())
     facts = [f"{name}: {text}" for name, text in machine_facts(manifest)]
     closed = document["kind"] == "stress"
     load = f"closed loop, think time {document['options']['think_s']:g} s" if closed else "open loop"
