@@ -12,10 +12,16 @@ the critical path only where it ends last, which a delay makes more frequent. So
     delay x crossings on the path + own work of a crossing x crossings that the delay brought onto the path
 
 where the second term is 0 for every other pair here.
+
+Every delay is held against the same trials without one, so that a disturbance of these would be in all rows. For k
+delays there are therefore about sqrt(k) such trials in a block, which is where the differences are least uncertain for
+the time that they take (Dunnett, "A Multiple Comparison Procedure for Comparing Several Treatments with a Control",
+Journal of the American Statistical Association 50, 1955).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -140,7 +146,7 @@ def injected(hops: str, sizes: str) -> list[Injected]:
 
 
 def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
-    """The experiment: one arm for each delay, and one without any that all share, in every block.
+    """The experiment: one arm for each delay, and some without any that all share, in every block.
 
     Raises:
         UsageError: Too few blocks, or too many arms.
@@ -149,7 +155,8 @@ def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, s
         raise UsageError(
             f"blocks={blocks} is too few for intervals that could refute anything: give at least {LEAST_BLOCKS}"
         )
-    arms = [Arm(BASELINE, topology, parse_switches(trace=1))]
+    labels = [BASELINE, *(f"{BASELINE}-{number}" for number in range(2, round(math.sqrt(len(delays))) + 1))]
+    arms = [Arm(label, topology, parse_switches(trace=1)) for label in labels]
     arms += [
         Arm(delay.label, topology, parse_switches(trace=1, delay=f"{delay.component}:{delay.delay_ms:g}ms"))
         for delay in delays
@@ -176,7 +183,10 @@ def judge(folder: Path, delays: Sequence[Injected]) -> list[Found]:
     # `read_run` gives what every run has; the crossings on the path are beside it.
     hops = pl.read_parquet(folder / "hops.parquet")
     done = run.journeys.filter(pl.col("outcome") == "ok")
+    # The trials without a delay are one arm from here on.
+    together = pl.col("topology").str.replace(f"^{BASELINE}-.*$", BASELINE)
     hops = hops.join(done.select("block", "topology", "trace_id"), on=["block", "topology", "trace_id"], how="semi")
+    hops = hops.with_columns(together)
     return [_found(run, hops, delay, rows=len(delays)) for delay in delays]
 
 

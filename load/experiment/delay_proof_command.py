@@ -44,12 +44,12 @@ def prove_delays_command(
                 injected(hops, sizes), load_topology("hybrid"), blocks=_whole(blocks), seed=checked_seed(seed)
             )
             folder = begin(plan, RESULTS)
+        delays = delays_of(plan)
         typer.echo(
-            f"{len(plan.arms) - 1} delays and a trial without any, {plan.blocks} blocks in random order, "
-            f"{minutes(expected_s(plan))}. Leave the machine alone meanwhile; Ctrl-C keeps what is finished.",
+            f"{len(delays)} delays and {len(plan.arms) - len(delays)} trials without any, {plan.blocks} blocks in "
+            f"random order, {minutes(expected_s(plan))}. Leave the machine alone; Ctrl-C keeps what is finished.",
             err=True,
         )
-        delays = delays_of(plan)
 
         def conclude() -> tuple[list[Found], Path]:
             found = judge(folder.path, delays)

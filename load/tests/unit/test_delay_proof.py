@@ -81,6 +81,18 @@ def test_work_that_the_delay_brought_onto_the_path_is_expected_too(tmp_path: Pat
     assert not found.holds
 
 
+def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:
+    folder = generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}})
+    for name in ("hops", "journeys", "resources"):
+        rows = pl.read_parquet(folder / f"{name}.parquet")
+        # One of the arms was a second one without a delay.
+        renamed = rows.with_columns(pl.col("topology").replace("product-5ms", "baseline-2"))
+        renamed.write_parquet(folder / f"{name}.parquet")
+    (found,) = judge(folder, DELAYS[:1])
+    assert found.holds
+    assert found.traces[1] == pytest.approx(2 * found.traces[0], rel=0.01)
+
+
 def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
     found = judge(generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
     out = io.StringIO()
@@ -94,9 +106,9 @@ def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
 def test_the_arms_share_a_baseline_and_come_back_from_disk() -> None:
     delays = injected("payment,user", "500us,2ms")
     plan = proof_plan(delays, load_topology("hybrid"), blocks=4, seed=7)
-    labels = ["baseline", "payment-0.5ms", "payment-2ms", "user-0.5ms", "user-2ms"]
+    labels = ["baseline", "baseline-2", "payment-0.5ms", "payment-2ms", "user-0.5ms", "user-2ms"]
     assert [arm.label for arm in plan.arms] == labels
-    assert len(plan.trials()) == 20
+    assert len(plan.trials()) == 24
     assert {arm.switches.trace for arm in plan.arms} == {1.0}
     assert delays_of(plan_of(plan.as_document())) == delays
 
