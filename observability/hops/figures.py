@@ -91,7 +91,8 @@ class Comparison(TypedDict):
     `metric` is `mean` or a percentile of the latency, in ms, or `cpu_ms` for a journey (journey `all` only).
     `difference` is left less right, `ratio` left through right. `effect` is the chance that a journey of the left
     takes less time than one of the right (ties half): 0.5 where neither is quicker; None for `cpu_ms`. `verdict` is
-    `left_lower` or `right_lower` if `p_holm` is below 5 %, else `not_shown`; `unknown` where nothing could be tested, with `reason`.
+    `left_lower` or `right_lower` if `p_holm` is below 5 %, else `not_shown`; `unknown` where nothing could be tested,
+    with `reason`.
     """
 
     journey: str

@@ -176,7 +176,11 @@ def rate(count: int, of: int) -> Rate:
 def _all(one: Callable[[np.random.SeedSequence], Any], experiments: int, seed: int) -> Iterator[Any]:
     seeds = np.random.SeedSequence(seed).spawn(experiments)
     if experiments <= _ALONE:
-        yield from map(one, seeds)
+        _ready()
+        try:
+            yield from map(one, seeds)
+        finally:
+            gc.unfreeze()
         return
     # A fork would copy the threads' locks of the libraries that are loaded.
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), initializer=_ready) as pool:
