@@ -167,18 +167,19 @@ def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
     for metric in HEADLINE_METRICS:
         places = {name: standing(pairs, name, metric) for name in pairs.journeys()}
         tested = {name: place for name, place in places.items() if place and not place.untested}
-        found += _tally(metric, tested, len(places))
+        found += _tally(metric, tested, len(places), len(summary["topologies"]))
         found += _ranked(summary, pairs, ALL, metric)
     return found
 
 
-def _tally(metric: str, places: dict[str, Standing], measured: int) -> list[str]:
+def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: int) -> list[str]:
     """For how many journeys which topology is the quickest.
 
     Args:
         metric: p50 or p99.
         places: of the journeys for which every topology could be tested.
         measured: how many journeys there are.
+        topologies: how many topologies there are.
     """
     if not places:
         return []
@@ -186,6 +187,9 @@ def _tally(metric: str, places: dict[str, Standing], measured: int) -> list[str]
     of_all = "" if total == measured else f" (of {measured}) that have enough data"
     everywhere = [name for name in _names(places) if all(name in place.first for place in places.values())]
     journeys = ("the one journey" if total == 1 else f"all {total} journeys") + of_all
+    if len(everywhere) == topologies:
+        any_of = ("the one journey" if total == 1 else f"any of {total} journeys") + of_all
+        return [f"At {metric} no topology is shown to be slower than the quickest, in {any_of}."]
     if everywhere:
         alone = sum(place.first == everywhere for place in places.values()) if len(everywhere) == 1 else 0
         text = f"At {metric} {listed(everywhere)} {'is' if len(everywhere) == 1 else 'are'} the quickest"

@@ -19,6 +19,8 @@ from hops.wording import LEAST_P, decimals_for
 
 #: Pairs in the table of differences; the report has all.
 MOST_PAIRS = 24
+#: Of a terminal.
+LEAST_WIDTH = 80
 _METRICS = ("p50", "p99")
 
 
@@ -56,8 +58,7 @@ def conclusions_view(found: Conclusions) -> Group:
 def latencies_table(summary: Summary, metric: str) -> Table:
     """One metric of all journeys and topologies, with intervals over blocks below the figures."""
     since = "from the intended arrival" if summary["mode"] == "open" else "from the actual start"
-    title = marked(f"Latency {since}, {metric}, ms, with 95 % intervals (lower..upper)", summary["mode"])
-    table = table_titled(title)
+    table = _titled(f"Latency {since}, {metric}, ms, with 95 % intervals (lower..upper)", summary)
     table.add_column("journey", no_wrap=True)
     for name in summary["topologies"]:
         table.add_column(name, justify="right", overflow="fold")
@@ -76,7 +77,7 @@ def differences_table(summary: Summary) -> RenderableType:
         return Text("No difference between two topologies is shown at p50 or p99 of a journey.\n")
     told.sort(key=lambda row: (_METRICS.index(row["metric"]), -_farness(row)))
     kept = [row for metric in _METRICS for row in _first(told, metric)]
-    table = table_titled(marked("Differences that are shown, the largest ratios first", summary["mode"]))
+    table = _titled("Differences that are shown, the largest ratios first", summary)
     table.add_column("journey", no_wrap=True)
     table.add_column("metric", no_wrap=True)
     table.add_column("left - right", overflow="fold")
@@ -111,7 +112,7 @@ def cost_table(summary: Summary) -> RenderableType:
     if not groups:
         return Text("CPU was not measured.\n")
     groups = [*(group for group in groups if group != "total"), *(group for group in groups if group == "total")]
-    table = table_titled(marked("Core-hours for a million journeys, with 95 % intervals", summary["mode"]))
+    table = _titled("Core-hours for a million journeys, with 95 % intervals", summary)
     table.add_column("of", no_wrap=True)
     for name in topologies:
         table.add_column(name, justify="right", overflow="fold")
@@ -137,6 +138,13 @@ def suspects_view(summary: Summary) -> Group:
         for row in rows
     ]
     return Group(Text(), *(Text(line) for line in lines))
+
+
+def _titled(title: str, summary: Summary) -> Table:
+    table = table_titled(marked(title, summary["mode"]))
+    # Two topologies make a narrow table, and its title would be broken to fit.
+    table.min_width = min(len(str(table.title)), LEAST_WIDTH)
+    return table
 
 
 def _points(texts: Sequence[str]) -> list[RenderableType]:

@@ -57,6 +57,12 @@ def test_a_group_may_save_more_than_the_whole_and_another_take_it_back():
     assert "the other way goes 2.0 ms (1.7 to 2.3) the gateways' work" in text
 
 
+def test_where_nothing_is_shown_nobody_is_called_the_quickest():
+    row = made.compared("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
+    found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
+    assert found.headline[0] == "At p50 no topology is shown to be slower than the quickest, in the one journey."
+
+
 def test_a_comparison_that_the_summary_lacks_is_not_taken_for_a_lead():
     found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST]))
     assert not any("At p99" in text for text in found.headline)
