@@ -32,6 +32,11 @@ class Cell:
     note: str = ""
 
     @property
+    def sort_value(self) -> str:
+        """What the page sorts a figure by: as exact as needed, and the same on every machine."""
+        return f"{self.value:.6g}" if isinstance(self.value, int | float) else ""
+
+    @property
     def interval(self) -> str:
         """The interval in words; empty if there is none."""
         return "" if self.ends is None else numbers.interval(self.ends, signed=self.signed)

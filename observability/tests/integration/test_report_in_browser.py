@@ -155,7 +155,8 @@ def test_no_label_lies_on_another(browser: Browser, report: Path, mode: dict[str
                     if (wide <= 1 || tall <= 1) continue;
                     const least = Math.min(a.width * a.height, b.width * b.height);
                     if (wide * tall / least > 0.15) {
-                        found.push([svg.querySelector('title').textContent, texts[i].textContent, texts[j].textContent]);
+                        const title = svg.querySelector('title').textContent;
+                        found.push([title, texts[i].textContent, texts[j].textContent]);
                     }
                 }
             }
