@@ -15,6 +15,7 @@ from hops.comparisons import CPU, METRICS, SIGNIFICANCE, superiority
 from hops.cost import TOTAL, used_by_group
 from hops.experiment_gates import experiment_gates, failed
 from hops.figures import SCHEMA
+from hops.injected import delay_notice
 from hops.latencies import Latencies, latencies_of
 from hops.run_files import RunFiles
 from hops.sections import Section, holm, rate_section
@@ -56,12 +57,13 @@ class RunDifference(TypedDict):
 
 
 class RunFacts(TypedDict):
-    """One of the two runs; `reasons` are the gates that fail."""
+    """One of the two runs; `reasons` are the gates that fail, `notice` says what was slowed on purpose, or nothing."""
 
     name: str
     blocks: int
     valid: bool
     reasons: list[str]
+    notice: str
 
 
 class RunsComparison(TypedDict):
@@ -182,7 +184,7 @@ def _row(
     name_a: str, name_b: str, journey: str, metric: str, mine: Section, other: Section, effect: float | None
 ) -> RunDifference:
     found = unpaired_contrast(other, mine)
-    side = "a" if mine.reason else "b"
+    reasons = [f"{letter}: {side.reason}" for letter, side in (("a", mine), ("b", other)) if side.reason]
     return RunDifference(
         topology_a=name_a,
         topology_b=name_b,
@@ -199,7 +201,7 @@ def _row(
         effect=effect,
         verdict="unknown",
         regression=None,
-        reason=None if found.reason is None else f"{side}: {found.reason}",
+        reason="; ".join(reasons) or found.reason,
     )
 
 
@@ -219,4 +221,5 @@ def _corrected(rows: Sequence[RunDifference]) -> list[RunDifference]:
 
 def _facts(run: RunFiles) -> RunFacts:
     reasons = failed(experiment_gates(run))
-    return RunFacts(name=run.path.name, blocks=run.blocks, valid=not reasons, reasons=reasons)
+    notice = delay_notice(run.manifest["switches"])
+    return RunFacts(name=run.path.name, blocks=run.blocks, valid=not reasons, reasons=reasons, notice=notice)

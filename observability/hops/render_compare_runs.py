@@ -64,7 +64,9 @@ def markdown(found: RunsComparison) -> str:
 
 def headline(found: RunsComparison) -> list[str]:
     """Which runs, and whether to trust them."""
-    lines = [_facts("a", found["a"]), _facts("b", found["b"])]
+    sides = (("a", found["a"]), ("b", found["b"]))
+    lines = [_facts(letter, facts) for letter, facts in sides]
+    lines += [f"{letter}: {facts['notice']}" for letter, facts in sides if facts["notice"]]
     if found["mode"] == "closed":
         lines.append("CLOSED LOOP: latency counts from the actual start, and a slow shop gets less load.")
     lines.append("Differences are b less a, in ms, with 95 % intervals; the blocks of two runs are independent.")

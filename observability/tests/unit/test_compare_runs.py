@@ -153,6 +153,11 @@ def test_what_may_differ_is_told(runs):
     assert told["blocks"] == ("5", "4")
 
 
+def test_a_run_that_was_slowed_on_purpose_says_so(runs):
+    change(runs[1], MANIFEST, switches__delay_ms={"payment": 2.0})
+    assert "b: DELAYED ON PURPOSE: payment by 2 ms" in " ".join(headline(compare_runs(*map(read_run, runs))))
+
+
 def test_one_block_on_a_side_shows_figures_and_refuses_intervals(originals, tmp_path):
     single = write_generated_run(tmp_path / "one", topologies=["hybrid"], blocks=1, journeys_per_trial=1200, seed=1)
     told = compare_runs(read_run(originals[0]), read_run(single), Threshold(0.1))
@@ -162,6 +167,9 @@ def test_one_block_on_a_side_shows_figures_and_refuses_intervals(originals, tmp_
     assert row["reason"] == "b: needs 3 blocks, and there is 1"
     assert (row["verdict"], row["regression"]) == ("unknown", "unknown")
     assert "nothing could be tested: b: needs 3 blocks" in findings(told)[0]
+    rare = row_of(told, "hybrid", "login", "p99")
+    assert rare["reason"].startswith("a: needs 200 journeys in a block")
+    assert rare["reason"].endswith("; b: needs 3 blocks, and there is 1")
 
 
 def test_a_suspect_run_says_so_before_each_finding(runs, tmp_path):

@@ -1,0 +1,53 @@
+"""The tutorial's files are the ones that it shows, and they work."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from experiment.runner import BINARY
+from mesh.paths import ROOT
+from mesh.topology import load_topology
+
+DOCS = ROOT / "docs"
+FILES = DOCS / "tutorial"
+TEXT = (DOCS / "tutorial.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["wholesale.yaml", "mine.yaml"])
+def test_the_page_shows_the_file_as_it_is(name):
+    assert f"(tutorial/{name})" in TEXT
+    assert f"```yaml\n{(FILES / name).read_text(encoding='utf-8')}```" in TEXT
+
+
+def test_the_topology_loads():
+    assert load_topology(str(FILES / "mine.yaml")).name == "mine"
+
+
+@pytest.mark.integration
+def test_the_workload_makes_the_tape_that_the_page_shows(tmp_path):
+    made_from = ["--workload", FILES / "wholesale.yaml", "--seed", "1", "--rate", "20", "--duration", "60s"]
+    done = subprocess.run(
+        [BINARY, "tape", *made_from, "--out", tmp_path / "tape.jsonl"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=30,
+    )
+    made = json.loads(done.stdout)
+    assert made["sha256"][:12] in TEXT
+    assert f'"journeys":{made["journeys"]}' in TEXT
+    mix = yaml.safe_load((FILES / "wholesale.yaml").read_text(encoding="utf-8"))["mix"]
+    named = {f"{row['journey']}/{row['channel']}" for row in mix}
+    assert set(made["mix"]) == named
+
+
+@pytest.mark.parametrize("page", ["experiment.md", "reading-the-report.md", "tutorial.md"])
+def test_every_link_of_the_new_pages_leads_somewhere(page):
+    text = (DOCS / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", text):
+        assert (DOCS / target).exists(), f"{page} links to {target}"
