@@ -16,7 +16,7 @@ from hops.parts import GROUPS, group_of
 from hops.report import numbers
 from hops.report.blocks import Block, Drawing, Fold, Section, Text
 from hops.report.page_templates import render
-from hops.report.palette import group_class
+from hops.report.palette import Look, group_class
 from hops.report.view import View
 from hops.span import Span
 from hops.tree import Node, Tree, grow
@@ -36,19 +36,21 @@ def section(view: View) -> Section:
             "block. "
             "The strong part of a bar is on the critical path: at that moment the customer waited for it. What is "
             "pale ran "
-            "beside or above the path."
+            "beside or above the path. The time axis is the same for all topologies of a journey."
         )
     ]
     traces = {name: _traces(view, name) for name in view.topologies}
     for index, journey in enumerate(view.journeys):
-        drawn: list[Block] = []
+        trees: list[tuple[Look, Tree, Node]] = []
         for look in view.looks:
             trial, spans = traces[look.name]
             chosen = trial["exemplars"].get(journey, {}).get("p50") if trial else None
             tree = grow(spans[chosen]) if chosen in spans else None
             if tree is not None and tree.root is not None:
-                drawn.append(Drawing(waterfall(look.name, look.index, journey, tree)))
-        if drawn:
+                trees.append((look, tree, tree.root))
+        if trees:
+            scale = max(1, *(root.end_ns - root.start_ns for _, _, root in trees))
+            drawn: list[Block] = [Drawing(waterfall(look, journey, tree, root, scale)) for look, tree, root in trees]
             blocks.append(Fold(journey, drawn, opened=index == 0))
     if len(blocks) == 1:
         blocks = [Text("No trace was kept.", tone="note")]
@@ -57,18 +59,17 @@ def section(view: View) -> Section:
     return Section("exemplars", "One journey, hop by hop", blocks)
 
 
-def waterfall(topology: str, index: int, journey: str, tree: Tree) -> Markup:
+def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:
     """Draws one trace.
 
     Args:
-        topology: for the caption.
-        index: of its look.
+        look: of the topology.
         journey: for the caption.
-        tree: with a root.
+        tree: as grown.
+        root: of the tree.
+        scale: ns that the time axis is long.
     """
-    root = tree.root
-    assert root is not None
-    total = max(1, root.end_ns - root.start_ns)
+    total = root.end_ns - root.start_ns
     on_path: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for node, start_ns, end_ns in walk(root):
         on_path[node.span.span_id].append((start_ns - root.start_ns, end_ns - root.start_ns))
@@ -89,15 +90,15 @@ def waterfall(topology: str, index: int, journey: str, tree: Tree) -> Markup:
                 "start": numbers.plain((node.start_ns - root.start_ns) / 1e6),
                 "length": numbers.plain((node.end_ns - node.start_ns) / 1e6),
                 "own": numbers.plain(own / 1e6) if own else "",
-                "bar": _bar(node.start_ns - root.start_ns, node.end_ns - root.start_ns, total),
-                "pieces": [_bar(start, end, total) for start, end in pieces if (end - start) / total > 0.001],
+                "bar": _bar(node.start_ns - root.start_ns, node.end_ns - root.start_ns, scale),
+                "pieces": [_bar(start, end, scale) for start, end in pieces if (end - start) / scale > 0.001],
             }
         )
-    ticks = [(round(100 * step / 4), numbers.plain(total * step / 4 / 1e6)) for step in range(5)]
+    ticks = [(round(100 * step / 4), numbers.plain(scale * step / 4 / 1e6)) for step in range(5)]
     return render(
         "waterfall.html",
-        topology=topology,
-        index=index % 8,
+        topology=look.name,
+        index=look.index % 8,
         journey=journey,
         total=numbers.plain(total / 1e6),
         trace_id=root.span.trace_id,

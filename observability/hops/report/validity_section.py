@@ -33,7 +33,10 @@ def verdict_sentence(view: View) -> str:
         return f"VALID: every gate holds, in {trials} {'trial' if trials == 1 else 'trials'}."
     reasons = [gate_name(gate["name"]) for gate in summary["gates"] if not gate["ok"]]
     why = "; ".join(reasons) or "a trial's gates fail"
-    return f"SUSPECT: {why}. {suspect} of {trials} trials fail a gate: do not rely upon these figures."
+    told = f"{suspect} of {trials} trials {'fails' if suspect == 1 else 'fail'} a gate"
+    if not suspect:
+        told = "Each trial by itself holds its gates"
+    return f"SUSPECT: {why}. {told}: do not rely upon these figures."
 
 
 def gates_table(gates: list[Gate]) -> Table:
