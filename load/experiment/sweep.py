@@ -141,7 +141,8 @@ def judged(step: Step, objective_ms: float) -> Step:
     if unsent:
         reasons.append(f"{unsent} journeys were not sent")
     judged_step = step.copy()
-    judged_step.update(holds=not reasons, reasons=reasons)
+    judged_step["holds"] = not reasons
+    judged_step["reasons"] = reasons
     return judged_step
 
 

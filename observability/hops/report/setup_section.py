@@ -86,7 +86,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ("tracing", f"{100 * float(switches.get('trace', 0)):g} % of the journeys, drawn at random"),
         (
             "switches",
-            ", ".join(f"{key} {value}" for key, value in switches.items() if key not in ("trace",)),
+            ", ".join(f"{key} {value}" for key, value in switches.items() if key != "trace" and value != {}),
         ),
     ]
 
