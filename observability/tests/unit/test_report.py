@@ -10,7 +10,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from hops.__main__ import app
 from hops.generated_run import write_generated_run
 from hops.report_command import make_report
 from hops.run_files import MANIFEST
@@ -189,6 +191,15 @@ def test_page_markdown_and_csv_have_the_same_figures(compared: Path, page: Calla
 def test_every_table_of_the_page_has_its_csv_file(compared: Path, page: Callable[[Path], Page]) -> None:
     keys = {key for key in page(compared).tables if key}
     assert {path.stem for path in (compared / "csv").glob("*.csv")} == keys
+
+
+def test_a_folder_that_is_not_whole_is_refused_by_name(tmp_path: Path) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
+    (folder / "hops.parquet").unlink()
+    found = CliRunner().invoke(app, ["report", str(folder)])
+    assert found.exit_code == 1
+    assert "hops.parquet: the file is missing" in found.stderr
+    assert not (folder / "report.html").exists()
 
 
 def test_the_same_files_give_the_same_report(compared: Path) -> None:
