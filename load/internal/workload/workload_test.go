@@ -26,7 +26,7 @@ func TestShippedWorkloads(t *testing.T) {
 		for _, share := range w.Mix {
 			found[share.Journey] = true
 		}
-		if len(found) != len(journey.Names()) {
+		if filepath.Base(path) == "default.yaml" && len(found) != len(journey.Names()) {
 			t.Errorf("%s has %d of %d journeys", path, len(found), len(journey.Names()))
 		}
 	}
