@@ -26,6 +26,7 @@ from experiment.runner import begin, expected_s, load_line, run_plan, shown, tak
 from hops.figures import Summary
 from hops.render_compare import compare as compare_view
 from hops.run_files import MANIFEST, SUMMARY, read_document
+from hops.sections import LEAST_BLOCKS
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology
@@ -118,9 +119,10 @@ def _announce(plan: Plan) -> None:
         "Leave the machine alone meanwhile; Ctrl-C keeps what is finished.",
         err=True,
     )
-    if plan.blocks == 1:
+    if plan.blocks < LEAST_BLOCKS:
         typer.echo(
-            "One block only: it gives figures, but no intervals over blocks and no comparison. Give blocks=5.", err=True
+            f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. Give blocks=5.",
+            err=True,
         )
 
 

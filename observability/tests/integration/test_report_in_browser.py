@@ -103,8 +103,12 @@ def test_the_page_is_never_wider_than_the_window(browser: Browser, report: Path,
         assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_axe_finds_no_violation(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
-    with Opened(browser, report, **mode) as opened:
+# Every report and every mode once; all nine pairs take minutes and look at the same rules.
+@pytest.mark.parametrize(
+    ("name", "seen"), [("compare", "light"), ("compare", "dark"), ("suspect", "phone"), ("bench", "light")]
+)
+def test_axe_finds_no_violation(browser: Browser, reports: dict[str, Path], name: str, seen: str) -> None:
+    with Opened(browser, reports[name], **MODES[seen]) as opened:
         opened.page.evaluate(OPEN_ALL)
         found = Axe().run(opened.page)
         assert found.violations_count == 0, found.generate_report()
