@@ -31,8 +31,8 @@ JOURNEYS = {
 def problems(summary: dict[str, Any]) -> list[str]:
     """Lists what is wrong with a summary; empty if nothing is."""
     found = []
-    if summary["schema"] != 1:
-        found.append(f"schema is {summary['schema']}, not 1")
+    if summary["schema"] != 2:
+        found.append(f"schema is {summary['schema']}, not 2")
     found += [
         f"gate {gate['name']}: {gate['value']}, limit {gate['limit']}"
         for gate in summary["gates"]
