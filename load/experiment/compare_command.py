@@ -17,6 +17,7 @@ from experiment.options import (
     console,
     number,
     reported_errors,
+    whole_number,
     workload_file,
 )
 from experiment.plan import MOST_BLOCKS, Plan, arms_of
@@ -78,7 +79,7 @@ def compare_command(
         }
         others = {"topologies": topologies, "blocks": blocks, "profile": profile, "rate": rate, "seed": seed}
         others |= {"workload": workload, "vus": vus, "think": think, **switches}
-        repeats = _whole("retry", retry, 0, MOST_RETRIES)
+        repeats = whole_number("retry", retry, 0, MOST_RETRIES)
         if resume:
             _refuse_beside_resume(others)
             folder, plan = take_up(RESULTS, resume, "compare")
@@ -90,7 +91,7 @@ def compare_command(
                     [load_topology(name.strip()) for name in (topologies or TOPOLOGIES).split(",")],
                     parse_switches(**switches),
                 ),
-                blocks=_whole("blocks", blocks or BLOCKS, 1, MOST_BLOCKS),
+                blocks=whole_number("blocks", blocks or BLOCKS, 1, MOST_BLOCKS),
                 profile=profile_named(profile or PROFILE, rate=number("rate", rate)),
                 seed=checked_seed(seed or "1"),
                 workload=workload_file(workload or "default"),
@@ -137,9 +138,3 @@ def _refuse_beside_resume(others: Mapping[str, str | None]) -> None:
         raise UsageError(
             f"resume= goes on with the settings that the experiment began with; leave out {', '.join(given)}"
         )
-
-
-def _whole(name: str, given: str, lowest: int, highest: int) -> int:
-    if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
-        raise UsageError(f"{name}={given} is not valid: give a whole number from {lowest} to {highest}")
-    return int(given)

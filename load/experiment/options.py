@@ -78,3 +78,14 @@ def workload_file(given: str) -> Path:
         there = ", ".join(sorted(file.stem for file in WORKLOADS.glob("*.yaml")))
         raise UsageError(f"workload={given} is not there: choose one of {there}, or give the path of a YAML file")
     return path
+
+
+def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
+    """Reads a whole number that a user gave.
+
+    Raises:
+        UsageError: It is none, or out of range; names both ends.
+    """
+    if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
+        raise UsageError(f"{name}={given} is not valid: give a whole number from {lowest} to {highest}")
+    return int(given)

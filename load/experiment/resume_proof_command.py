@@ -11,8 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from experiment.options import RESULTS, Json, checked_seed, console, reported_errors
-from experiment.profiles import UsageError
+from experiment.options import RESULTS, Json, checked_seed, console, reported_errors, whole_number
 from experiment.resume_proof import Proof, proof_plan, prove
 from experiment.runner import begin, shown
 from hops.layout import table_titled
@@ -32,8 +31,8 @@ def prove_resume_command(
     """Kill an experiment at random moments, resume it, and look for what was lost. Exit code 1 if anything was."""
     with reported_errors():
         number = checked_seed(seed)
-        plan = proof_plan(_whole("blocks", blocks, MOST_BLOCKS), number)
-        how_often = _whole("kills", kills, MOST_KILLS)
+        plan = proof_plan(whole_number("blocks", blocks, 1, MOST_BLOCKS), number)
+        how_often = whole_number("kills", kills, 1, MOST_KILLS)
         ports = load_ports(os.environ)
         folder = begin(plan, RESULTS)
         folder.release()
@@ -82,9 +81,3 @@ def _show(proof: Proof) -> None:
                 "byte for byte, and no process outlived a kill."
             )
         )
-
-
-def _whole(name: str, given: str, most: int) -> int:
-    if not (given.isascii() and given.isdigit() and 1 <= int(given) <= most):
-        raise UsageError(f"{name}={given} is not valid: give a whole number from 1 to {most}")
-    return int(given)

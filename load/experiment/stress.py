@@ -8,6 +8,7 @@ from experiment.capacity_files import Recorder, TopologyResult
 from experiment.capacity_run import Bench, Setup
 from experiment.capacity_step import Load, Step
 from experiment.closed_loop import MOST_VUS, ClosedLoop
+from experiment.options import whole_number
 from experiment.profiles import UsageError
 from experiment.progress import Progress, minutes
 from mesh.errors import MeshError
@@ -110,11 +111,7 @@ def parse_connections(given: str | None) -> int:
     Raises:
         UsageError: It is no whole number from 1 to 256.
     """
-    if not given:
-        return 0
-    if not (given.isascii() and given.isdigit() and 1 <= int(given) <= MOST_CONNECTIONS):
-        raise UsageError(f"connections={given} is not valid: give a whole number from 1 to {MOST_CONNECTIONS}")
-    return int(given)
+    return whole_number("connections", given, 1, MOST_CONNECTIONS) if given else 0
 
 
 def connections_for(users: int, http: int) -> int:
