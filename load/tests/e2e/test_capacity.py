@@ -3,48 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
 import time
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import psutil
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
-RESULTS = ROOT / "results"
-BASE = 21000
-LIMIT_S = 300
-#: make's own exit code for a recipe that failed: the command's own is 3 for SUSPECT figures.
-MAKE_FAILED = 2
+#: For the first step of a sweep.
+CLIMBED_S = 300
 
 pytestmark = pytest.mark.e2e
 
 
-def make(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "SHOP_PORT_BASE": str(BASE), "NO_COLOR": "1"}
-    return subprocess.run(
-        ["make", *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
-
-
-def left_over() -> list[str]:
-    """Processes that listen on the base's ports."""
-    ports = range(BASE, BASE + 200)
-    return [
-        f"{connection.pid} on {connection.laddr.port}"
-        for connection in psutil.net_connections(kind="tcp")
-        if connection.status == psutil.CONN_LISTEN and connection.laddr.port in ports
-    ]
-
-
-def folder_of(output: str) -> Path:
+def folder_of(terminal, output: str) -> Path:
     """Where a run says that its results are."""
     (line,) = [line for line in output.splitlines() if line.startswith("Results: ")]
-    return ROOT / line.removeprefix("Results: ").strip()
+    return terminal.root / line.removeprefix("Results: ").strip()
 
 
 def read(folder: Path, kind: str) -> dict[str, Any]:
@@ -53,26 +28,16 @@ def read(folder: Path, kind: str) -> dict[str, Any]:
     return found
 
 
-def folders() -> set[Path]:
-    """Every folder of a sweep or stress test, finished or not."""
-    return {*RESULTS.glob("*-sweep*"), *RESULTS.glob("*-stress*")}
-
-
-def latest() -> Path | None:
-    link = RESULTS / "latest"
-    return link.resolve() if link.exists() else None
-
-
 @pytest.fixture(scope="module")
-def swept() -> Path:
+def swept(terminal) -> Path:
     """A small sweep of one topology, with an objective that a busy machine meets too."""
-    before = latest()
-    done = make("topologies=hybrid", "profile=smoke", "objective=2s", "start=10", "max=20", "sweep")
-    assert done.returncode in (0, MAKE_FAILED), done.stderr
+    before = terminal.latest()
+    done = terminal.make("topologies=hybrid", "profile=smoke", "objective=2s", "start=10", "max=20", "sweep")
+    assert done.returncode in (0, terminal.make_failed), done.stderr
     assert "Traceback" not in done.stderr
     assert "Highest rate held with p99 under 2000 ms" in done.stdout
-    assert latest() == before  # a sweep has no traces to look at
-    return folder_of(done.stdout)
+    assert terminal.latest() == before  # a sweep has no traces to look at
+    return folder_of(terminal, done.stdout)
 
 
 def test_a_sweep_climbs_and_confirms(swept: Path) -> None:
@@ -95,12 +60,12 @@ def test_every_part_of_the_results_is_there(swept: Path) -> None:
         assert (swept / name).stat().st_size > 0, name
 
 
-def test_a_stress_test_counts_failures_and_stops_everything(swept: Path) -> None:
-    done = make("topologies=hybrid", "profile=smoke", "users=20,50", "think=500ms", "stress")
-    assert done.returncode in (0, MAKE_FAILED), done.stderr
+def test_a_stress_test_counts_failures_and_stops_everything(terminal, swept: Path) -> None:
+    done = terminal.make("topologies=hybrid", "profile=smoke", "users=20,50", "think=500ms", "stress")
+    assert done.returncode in (0, terminal.make_failed), done.stderr
     assert "Had to be killed" not in done.stderr
     assert "closed loop, think time 0.5 s" in done.stdout
-    folder = folder_of(done.stdout)
+    folder = folder_of(terminal, done.stdout)
     document = read(folder, "stress")
     assert [step["users"] for step in document["steps"]] == [20, 50]
     for step in document["steps"]:
@@ -109,16 +74,12 @@ def test_a_stress_test_counts_failures_and_stops_everything(swept: Path) -> None
         assert step["journeys_sent"] >= step["users"]
     assert document["results"]["hybrid"]["invariants_broken"] == []
     assert (folder / "report.html").is_file()
-    assert left_over() == []
+    assert terminal.left_over() == []
 
 
-def test_json_is_all_that_goes_to_standard_output(swept: Path) -> None:
-    command = [str(ROOT / ".venv/bin/python"), "-m", "experiment", "stress", "--topologies", "hybrid", "--json"]
-    command += ["--profile", "smoke", "--users", "5", "--think", "1s"]
-    environment = {**os.environ, "SHOP_PORT_BASE": str(BASE)}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
-    )
+def test_json_is_all_that_goes_to_standard_output(terminal, swept: Path) -> None:
+    stress = [".venv/bin/python", "-m", "experiment", "stress", "--topologies", "hybrid", "--json"]
+    done = terminal.run(*stress, "--profile", "smoke", "--users", "5", "--think", "1s")
     assert json.loads(done.stdout)["kind"] == "stress"
 
 
@@ -139,39 +100,22 @@ def test_json_is_all_that_goes_to_standard_output(swept: Path) -> None:
         (["connections=0", "stress"], "connections=0"),
     ],
 )
-def test_wrong_input_is_named_and_costs_nothing(arguments: list[str], message: str) -> None:
-    before = folders()
-    done = make(*arguments)
-    assert done.returncode == MAKE_FAILED
-    assert message in done.stderr
-    assert "Traceback" not in done.stderr
-    assert folders() == before
-    assert left_over() == []
+def test_wrong_input_is_named_and_costs_nothing(refused, arguments: list[str], message: str) -> None:
+    refused(arguments, message)
 
 
-def test_ctrl_c_cleans_up_and_keeps_finished_steps() -> None:
-    before = set(RESULTS.glob("*-sweep*.incomplete"))
-    sweep = subprocess.Popen(
-        ["make", "topologies=hybrid", "profile=smoke", "start=10", "sweep"],
-        cwd=ROOT,
-        env={**os.environ, "SHOP_PORT_BASE": str(BASE)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
-    until = time.monotonic() + LIMIT_S
+def test_ctrl_c_cleans_up_and_keeps_finished_steps(terminal) -> None:
+    before = set(terminal.results.glob("*-sweep*.incomplete"))
+    sweep = terminal.start("topologies=hybrid", "profile=smoke", "start=10", "sweep")
+    until = time.monotonic() + CLIMBED_S
     while time.monotonic() < until and sweep.poll() is None:
-        found = [json.loads(path.read_text()) for path in RESULTS.glob(".*-sweep.partial/sweep.json")]
+        found = [json.loads(path.read_text()) for path in terminal.results.glob(".*-sweep.partial/sweep.json")]
         if any(document["steps"] for document in found):
             break
         time.sleep(0.2)
-    os.killpg(sweep.pid, signal.SIGINT)
-    _, errors = sweep.communicate(timeout=60)
-    assert sweep.returncode != 0
-    assert "Traceback" not in errors
-    assert left_over() == []
-    (kept,) = set(RESULTS.glob("*-sweep*.incomplete")) - before
+    terminal.interrupt(sweep)
+    assert terminal.left_over() == []
+    (kept,) = set(terminal.results.glob("*-sweep*.incomplete")) - before
     document = read(kept, "sweep")
     assert document["complete"] is False
     assert document["steps"]

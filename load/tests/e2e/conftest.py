@@ -1,0 +1,98 @@
+"""A user at a terminal: runs make, presses Ctrl-C, and looks whether anything still listens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+#: Ports of no other test's and of no user's, so that nothing running beside is looked at.
+BASE = 21000
+PORTS = 200
+LIMIT_S = 900
+STOPPED_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where a user types; every command gets the same ports."""
+
+    root: Path = ROOT
+    results: Path = ROOT / "results"
+    #: make's own exit code for a recipe that failed: the command's own is 1, or 3 for SUSPECT figures.
+    make_failed: int = 2
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "SHOP_PORT_BASE": str(BASE), "NO_COLOR": "1", "COLUMNS": "200"}
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        """Runs a command to its end."""
+        return subprocess.run(
+            command, cwd=self.root, env=self._environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+
+    def make(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Runs make to its end."""
+        return self.run("make", *arguments)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Starts make, for `interrupt`."""
+        return subprocess.Popen(
+            ["make", *arguments],
+            cwd=self.root,
+            env=self._environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def interrupt(self, running: subprocess.Popen[str]) -> None:
+        """Ctrl-C, as a terminal sends it to the whole group, and waits for the end."""
+        os.killpg(running.pid, signal.SIGINT)
+        _, errors = running.communicate(timeout=STOPPED_S)
+        assert running.returncode != 0
+        assert "Traceback" not in errors
+
+    def latest(self) -> Path | None:
+        """The newest run with traces."""
+        link = self.results / "latest"
+        return link.resolve() if link.exists() else None
+
+    def left_over(self) -> list[str]:
+        """Processes that listen on the terminal's ports."""
+        ports = range(BASE, BASE + PORTS)
+        return [
+            f"{connection.pid} on {connection.laddr.port}"
+            for connection in psutil.net_connections(kind="tcp")
+            if connection.status == psutil.CONN_LISTEN and connection.laddr.port in ports
+        ]
+
+
+@pytest.fixture(scope="session")
+def terminal() -> Terminal:
+    return Terminal()
+
+
+@pytest.fixture
+def refused(terminal: Terminal) -> Callable[[list[str], str], None]:
+    """Checks that make refuses arguments with a message, at once, and that it changes nothing."""
+
+    def check(arguments: list[str], message: str) -> None:
+        before = sorted(terminal.results.glob("*"))
+        done = terminal.make(*arguments)
+        assert done.returncode == terminal.make_failed
+        assert message in done.stderr
+        assert "Traceback" not in done.stderr
+        assert sorted(terminal.results.glob("*")) == before
+        assert terminal.left_over() == []
+
+    return check
