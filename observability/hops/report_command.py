@@ -60,7 +60,7 @@ def make_report(folder: Path) -> tuple[Summary, Path]:
     """Reads a run, analyses it, and writes its summary and report.
 
     Args:
-        folder: of the run; the name of the summary is the folder's.
+        folder: of the run.
 
     Returns:
         The summary, and the page's path.
@@ -74,7 +74,7 @@ def make_report(folder: Path) -> tuple[Summary, Path]:
     from hops.summary import write_summary
 
     run = read_run(folder)
-    summary = analyse(run, name=folder.resolve().name)
+    summary = analyse(run, name=run.manifest["name"])
     write_summary(summary, folder / SUMMARY)
     return summary, write_report(run, summary, folder)
 

@@ -113,6 +113,10 @@ def page() -> Callable[[Path], Page]:
     return lambda folder: Page((folder / "report.html").read_text(encoding="utf-8"))
 
 
+def test_a_report_that_is_made_again_keeps_the_name_of_the_run(compared: Path) -> None:
+    assert json.loads((compared / "summary.json").read_text())["name"] == "made-up"
+
+
 def test_the_sections_are_in_their_order(compared: Path, page: Callable[[Path], Page]) -> None:
     assert page(compared).sections == SECTIONS
 
