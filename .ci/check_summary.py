@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share"}
+NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores"}
 JOURNEYS = {
     "all",
     "browse",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ from experiment.resources import ResourceSampler
 from experiment.shopload import Shopload, Tape
 from experiment.trial import CLIENT, GENERATOR, JOURNEYS, watched_replay
 from hops.evidence import evidence_of
-from hops.gates import generator_cpu, start_lag, steal, tape_lasted, tape_sent
+from hops.gates import generator_cpu, others, start_lag, steal, tape_lasted, tape_sent
 from hops.statistics import percentile_interval
 from hops.tables import FAILURES, read_journeys, write_parquet
 from hops.tree import Quality
@@ -36,8 +35,6 @@ DATABASE, TELEMETRY = "postgres", "jaeger"
 ACKNOWLEDGED = "acknowledged.jsonl"
 #: Most frequent errors of each class that a step keeps in words.
 MESSAGES = 3
-#: Programs beside the run that use more cores than this took them from the shop.
-OTHER_CORES = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,8 +127,6 @@ def run_step(system: System, shopload: Shopload, load: Load, folder: Path) -> St
     """
     folder.mkdir(parents=True)
     began = datetime.now(UTC)
-    before = _machine_cpu_s()
-    since = time.monotonic()
     sampler = watched_replay(
         system,
         shopload,
@@ -141,10 +136,9 @@ def run_step(system: System, shopload: Shopload, load: Load, folder: Path) -> St
         closed=load.closed,
         connections=load.connections,
     )
-    machine_cores = (_machine_cpu_s() - before) / (time.monotonic() - since)
     journeys = read_journeys(folder / JOURNEYS)
     generator: dict[str, Any] = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
-    step = _figures(system.topology.name, load, journeys, generator, sampler, began, machine_cores)
+    step = _figures(system.topology.name, load, journeys, generator, sampler, began)
     _keep_acknowledged(folder / JOURNEYS, folder.parent / ACKNOWLEDGED)
     write_parquet(journeys, folder / "journeys.parquet")
     for spent in (JOURNEYS, "vegeta.gob"):  # what they hold is in the parquet file now, in a tenth of the space
@@ -159,7 +153,6 @@ def _figures(
     generator: Mapping[str, Any],
     sampler: ResourceSampler,
     began: datetime,
-    machine_cores: float,
 ) -> Step:
     wall_s = float(generator["wall_s"])
     cores = {name: used / wall_s for name, used in sampler.cpu_seconds().items()}
@@ -177,13 +170,12 @@ def _figures(
         invariants_broken=0,
         generator_cores=cores[CLIENT],
         steal_share=sampler.steal_share(),
+        other_cores=sampler.other_cores(float(generator["cpu_s"])),
         stress=load.phase == "stress",
         closed=load.closed is not None,
         tape_exhausted=load.closed is not None and bool(generator["closed"]["tape_exhausted"]),
     )
-    others = max(0.0, machine_cores - sum(cores.values()))
-    suspect = [gate["name"] for gate in [steal(evidence)] if not gate["ok"]]
-    suspect += ["other_cores"] if others > OTHER_CORES else []
+    suspect = [gate["name"] for gate in [steal(evidence), others(evidence)] if not gate["ok"]]
     of_generator = [generator_cpu(evidence)]
     of_generator += [tape_lasted(evidence)] if load.closed else [tape_sent(evidence), start_lag(evidence)]
     lag = None if load.closed else start_lag(evidence)
@@ -219,7 +211,7 @@ def _figures(
         database_cores=cores.get(DATABASE, 0.0),
         telemetry_cores=cores.get(TELEMETRY, 0.0),
         memory_mb=sampler.peak_memory_of_all_mb(),
-        other_cores=others,
+        other_cores=sampler.other_cores(float(generator["cpu_s"])),
         steal_share=evidence.steal_share,
         cores=cores,
         generator_limits=[gate["name"] for gate in of_generator if not gate["ok"]],
@@ -253,13 +245,6 @@ def cpu_seconds_used(system: System) -> float:
         except psutil.Error:
             continue
     return used
-
-
-def _machine_cpu_s() -> float:
-    """CPU seconds of the whole machine so far, less those of this process."""
-    times, own = psutil.cpu_times(), psutil.Process().cpu_times()
-    names = ("user", "nice", "system", "irq", "softirq")
-    return sum(float(getattr(times, name, 0.0)) for name in names) - own.user - own.system
 
 
 def _ended_in_time(journeys: pl.DataFrame, ok: pl.DataFrame, duration_s: float) -> int:

@@ -25,6 +25,7 @@ def generated_trial(*, failures: int = 0, rows: int = 1) -> Trial:
         generator_cores=0.1,
         failures=failures,
         steal_share=0.0,
+        other_cores=0.0,
         traced=False,
     )
     return Trial(

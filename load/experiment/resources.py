@@ -47,12 +47,12 @@ class ResourceSampler:
         self._interval_s = interval_s
         self._cpu_by_pid: dict[str, dict[tuple[int, float], float]] = {}
         self._cpu_at_start: dict[str, float] = {}
-        self._steal_at_start = psutil.cpu_times()
+        self._machine = (_machine(), _machine())
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="resources", daemon=True)
 
     def __enter__(self) -> ResourceSampler:
-        self._steal_at_start = psutil.cpu_times()
+        self._machine = (_machine(), _machine())
         self._look()
         self._thread.start()
         return self
@@ -63,6 +63,7 @@ class ResourceSampler:
         self._stop.set()
         self._thread.join(timeout=10)
         self._look()
+        self._machine = (self._machine[0], _machine())
 
     def cpu_seconds(self) -> dict[str, float]:
         """Returns the CPU seconds that each component used between the first look and the last."""
@@ -83,11 +84,21 @@ class ResourceSampler:
         return max(sums.values(), default=0.0)
 
     def steal_share(self) -> float:
-        """Returns the share of the machine's CPU time that its host took away since the start, 0 to 1."""
-        now = psutil.cpu_times()
-        total = sum(now) - sum(self._steal_at_start)
-        steal = getattr(now, "steal", 0.0) - getattr(self._steal_at_start, "steal", 0.0)
-        return steal / total if total > 0 else 0.0
+        """Returns the share of the machine's CPU time that its host took away meanwhile, 0 to 1."""
+        first, last = self._machine
+        total_s = last.total_s - first.total_s
+        return (last.steal_s - first.steal_s) / total_s if total_s > 0 else 0.0
+
+    def other_cores(self, generator_cpu_s: float) -> float:
+        """Returns the cores that programs used meanwhile that are no part of the run: not sampled, not this process.
+
+        Args:
+            generator_cpu_s: CPU seconds of the generator, which accounts for itself.
+        """
+        first, last = self._machine
+        wall_s = last.at_s - first.at_s
+        known_s = sum(self.cpu_seconds().values()) + generator_cpu_s
+        return max(0.0, last.busy_s - first.busy_s - known_s) / wall_s if wall_s > 0 else 0.0
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):
@@ -112,6 +123,27 @@ class ResourceSampler:
             used = sum(cpu.values())
             used -= self._cpu_at_start.setdefault(component, used)
             self.samples.append(Sample(at_ns, component, used, memory, alive))
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """The whole machine at one moment, CPU seconds so far: all, at work for others than this process, taken away."""
+
+    at_s: float
+    total_s: float
+    busy_s: float
+    steal_s: float
+
+
+def _machine() -> _Machine:
+    times, own = psutil.cpu_times(), psutil.Process().cpu_times()
+    busy_s = sum(float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq"))
+    return _Machine(
+        at_s=time.monotonic(),
+        total_s=sum(times),
+        busy_s=busy_s - own.user - own.system,
+        steal_s=float(getattr(times, "steal", 0.0)),
+    )
 
 
 def _family(pids: Sequence[int]) -> list[psutil.Process]:

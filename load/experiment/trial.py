@@ -245,6 +245,7 @@ def run_trial(
         invariants_broken=len(broken),
         generator_cores=float(generator["cpu_s"]) / float(generator["wall_s"]),
         steal_share=sampler.steal_share(),
+        other_cores=sampler.other_cores(float(generator["cpu_s"])),
         spans_dropped=int(generator["spans_dropped"]) + counts.refused + counts.failed,
         closed=closed is not None,
         tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),

@@ -24,6 +24,7 @@ def evidence_of(
     invariants_broken: int | None,
     generator_cores: float | None,
     steal_share: float | None,
+    other_cores: float | None,
     spans_dropped: int = 0,
     stress: bool = False,
     closed: bool = False,
@@ -40,6 +41,7 @@ def evidence_of(
         invariants_broken: of the shop's data, after the replay; None if not checked.
         generator_cores: CPU seconds of the generator for each second of the replay.
         steal_share: 0 to 1; None where the machine does not tell.
+        other_cores: used by programs that are no part of the run.
         spans_dropped: by exporters.
         stress: whether failures are what the run is for.
         closed: whether virtual users sent the journeys, each after its answer.
@@ -60,6 +62,7 @@ def evidence_of(
         generator_cores=generator_cores,
         failures=journeys.height - int(ok_ms.size),
         steal_share=steal_share,
+        other_cores=other_cores,
         spans_dropped=spans_dropped,
         traced=sampled > 0,
         traces_expected=sampled,

@@ -48,6 +48,7 @@ class Evidence:
         agreements: traced against measured means.
         unattributed_share: of the mean budget over all traces, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
+        other_cores: used by programs that are no part of the run.
         stress: failures are what the run is for, and no gate.
         closed: virtual users sent the journeys, each after its answer; the tape gave no times.
         tape_exhausted: the tape ended before the time of a closed loop was over.
@@ -62,6 +63,7 @@ class Evidence:
     generator_cores: float | None
     failures: int
     steal_share: float | None
+    other_cores: float | None
     spans_dropped: int = 0
     traced: bool = True
     traces_expected: int = 0
@@ -82,6 +84,7 @@ FAILURE_SHARE = 0.001
 ORPHAN_SHARE = 0.001
 UNATTRIBUTED_SHARE = 0.01
 STEAL_SHARE = 0.02
+OTHER_CORES = 0.25
 
 
 def evaluate(evidence: Evidence) -> list[Gate]:
@@ -97,7 +100,7 @@ def evaluate(evidence: Evidence) -> list[Gate]:
         checks.append(failures)
     if evidence.traced:
         checks += [spans_lost, orphans, budgets_close, traced_agrees, unattributed]
-    checks += [invariants, steal]
+    checks += [invariants, steal, others]
     return [check(evidence) for check in checks]
 
 
@@ -194,6 +197,11 @@ def invariants(evidence: Evidence) -> Gate:
 def steal(evidence: Evidence) -> Gate:
     """CPU time that the hypervisor gave to others: under 2 %."""
     return _below("steal_share", evidence.steal_share, STEAL_SHARE)
+
+
+def others(evidence: Evidence) -> Gate:
+    """Cores that programs beside the run took from it: under a quarter of one."""
+    return _below("other_cores", evidence.other_cores, OTHER_CORES)
 
 
 def _at_most(name: str, value: float | None, limit: float) -> Gate:

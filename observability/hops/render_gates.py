@@ -25,6 +25,7 @@ _GATE_TEXTS: dict[str, tuple[str, str]] = {
     "unattributed_share": ("unattributed time", "at most"),
     "invariants_broken": ("invariants that the data break", "at most"),
     "steal_share": ("CPU steal", "below"),
+    "other_cores": ("other programs' CPU, cores", "below"),
     "suspect_trials": ("trials that are SUSPECT", "at most"),
     "answers_differ": ("trials' digests of answers beside the first", "at most"),
     "code_changed": ("commits that trials ran on, beside the first", "at most"),

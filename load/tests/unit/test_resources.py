@@ -8,6 +8,7 @@ import time
 
 from experiment.resources import ResourceSampler
 
+BUSY = "import time\nwhile time.process_time() < 0.5: pass"
 BUSY_CHILD = (
     "import subprocess, sys; subprocess.run([sys.executable, '-c', "
     "'import time; end = time.process_time() + 0.4\\nwhile time.process_time() < end: pass\\ntime.sleep(30)'])"
@@ -38,3 +39,12 @@ def test_a_process_that_ended_keeps_its_last_figure() -> None:
         process.kill()
         process.wait(timeout=10)
     assert sampler.cpu_seconds()["short"] > 0.0
+
+
+def test_programs_beside_the_run_are_seen_and_the_generator_is_not_one_of_them() -> None:
+    began = time.monotonic()
+    with ResourceSampler(dict, interval_s=0.1) as sampler:
+        subprocess.run([sys.executable, "-c", BUSY], check=True, timeout=30)
+    wall_s = time.monotonic() - began
+    assert sampler.other_cores(0.0) >= 0.4 / wall_s
+    assert sampler.other_cores(1e6) == 0.0

@@ -34,6 +34,7 @@ RUN = {
     "invariants_broken": 0,
     "generator_cores": 0.2,
     "steal_share": 0.0,
+    "other_cores": 0.0,
 }
 
 

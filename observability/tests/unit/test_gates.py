@@ -20,6 +20,7 @@ SOUND = Evidence(
     generator_cores=0.3,
     failures=0,
     steal_share=0.001,
+    other_cores=0.03,
     spans_dropped=0,
     traces_expected=200,
     traces_found=200,
@@ -49,6 +50,7 @@ TRIPS = {
     "a broken invariant": ("invariants_broken", {"invariants_broken": 1}),
     "invariants never checked": ("invariants_broken", {"invariants_broken": None}),
     "a noisy neighbour": ("steal_share", {"steal_share": 0.02}),
+    "programs beside the run": ("other_cores", {"other_cores": 0.25}),
     "steal not measured": ("steal_share", {"steal_share": None}),
 }
 
@@ -89,7 +91,7 @@ def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
     assert is_valid(evaluate(dataclasses.replace(SOUND, stress=True, failures=500)))
     names = {gate["name"] for gate in evaluate(dataclasses.replace(SOUND, traced=False, agreements=[]))}
     before_and_during = {"parity", "tape_unsent", "start_lag_p99_ms", "generator_cores", "failure_share"}
-    assert names == before_and_during | {"invariants_broken", "steal_share"}
+    assert names == before_and_during | {"invariants_broken", "steal_share", "other_cores"}
 
 
 def test_a_closed_loop_leaves_out_what_goes_by_the_tape_s_times_and_says_why():
