@@ -239,7 +239,8 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     if place.level:
         told = "; ".join(no_difference(row) for row in place.level)
         found.append(sentence(f"{where} there is {told}"))
-    if place.untested:
+    # A journey that could not be tested at all stands among the doubts, with all others of the same reason.
+    if place.untested and (found or journey == ALL):
         names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
         lowest = f"The lowest figure is {number(value)} ms, of {best}."
         found.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
