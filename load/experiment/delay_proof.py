@@ -11,9 +11,11 @@ The journeys are those in which the component is called in sequence, so that a c
 exception is a checkout's second call of the payment service, which runs beside the confirmation of the stock: it is on
 the critical path only where it ends last, which a delay makes more frequent. So what is expected is
 
-    delay x crossings on the path + own work of a crossing x crossings that the delay brought onto the path
+    pauses on the path + own work of a crossing x crossings that the delay brought onto the path
 
-where the second term is 0 for every other pair here.
+where the second term is 0 for every other pair here. A pause is never shorter than asked for, and longer where whoever
+wakes up has to wait for a processor; the component notes on its span how long each was by its own clock, and that is
+the size that must be found.
 
 Every delay is held against the same trials without one, so that a disturbance of these would be in all rows. For k
 delays there are therefore about sqrt(k) such trials in a block, which is where the differences are least uncertain for
@@ -88,6 +90,7 @@ class Found:
         journey: That was looked at.
         traces: With the delay, and without it.
         crossings: Mean of the component's requests on a journey's critical path.
+        paused_ms: How long these were held up, a journey, by the component's own clock.
         expected_ms: By how much the component's part of the budget should grow.
         found_ms: By how much it grew.
         ci95: Interval of `found_ms` by itself.
@@ -104,6 +107,7 @@ class Found:
     journey: str
     traces: tuple[int, int]
     crossings: float
+    paused_ms: float
     expected_ms: float
     found_ms: float
     ci95: tuple[float, float]
@@ -202,9 +206,9 @@ def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> 
     if own is None or own["ci95"][0] is None or own["ci95"][1] is None:
         raise UsageError(f"{delay.label}: {run.path} has too few traces of {journey} to find anything; measure again")
     low, high = own["ci95"][0], own["ci95"][1]
-    crossings, _ = _on_path(sides[0], delay.part)
-    before, work_ms = _on_path(sides[1], delay.part)
-    expected = delay.delay_ms * crossings + work_ms * (crossings - before)
+    slowed, plain = (_on_path(side, delay.part) for side in sides)
+    work_ms = plain.work_ms / plain.crossings if plain.crossings else 0.0
+    expected = slowed.paused_ms + work_ms * (slowed.crossings - plain.crossings)
     joint = _widened((low, high), _blocks(run, delay), rows)
     parts = sorted(difference["parts"], key=_sure_ms, reverse=True)
     others = [row for row in parts if row["part"] != delay.part]
@@ -221,7 +225,8 @@ def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> 
         delay_ms=delay.delay_ms,
         journey=journey,
         traces=(difference["traces"][0], difference["traces"][1]),
-        crossings=crossings,
+        crossings=slowed.crossings,
+        paused_ms=slowed.paused_ms,
         expected_ms=expected,
         found_ms=own["difference_ms"],
         ci95=(low, high),
@@ -258,12 +263,23 @@ def _blocks(run: RunFiles, delay: Injected) -> int:
     return len(_blocks_of(run, delay.label) & _blocks_of(run, BASELINE))
 
 
-def _on_path(hops: pl.DataFrame, part: str) -> tuple[float, float]:
-    """Crossings of a part on a journey's critical path, and the time of one in ms; means."""
+@dataclass(frozen=True, slots=True)
+class _OnPath:
+    """What a part has on a journey's critical path, means: crossings, their time and their pauses."""
+
+    crossings: float
+    work_ms: float
+    paused_ms: float
+
+
+def _on_path(hops: pl.DataFrame, part: str) -> _OnPath:
     inside = hops.filter(pl.col("part") == part)
-    crossings = int(inside["on_path"].sum())
     traces = max(hops["trace_id"].n_unique(), 1)
-    return crossings / traces, int(inside["ns"].sum()) / NS_PER_MS / max(crossings, 1)
+    return _OnPath(
+        crossings=int(inside["on_path"].sum()) / traces,
+        work_ms=int(inside["ns"].sum()) / NS_PER_MS / traces,
+        paused_ms=int(inside["injected_ns"].sum()) / NS_PER_MS / traces,
+    )
 
 
 def _widened(interval: tuple[float, float], blocks: int, rows: int) -> tuple[float, float]:

@@ -26,6 +26,8 @@ EDGE = "edge"
 SIDECAR_SUFFIX = "-sidecar"
 POOL_SPAN = "pool.acquire"
 START_LAG_SPAN = "start_lag"
+#: On the SERVER span of a request that was delayed on purpose: for how long, ms.
+DELAY_TOOK = "shop.injected_delay_took_ms"
 
 CLIENT_PART = "client"
 START_LAG_PART = "start_lag"
@@ -44,8 +46,9 @@ class Budget:
         parts: ns on the critical path by part; adds up to total_ns exactly.
         crossings: how often the trace entered each part, on the path or beside it: spans of the part, of a
             component's work and of a proxy the SERVER spans only. So `wire:` counts the calls of a hop.
-        on_path: how many of these spans have time on the path.
         quality: what the trace lacked.
+        on_path: how many of these spans have time on the path.
+        injected_ns: how long these were delayed on purpose, by their component's clock; parts without left out.
     """
 
     trace_id: str
@@ -56,6 +59,7 @@ class Budget:
     crossings: Mapping[str, int]
     quality: Quality
     on_path: Mapping[str, int] = field(default_factory=dict)
+    injected_ns: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def gap_ns(self) -> int:
@@ -88,6 +92,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         parts[part] = parts.get(part, 0) + end_ns - start_ns
     crossings: dict[str, int] = {}
     on_path: dict[str, int] = {}
+    injected_ns: dict[str, int] = {}
     for node in tree.nodes:
         span = node.span
         # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
@@ -97,6 +102,9 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         crossings[part] = crossings.get(part, 0) + 1
         if id(node) in walked:
             on_path[part] = on_path.get(part, 0) + 1
+            took_ms = span.attributes.get(DELAY_TOOK)
+            if isinstance(took_ms, int | float):
+                injected_ns[part] = injected_ns.get(part, 0) + round(took_ms * 1e6)
     attributes = root.span.attributes
     return Budget(
         trace_id=root.span.trace_id,
@@ -107,6 +115,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         crossings=crossings,
         quality=tree.quality,
         on_path=on_path,
+        injected_ns=injected_ns,
     )
 
 

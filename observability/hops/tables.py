@@ -55,7 +55,7 @@ HOPS = pl.Schema(
         "crossings": pl.Int64,
     }
 )
-_HOPS_MADE = pl.Schema([*HOPS.items(), ("on_path", pl.Int64())])
+_HOPS_MADE = pl.Schema([*HOPS.items(), ("on_path", pl.Int64()), ("injected_ns", pl.Int64())])
 #: A row per component and look, while a trial's load ran.
 RESOURCES = pl.Schema(
     {
@@ -132,8 +132,8 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         labels: constant columns to put in front.
 
     Returns:
-        The columns of `HOPS`, and `on_path`: how many of the crossings lie on the critical path. A part that was
-        crossed but cost nothing on the path has a row with 0 ns.
+        The columns of `HOPS`, and `on_path`: how many of the crossings lie on the critical path, and `injected_ns`: how
+        long these were delayed on purpose. A part that was crossed but cost nothing on the path has a row with 0 ns.
     """
     rows = [
         (
@@ -144,6 +144,7 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
             budget.parts.get(part, 0),
             budget.crossings.get(part, 0),
             budget.on_path.get(part, 0),
+            budget.injected_ns.get(part, 0),
         )
         for budget in budgets
         for part in dict.fromkeys((*budget.parts, *budget.crossings))

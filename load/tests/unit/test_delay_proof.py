@@ -32,8 +32,18 @@ def generated(folder: Path, delays_ms: dict[str, dict[str, float]], noise: Noise
         delays_ms=delays_ms,
     )
     hops = folder / "hops.parquet"
-    pl.read_parquet(hops).with_columns(on_path=pl.col("crossings")).write_parquet(hops)
+    noted(pl.read_parquet(hops).with_columns(on_path=pl.col("crossings"))).write_parquet(hops)
     return folder
+
+
+def noted(hops: pl.DataFrame, over_ms: float = 0.0) -> pl.DataFrame:
+    """Rows with what the slowed components say of their pauses, each longer than asked by `over_ms`."""
+    pauses_ns = pl.lit(0)
+    for delay in DELAYS:
+        of_delay = (pl.col("topology") == delay.label) & (pl.col("part") == delay.part)
+        pause_ns = round((delay.delay_ms + over_ms) * 1e6)
+        pauses_ns = pl.when(of_delay).then(pl.col("on_path") * pause_ns).otherwise(pauses_ns)
+    return hops.with_columns(injected_ns=pauses_ns)
 
 
 def test_delays_that_are_there_are_found(tmp_path: Path) -> None:
@@ -69,9 +79,8 @@ def test_work_that_the_delay_brought_onto_the_path_is_expected_too(tmp_path: Pat
     hops = pl.read_parquet(folder / "hops.parquet")
     # Two crossings on the path where there was one: both with the delay, and one of them with work of its own.
     twice = (pl.col("topology") == "payment-2ms") & (pl.col("part") == "work:payment")
-    hops.with_columns(on_path=pl.when(twice).then(2).otherwise(pl.col("on_path"))).write_parquet(
-        folder / "hops.parquet"
-    )
+    doubled = hops.with_columns(on_path=pl.when(twice).then(2).otherwise(pl.col("on_path")))
+    noted(doubled).write_parquet(folder / "hops.parquet")
     (found,) = judge(folder, DELAYS[:1])
     before = hops.filter((pl.col("topology") == BASELINE) & (pl.col("part") == "work:payment"))
     own = before.filter(pl.col("journey") == "checkout")["ns"].mean()
@@ -79,6 +88,16 @@ def test_work_that_the_delay_brought_onto_the_path_is_expected_too(tmp_path: Pat
     assert found.crossings == 2
     assert found.expected_ms == pytest.approx(2 * 2.0 + own / 1e6)
     assert not found.holds
+
+
+def test_a_pause_that_ended_late_is_expected_as_long_as_it_was(tmp_path: Path) -> None:
+    folder = generated(tmp_path, {"payment-2ms": {"work:payment": 2.4}})
+    (found,) = judge(folder, DELAYS[:1])
+    assert not found.holds
+    noted(pl.read_parquet(folder / "hops.parquet"), over_ms=0.4).write_parquet(folder / "hops.parquet")
+    (found,) = judge(folder, DELAYS[:1])
+    assert found.expected_ms == pytest.approx(2.4)
+    assert found.holds
 
 
 def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from hops.budget import budget_of, budgets_of
+from hops.budget import DELAY_TOOK, budget_of, budgets_of
 from hops.span import Kind, Span
 from hops.tree import grow
 
@@ -265,6 +267,17 @@ def test_crossings_count_calls_on_the_path_and_beside_it(draw):
     assert budget.on_path == {part: 1 for part in budget.crossings if part not in beside}
     assert beside == {part for part in budget.crossings if not budget.parts.get(part)}
     assert beside
+
+
+def test_a_pause_on_purpose_counts_where_a_customer_waited_for_it(draw):
+    spans = [
+        dataclasses.replace(span, attributes={DELAY_TOOK: 0.525}) if span.kind is Kind.SERVER else span
+        for span in draw(PARALLEL_CHILDREN)
+    ]
+    budget = budget_of(spans)
+    assert budget is not None
+    assert budget.crossings["work:user"] == 1
+    assert budget.injected_ns == {"work:graphql-gateway": 525_000, "work:order": 525_000}
 
 
 def test_journey_and_channel_come_from_the_root(draw):
