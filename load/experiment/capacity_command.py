@@ -18,7 +18,19 @@ from experiment import sweep as sweeping
 from experiment.capacity_files import Document, Kind, Recorder, manifest_of, suspect_reasons
 from experiment.capacity_run import Bench, Setup
 from experiment.closed_loop import parse_closed_loop
-from experiment.options import RESULTS, SUSPECT, Json, checked_seed, console, number, reported_errors, workload_file
+from experiment.options import (
+    RESULTS,
+    SUSPECT,
+    Connections,
+    Http,
+    Json,
+    Workload,
+    checked_seed,
+    console,
+    number,
+    reported_errors,
+    workload_file,
+)
 from experiment.profiles import UsageError
 from experiment.progress import Progress
 from experiment.results import ResultsFolder
@@ -35,8 +47,6 @@ _DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>ms|s)", re.ASCII)
 
 Topologies = Annotated[str, typer.Option(help=f"Names or paths, with commas between them; {TOPOLOGIES} by default.")]
 Seed = Annotated[str, typer.Option(help="The tapes' seeds follow from it: a whole number from 0.")]
-Workload = Annotated[str, typer.Option(help="A name in load/workloads/, or the path of a YAML file.")]
-Http = Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2.")]
 Trace = Annotated[str | None, typer.Option(help="Share of the journeys that leave a trace; 0 unless told.")]
 
 
@@ -50,7 +60,7 @@ def sweep_command(
     workload: Workload = "default",
     trace: Trace = None,
     http: Http = None,
-    connections: Annotated[str | None, typer.Option(help="Connections of all clients to the edge: 1 to 256.")] = None,
+    connections: Connections = None,
     as_json: Json = False,
 ) -> None:
     """Find the highest rate that each topology holds. Exit code 3 if one was not confirmed, or is SUSPECT."""
