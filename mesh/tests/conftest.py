@@ -11,7 +11,10 @@ import pytest
 from mesh.paths import RunFolder
 from mesh.ports import Ports, _free, load_ports
 
-_bases = itertools.count(24000 + (os.getpid() % 40) * 200, 200)
+# Test processes that run side by side (pytest-xdist) take turns, so that two never try the same base.
+_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+_worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+_bases = itertools.count(24000 + (os.getppid() % 40) * 200 + _worker * 200, _workers * 200)
 
 
 @pytest.fixture
