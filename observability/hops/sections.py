@@ -72,8 +72,8 @@ class Contrast:
         interval: of the difference.
         ratio: left through right; None if a side has no value, or right is 0.
         ratio_interval: of the ratio.
-        p: probability of a difference at least this large if there is none. It is the larger one of the tests that
-            belong to the two intervals, so it is below 5 % if and only if the one leaves out 0 and the other 1.
+        p: probability of a ratio at least this far from 1 if there is no difference; below 5 % if and only if the
+            ratio's interval leaves out 1.
         reason: why there are no intervals and no p; None if there are.
     """
 
@@ -191,7 +191,8 @@ def contrast(left: Section, right: Section) -> Contrast:
         return Contrast(difference, NO_INTERVAL, ratio, NO_INTERVAL, None, "the blocks do not scatter")
     reach = half_width(absolute)
     factor = float(np.exp(half_width(relative)))
-    p = max(_p_value(np.log(ratio), relative), _p_value(difference, absolute))
+    # What a block does to both it does by a factor: it cancels in the ratio, and not in the difference.
+    p = _p_value(float(np.log(ratio)), relative)
     return Contrast(
         difference, (difference - reach, difference + reach), ratio, (ratio / factor, ratio * factor), p, None
     )

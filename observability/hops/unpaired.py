@@ -64,7 +64,7 @@ def unpaired_contrast(left: Section, right: Section) -> Contrast:
         right: of the other, of as many blocks as it has.
 
     Returns:
-        Left less right and left through right. As in `sections.contrast`, `p` is the larger one of the two tests.
+        Left less right and left through right. As in `sections.contrast`, `p` is that of the ratio.
     """
     if left.value is None or right.value is None:
         return Contrast(None, NO_INTERVAL, None, NO_INTERVAL, None, left.reason or right.reason)
@@ -84,6 +84,6 @@ def unpaired_contrast(left: Section, right: Section) -> Contrast:
         (difference - reach, difference + reach),
         ratio,
         (ratio / factor, ratio * factor),
-        max(relative.p_value(float(np.log(ratio))), absolute.p_value(difference)),
+        relative.p_value(float(np.log(ratio))),
         None,
     )

@@ -102,11 +102,17 @@ def test_left_and_right_are_symmetric(seed):
 
 @settings(deadline=None, max_examples=25)
 @given(st.integers(0, 300), st.floats(0.9, 1.1))
-def test_p_is_below_five_percent_where_both_intervals_leave_out_no_difference(seed, factor):
+def test_p_is_below_five_percent_where_the_ratio_leaves_out_1(seed, factor):
     found = contrast(sections_of(blocks_of(seed))["p50"], sections_of(blocks_of(seed + 1000, factor=factor))["p50"])
-    apart = found.interval[0] > 0 or found.interval[1] < 0
-    apart = apart and (found.ratio_interval[0] > 1 or found.ratio_interval[1] < 1)
-    assert (found.p < 0.05) == apart
+    assert (found.p < 0.05) == (found.ratio_interval[0] > 1 or found.ratio_interval[1] < 1)
+
+
+def test_restless_blocks_widen_a_difference_and_do_not_hide_it():
+    quick = np.array([10.0, 14.0, 9.0, 10.0, 13.0])
+    slow = 2.5 * quick * np.array([1.03, 0.98, 1.0, 0.97, 1.02])
+    found = contrast(Section(2.5 * 11.0, slow), Section(11.0, quick))
+    assert found.interval[1] - found.interval[0] > 0.4 * found.difference
+    assert found.p < 0.0001
 
 
 def test_what_a_block_does_to_both_sides_cancels():
