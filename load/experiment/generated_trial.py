@@ -40,6 +40,7 @@ def generated_trial(*, failures: int = 0, rows: int = 1) -> Trial:
         rss_mb={"order": 50.0},
         memory_mb=50.0,
         phases_s={"replay": 20.0},
+        machine_speed=20.0,
     )
 
 

@@ -17,6 +17,7 @@ import psycopg
 from experiment.audit import audit, mark
 from experiment.closed_loop import ClosedLoop
 from experiment.exemplars import save
+from experiment.machine_speed import machine_speed
 from experiment.parity import ParityError, compare
 from experiment.profiles import Profile
 from experiment.reference import Reference
@@ -141,6 +142,7 @@ class Trial:
         rss_mb: Peak memory of each component, MiB.
         memory_mb: Peak memory of all components together, MiB.
         phases_s: How long each phase took, in seconds.
+        machine_speed: As the function has it, mean of before the system started and after it stopped.
     """
 
     journeys: pl.DataFrame
@@ -153,6 +155,7 @@ class Trial:
     rss_mb: Mapping[str, float]
     memory_mb: float
     phases_s: Mapping[str, float]
+    machine_speed: float
 
 
 @dataclass(slots=True)
@@ -200,6 +203,7 @@ def run_trial(
     """
     clock = Clock()
     folder.mkdir(parents=True)
+    speed_before = machine_speed()
     say(f"starting {system.topology.name}: database, Jaeger, services, gateways, edge")
     try:
         with system:
@@ -234,6 +238,7 @@ def run_trial(
             clock.lap("collect")
     finally:
         keep_logs(system, folder)
+    speed_after = machine_speed()
     clock.lap("stop")
     generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
     evidence = evidence_of(
@@ -262,6 +267,7 @@ def run_trial(
         rss_mb=sampler.peak_memory_mb(),
         memory_mb=sampler.peak_memory_of_all_mb(),
         phases_s=clock.phases_s,
+        machine_speed=(speed_before + speed_after) / 2,
     )
 
 

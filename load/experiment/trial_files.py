@@ -81,6 +81,7 @@ class TrialFiles:
             ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
             commit=commit,
             phases_s=dict(trial.phases_s),
+            machine_speed=round(trial.machine_speed, 3),
             answers_sha256=str(trial.generator["answers_sha256"]),
             cpu_s=dict(trial.cpu_s),
             rss_mb=dict(trial.rss_mb),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from hops.bands import ALL
 from hops.figures import Summary, Verdict
@@ -12,6 +13,8 @@ from hops.render_gates import gate_text, verdict
 from hops.wording import figure, listed, plural, sentence, turned
 
 TOTAL = "total"
+#: A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing.
+STEADY = 0.9
 #: Of a million journeys, as `hops.cost` has it.
 _COST = "core-hours"
 
@@ -83,6 +86,9 @@ def validity_sentences(summary: Summary) -> list[str]:
         found.append(
             f"{plural(replaced, 'trial')} {_was(replaced)} run again; the earlier attempt is kept and not counted."
         )
+    slow = _slowed_machine(trials)
+    if slow:
+        found.append(slow)
     if summary["closed"] is not None:
         found.append("The load is a closed loop: a slow topology got less of it, so the figures flatter the slow ones.")
     effect = summary["observer_effect_ms"]
@@ -90,6 +96,20 @@ def validity_sentences(summary: Summary) -> list[str]:
         amount = figure(effect["p50"], effect["ci95"], "ms")
         found.append(f"Tracing adds {amount} to the median latency of a traced journey, in the figures above.")
     return [sentence(text) for text in found]
+
+
+def _slowed_machine(trials: Sequence[Verdict]) -> str:
+    """What to know if the machine was not equally fast in all trials; empty if it was, or nobody measured."""
+    speeds = {(row["block"], row["topology"]): row["machine_speed"] for row in trials if row["used"]}
+    known = {trial: speed for trial, speed in speeds.items() if speed is not None}
+    if len(known) < 2 or min(known.values()) > STEADY:
+        return ""
+    (block, topology), slowest = min(known.items(), key=lambda item: item[1])
+    return (
+        "The machine itself was not equally fast in all trials: "
+        f"beside block {block} of {topology} the same piece of work took {1 / slowest:.1f} times as long as beside "
+        "the fastest. Ratios within a block suffer less from it than figures do."
+    )
 
 
 def suspects_by_trial(summary: Summary) -> list[Verdict]:

@@ -85,6 +85,7 @@ def block_spread(journeys: pl.DataFrame) -> Gate:
 
 def verdicts(run: RunFiles) -> list[Verdict]:
     """A row for each trial, replaced ones too, then one for each block, which is as good as its used trials."""
+    fastest = max((trial.get("machine_speed", 0.0) for trial in run.used), default=0.0)
     rows = [
         Verdict(
             block=trial["block"],
@@ -93,6 +94,7 @@ def verdicts(run: RunFiles) -> list[Verdict]:
             used=trial["used"],
             valid=trial["valid"],
             reasons=failed(trial["gates"]),
+            machine_speed=trial["machine_speed"] / fastest if "machine_speed" in trial and fastest else None,
         )
         for trial in sorted(run.trials, key=lambda trial: (trial["block"], trial["position"], trial["attempt"]))
     ]
@@ -107,6 +109,7 @@ def verdicts(run: RunFiles) -> list[Verdict]:
                 used=True,
                 valid=all(trial["valid"] for trial in inside),
                 reasons=list(reasons),
+                machine_speed=None,
             )
         )
     return rows

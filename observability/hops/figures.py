@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from hops.gates import Gate, LeftOut
 
@@ -140,7 +140,10 @@ class HopDifference(TypedDict):
 
 
 class TrialRecord(TypedDict):
-    """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
+    """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces.
+
+    `machine_speed` has a meaning only beside that of another trial: a fixed piece of work, done so many times a second.
+    """
 
     block: int
     topology: str
@@ -154,6 +157,7 @@ class TrialRecord(TypedDict):
     ended: str
     commit: str
     phases_s: dict[str, float]
+    machine_speed: NotRequired[float]
     answers_sha256: str
     cpu_s: dict[str, float]
     rss_mb: dict[str, float]
@@ -163,7 +167,10 @@ class TrialRecord(TypedDict):
 
 
 class Verdict(TypedDict):
-    """Whether a trial or block may be trusted; `reasons` are the names of the gates that failed."""
+    """Whether a trial or block may be trusted; `reasons` are the names of the gates that failed.
+
+    `machine_speed` is that beside the trial, as a share of the fastest used trial's; None for a block or if not known.
+    """
 
     block: int
     topology: str | None
@@ -171,6 +178,7 @@ class Verdict(TypedDict):
     used: bool
     valid: bool
     reasons: list[str]
+    machine_speed: float | None
 
 
 class Summary(TypedDict):

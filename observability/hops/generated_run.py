@@ -155,6 +155,7 @@ def _add_trial(
             "ended": _time(begins_ns + int(tape.arrivals_ns[-1])),
             "commit": COMMIT,
             "phases_s": {"start": 2.1, "parity": 0.6, "warmup": 4.1, "replay": float(tape.arrivals_ns[-1]) / NS_PER_S},
+            "machine_speed": 20.0 + block / 10,
             "answers_sha256": "0" * 64,
             "cpu_s": dict(zip(last["component"], last["cpu_s"], strict=True)),
             "rss_mb": dict(zip(last["component"], last["memory_mb"], strict=True)),

@@ -54,9 +54,11 @@ def gates_table(gates: list[Gate]) -> Table:
 def trials_table(view: View) -> Table:
     """Every trial, also those that a later attempt replaces."""
     rows = []
+    speeds = {(row["block"], row["topology"], row["attempt"]): row["machine_speed"] for row in view.summary["verdicts"]}
     for trial in sorted(view.run.trials, key=lambda row: (row["block"], row["position"], row["attempt"])):
         reasons = [gate_name(gate["name"]) for gate in trial["gates"] if not gate["ok"]]
         generator = trial["generator"]
+        speed = speeds[trial["block"], trial["topology"], trial["attempt"]]
         lag = generator.get("start_lag_p99_us")
         seconds = sum(trial["phases_s"].values())
         rows.append(
@@ -67,6 +69,7 @@ def trials_table(view: View) -> Table:
                 whole(trial["attempt"]),
                 whole(generator.get("journeys")),
                 number(None if lag is None else lag / 1e3),
+                Cell("–", None) if speed is None else Cell(f"{speed:.0%}", speed),
                 Cell(numbers.seconds(seconds), seconds),
                 words("VALID" if trial["valid"] else "SUSPECT", "" if trial["valid"] else "bad"),
                 words("; ".join(reasons) or ("–" if trial["used"] else "replaced by a later attempt")),
@@ -80,6 +83,7 @@ def trials_table(view: View) -> Table:
         Column("attempt"),
         Column("journeys"),
         Column("start lag p99", "ms"),
+        Column("machine’s speed"),
         Column("took"),
         Column("verdict", numeric=False),
         Column("reasons", numeric=False),

@@ -72,7 +72,7 @@ def split(journey, left, right, groups, reach=0.5):
     }
 
 
-def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, closed=None):
+def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, closed=None, speeds=None):
     """A summary of topologies with these medians of `order_history`.
 
     Args:
@@ -98,6 +98,7 @@ def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, 
                 "used": True,
                 "valid": valid,
                 "reasons": [] if valid else ["steal_share"],
+                "machine_speed": speeds[name] if speeds else 1.0,
             }
             for name in medians
         ],

@@ -154,6 +154,16 @@ def test_a_valid_run_says_so():
     assert not any("SUSPECT" in text for text in texts)
 
 
+def test_a_machine_that_changed_its_own_speed_is_told():
+    told = "beside block 1 of rest the same piece of work took 1.6 times as long as beside the fastest"
+    steady, slowed = (
+        conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
+        for rest in (0.93, 0.63)
+    )
+    assert not any("equally fast" in text for text in steady)
+    assert any(told in text for text in slowed)
+
+
 def test_a_closed_loop_says_what_that_does():
     closed = {"vus": 5, "think_s": 0.1}
     texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], closed=closed))

@@ -38,6 +38,14 @@ def test_a_sound_experiment_is_valid(run):
     assert all(row["valid"] for row in verdicts(run))
 
 
+def test_the_machines_speed_is_a_share_of_the_fastest(run):
+    slowed = changed(changed(run, 2, "grpc", machine_speed=10.0), 1, "grpc", machine_speed=40.0)
+    found = {(row["block"], row["topology"]): row["machine_speed"] for row in verdicts(slowed)}
+    assert (found[1, "grpc"], found[2, "grpc"], found[2, None]) == (1.0, 0.25, None)
+    unmeasured = [{name: value for name, value in row.items() if name != "machine_speed"} for row in run.trials]
+    assert {row["machine_speed"] for row in verdicts(dataclasses.replace(run, trials=unmeasured))} == {None}
+
+
 def test_one_suspect_trial_makes_its_block_and_the_experiment_suspect(run):
     bad = Gate(name="steal_share", value=0.05, limit=0.02, ok=False)
     suspect = changed(run, 2, "grpc", valid=False, gates=[bad])
