@@ -72,9 +72,19 @@ def code_changed(trials: Sequence[TrialRecord]) -> Gate:
 
 
 def block_spread(journeys: pl.DataFrame) -> Gate:
-    """Standard deviation of the blocks' median latency as a share of their mean, for the worst topology: below 15 %."""
+    """How far the blocks of a topology are from repetitions of one thing, for the worst topology: below 15 %.
+
+    The standard deviation of its median latency over the blocks, as a share of the mean. Each median is first divided
+    by the geometric mean of those of all topologies in its block: comparisons are made within blocks, and what a
+    machine that changes its speed does to all of a block alike does no harm to them. A topology alone has nothing to
+    be divided by.
+    """
     ok = journeys.filter(pl.col("outcome") == "ok")
     medians = ok.group_by("topology", "block").agg((pl.col("latency_ns").median() / NS_PER_MS).alias("p50"))
+    count = medians["topology"].n_unique()
+    if count > 1:
+        whole = medians.filter(pl.len().over("block") == count)
+        medians = whole.with_columns(p50=pl.col("p50") / pl.col("p50").log().mean().exp().over("block"))
     spreads = medians.group_by("topology").agg((pl.col("p50").std() / pl.col("p50").mean()).alias("spread"))
     worst = spreads["spread"].max()
     value = float(worst) if isinstance(worst, float) and np.isfinite(worst) else None

@@ -29,7 +29,7 @@ _GATE_TEXTS: dict[str, tuple[str, str]] = {
     "suspect_trials": ("trials that are SUSPECT", "at most"),
     "answers_differ": ("trials' digests of answers beside the first", "at most"),
     "code_changed": ("commits that trials ran on, beside the first", "at most"),
-    "block_spread_share": ("spread of the blocks' p50, worst topology", "below"),
+    "block_spread_share": ("spread of p50 over blocks, worst topology", "below"),
 }
 
 

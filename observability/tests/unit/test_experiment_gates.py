@@ -85,9 +85,23 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     latency = pl.when(slow).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
     apart = dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency))
     (gate,) = [gate for gate in experiment_gates(apart) if not gate["ok"]]
-    # medians m, 2m, m: standard deviation 0.577 m of a mean of 1.333 m
     assert gate["name"] == "block_spread_share"
-    assert gate["value"] == pytest.approx(math.sqrt(1 / 3) / (4 / 3), rel=0.05)
+    # of four topologies one is twice as slow in a block: beside the block's geometric mean r, r * 2^(3/4), r
+    step = 2**0.75
+    assert gate["value"] == pytest.approx((step - 1) / math.sqrt(3) / ((step + 2) / 3), rel=0.05)
+
+
+def test_what_slows_all_of_a_block_is_no_spread(run):
+    slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
+    assert failed(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow)))) == []
+
+
+def test_blocks_of_one_topology_are_held_against_each_other(tmp_path):
+    alone = read_run(write_generated_run(tmp_path, topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5))
+    assert failed(experiment_gates(alone)) == []
+    slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
+    apart = dataclasses.replace(alone, journeys=alone.journeys.with_columns(latency_ns=slow))
+    assert failed(experiment_gates(apart)) == ["block_spread_share"]
 
 
 def test_one_block_has_no_spread_and_says_so(tmp_path):
