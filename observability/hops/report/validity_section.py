@@ -53,8 +53,10 @@ def gates_table(gates: list[Gate]) -> Table:
 
 def trials_table(view: View) -> Table:
     """Every trial, also those that a later attempt replaces."""
-    rows = []
+    rows: list[list[Cell]] = []
     speeds = {(row["block"], row["topology"], row["attempt"]): row["machine_speed"] for row in view.summary["verdicts"]}
+    # One speed alone says nothing.
+    comparable = sum(speed is not None for speed in speeds.values()) > 1
     for trial in sorted(view.run.trials, key=lambda row: (row["block"], row["position"], row["attempt"])):
         reasons = [gate_name(gate["name"]) for gate in trial["gates"] if not gate["ok"]]
         generator = trial["generator"]
@@ -69,7 +71,7 @@ def trials_table(view: View) -> Table:
                 whole(trial["attempt"]),
                 whole(generator.get("journeys")),
                 number(None if lag is None else lag / 1e3),
-                Cell("–", None) if speed is None else Cell(f"{speed:.0%}", speed),
+                *([Cell("–" if speed is None else f"{speed:.0%}", speed)] if comparable else []),
                 Cell(numbers.seconds(seconds), seconds),
                 words("VALID" if trial["valid"] else "SUSPECT", "" if trial["valid"] else "bad"),
                 words("; ".join(reasons) or ("–" if trial["used"] else "replaced by a later attempt")),
@@ -83,7 +85,7 @@ def trials_table(view: View) -> Table:
         Column("attempt"),
         Column("journeys"),
         Column("start lag p99", "ms"),
-        Column("machine’s speed"),
+        *([Column("machine’s speed")] if comparable else []),
         Column("took"),
         Column("verdict", numeric=False),
         Column("reasons", numeric=False),

@@ -117,6 +117,17 @@ def test_a_report_that_is_made_again_keeps_the_name_of_the_run(compared: Path) -
     assert json.loads((compared / "summary.json").read_text())["name"] == "made-up"
 
 
+def test_the_machines_speed_stands_beside_each_of_several_trials(
+    compared: Path, bench: Path, page: Callable[[Path], Page]
+) -> None:
+    heads, *rows = page(compared).tables["trials"]
+    column = next(index for index, head in enumerate(heads) if "speed" in head)
+    assert {len(row) for row in rows} == {len(heads)}
+    # the made-up machine is a little faster in each block
+    assert [row[column] for row in rows if row[0] == "3"] == ["100%"] * 3
+    assert not any("speed" in head for head in page(bench).tables["trials"][0])
+
+
 def test_the_sections_are_in_their_order(compared: Path, page: Callable[[Path], Page]) -> None:
     assert page(compared).sections == SECTIONS
 
