@@ -60,9 +60,10 @@ stress: setup ## Load topologies with users=100,300,1000,3000,10000 in a closed 
 	@$(RUN) -m experiment stress $(call options,$(STRESS))
 
 .PHONY: prove-statistics
-prove-statistics: setup ## Show on made-up experiments that intervals hold the truth and A/A shows no difference
+prove-statistics: setup ## Made-up experiments: do intervals hold the truth, does A/A show nothing, how much shows what is there?
 	@$(RUN) -m hops prove coverage
 	@$(RUN) -m hops prove aa
+	@$(RUN) -m hops prove power
 
 .PHONY: compare-runs
 compare-runs: setup ## Hold run b against run a (a change, a switch); threshold=10% fails if b is slower by more

@@ -12,7 +12,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from hops.layout import table_titled
-from hops.proofs import AA, COVERAGE, CoverageProof, Rate, prove_aa, prove_coverage
+from hops.proofs import (
+    AA,
+    COVERAGE,
+    SHIFTS,
+    STEPS,
+    CoverageProof,
+    PowerProof,
+    Rate,
+    measure_power,
+    prove_aa,
+    prove_coverage,
+)
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
@@ -34,6 +45,31 @@ def coverage(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = 
     """Count how often 95 % intervals hold a known truth; fails outside 93 to 97 %."""
     found = _with_progress("Experiments", experiments, lambda told: prove_coverage(experiments, seed, told))
     _give(found, as_json, coverage_table, found["ok"])
+
+
+@app.command()
+def power(
+    experiments: Annotated[int, typer.Option(min=1, help="How many for each cell of the table.")] = 100,
+    seed: Seed = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Count how often true differences are shown in experiments of the default size."""
+    total = experiments * len(STEPS) * len(SHIFTS)
+    found = _with_progress("Experiments", total, lambda told: measure_power(experiments, seed, told))
+    _give(found, as_json, power_table, ok=True)
+
+
+def power_table(found: PowerProof) -> list[RenderableType]:
+    """How often true differences were shown, for people."""
+    table = table_titled(f"True differences shown, {found['experiments']:,} experiments a row, with 95 % intervals")
+    table.add_column("each slower by", justify="right")
+    table.add_column("blocks and trials shifted by", justify="right")
+    table.add_column("`all`, mean", justify="right")
+    table.add_column("frequent journeys, p50", justify="right")
+    for row in found["cells"]:
+        shift = f"{row['block_shift']:.0%} and {row['trial_shift']:.0%}"
+        table.add_row(f"{row['step']:.0%}", shift, _rate(row["all_mean"]), _rate(row["frequent_p50"]))
+    return [table]
 
 
 def aa_table(found: AA) -> list[RenderableType]:

@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
 from multiprocessing import get_context
 from typing import Any, TypedDict
 
@@ -17,7 +19,7 @@ from scipy import stats
 from hops.bands import ALL
 from hops.comparisons import SIGNIFICANCE, compare_latencies, corrected
 from hops.sections import contrast, holm
-from hops.simulated import Simulation, draw_setting
+from hops.simulated import Noise, Setting, Simulation, draw_setting
 
 METRICS = ("mean", "p50", "p90", "p95", "p99")
 #: 95 % intervals must hold the truth this often.
@@ -30,6 +32,14 @@ _CHUNK = 10
 SAME = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
 #: Of the experiments on coverage: the right one is slower by a quarter.
 DIFFERENT = {"left": 1.0, "right": 1.25}
+
+
+#: Of the experiments on power: each topology is slower than the one before by such a step.
+STEPS = (0.05, 0.1, 0.2, 0.3)
+#: Standard deviations of the logarithms of what shifts a block, and of what shifts a trial.
+SHIFTS = ((0.02, 0.02), (0.05, 0.05), (0.2, 0.05))
+_FREQUENT = ("browse", "product")
+_POWER_BLOCKS, _POWER_JOURNEYS = 5, 1200
 
 
 class Rate(TypedDict):
@@ -86,6 +96,27 @@ class CoverageProof(TypedDict):
     seed: int
     figures: list[Coverage]
     by: dict[str, dict[str, float]]
+
+
+class Power(TypedDict):
+    """How often neighbouring topologies are told apart that differ by a step, where blocks and trials shift so much.
+
+    `all_mean` counts pairs of `all` by the mean, `frequent_p50` those of the frequent journeys by the median.
+    """
+
+    step: float
+    block_shift: float
+    trial_shift: float
+    all_mean: Rate
+    frequent_p50: Rate
+
+
+class PowerProof(TypedDict):
+    """What experiments of the default size can show; nothing that could fail."""
+
+    experiments: int
+    seed: int
+    cells: list[Power]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +198,34 @@ def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: N
     )
 
 
+def measure_power(experiments: int, seed: int, progress: Progress = lambda _: None) -> PowerProof:
+    """Counts how often true differences are shown, in experiments of four topologies and five blocks.
+
+    Args:
+        experiments: how many for each step and shift.
+        seed: same seed, same result.
+        progress: told how many experiments are done.
+    """
+    cells: list[Power] = []
+    for step in STEPS:
+        for block, trial in SHIFTS:
+            one = partial(_power, step=step, noise=Noise(block=block, trial=trial))
+            sums = Counter[str]()
+            for found in _all(one, experiments, seed):
+                sums.update(found)
+                progress(len(cells) * experiments + sums["experiments"])
+            cells.append(
+                Power(
+                    step=step,
+                    block_shift=block,
+                    trial_shift=trial,
+                    all_mean=rate(sums["all shown"], sums["all"]),
+                    frequent_p50=rate(sums["frequent shown"], sums["frequent"]),
+                )
+            )
+    return PowerProof(experiments=experiments, seed=seed, cells=cells)
+
+
 def rate(count: int, of: int) -> Rate:
     """A share with its interval."""
     ends = stats.binomtest(count, of).proportion_ci(method="exact") if of else (0.0, 1.0)
@@ -213,6 +272,27 @@ def _aa(seed: np.random.SeedSequence) -> dict[str, Any]:
         "naive_low": sum(p < SIGNIFICANCE for p in naive.values()),
         "naive_shown": any(p < SIGNIFICANCE for p in holm(naive).values()),
     }
+
+
+def _power(seed: np.random.SeedSequence, *, step: float, noise: Noise) -> Counter[str]:
+    rng = np.random.default_rng(seed)
+    names = list(SAME)
+    factors = {name: (1 + step) ** place for place, name in enumerate(names)}
+    topologies = Simulation(Setting(_POWER_BLOCKS, _POWER_JOURNEYS, noise), rng).experiment(factors)
+    neighbours = set(pairwise(names))
+    found = Counter(experiments=1)
+    for row in corrected(compare_latencies(topologies)):
+        if (row["left"], row["right"]) not in neighbours:
+            continue
+        if (row["journey"], row["metric"]) == (ALL, "mean"):
+            kind = "all"
+        elif row["journey"] in _FREQUENT and row["metric"] == "p50":
+            kind = "frequent"
+        else:
+            continue
+        found[kind] += 1
+        found[f"{kind} shown"] += row["verdict"] == "left_lower"
+    return found
 
 
 def _coverage(seed: np.random.SeedSequence) -> _Held:

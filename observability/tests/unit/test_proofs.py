@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.proof_commands import app
-from hops.proofs import prove_aa, prove_coverage, rate
+from hops.proofs import measure_power, prove_aa, prove_coverage, rate
 from hops.simulated import Noise, Setting, Simulation
 
 
@@ -45,6 +45,20 @@ def test_the_truth_is_what_many_blocks_find():
         assert values.mean() == pytest.approx(truth[journey]["mean"], rel=0.02)
         for share, name in ((0.5, "p50"), (0.9, "p90"), (0.99, "p99")):
             assert np.quantile(values, share) == pytest.approx(truth[journey][name], rel=0.02)
+
+
+def test_larger_differences_are_shown_more_often_and_shifts_of_whole_blocks_hide_none():
+    found = {(row["step"], row["block_shift"]): row["all_mean"]["rate"] for row in measure_power(6, seed=3)["cells"]}
+    assert found[0.3, 0.02] > 0.9
+    assert found[0.05, 0.05] < 0.5
+    # the trials of both are shifted by 5 %; the blocks by 5 and by 20 %
+    assert found[0.3, 0.2] == pytest.approx(found[0.3, 0.05], abs=0.25)
+
+
+def test_power_is_printed_as_a_table_and_as_json():
+    assert "True differences shown" in CliRunner().invoke(app, ["power", "--experiments", "1"]).output
+    document = CliRunner().invoke(app, ["power", "--experiments", "1", "--seed", "2", "--json"])
+    assert json.loads(document.stdout)["seed"] == 2
 
 
 def test_a_rate_has_clopper_and_pearsons_interval():
