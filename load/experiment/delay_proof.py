@@ -15,7 +15,9 @@ the critical path only where it ends last, which a delay makes more frequent. So
 
 where the second term is 0 for every other pair here. A pause is never shorter than asked for, and longer where whoever
 wakes up has to wait for a processor; the component notes on its span how long each was by its own clock, and that is
-the size that must be found.
+the size that must be found. A pause has an after-effect, too: whoever was idle finds its caches cold and its core
+asleep, and does the rest of the request more slowly. It is real and belongs to the component: up to `AFTER_EFFECT_MS`
+more for each pause is therefore as good.
 
 Every delay is held against the same trials without one, so that a disturbance of these would be in all rows. For k
 delays there are therefore about sqrt(k) such trials in a block, which is where the differences are least uncertain for
@@ -27,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import polars as pl
@@ -60,6 +62,8 @@ SIZES = ("500us", "1ms", "2ms", "5ms")
 #: Fewer give no interval; two give one that is too wide to refute anything.
 LEAST_BLOCKS = 3
 CONFIDENCE = 0.95
+#: On quiet machines 0.01 to 0.05 ms were seen.
+AFTER_EFFECT_MS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +121,10 @@ class Found:
     second_ms: float
     whole_ms: float
     failed: tuple[str, ...]
+
+    def agrees(self, interval: tuple[float, float]) -> bool:
+        """Whether an interval of `found_ms` holds what is expected, with up to the after-effect of each pause."""
+        return interval[0] <= self.expected_ms + AFTER_EFFECT_MS * self.crossings and interval[1] >= self.expected_ms
 
     @property
     def holds(self) -> bool:
@@ -213,14 +221,7 @@ def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> 
     parts = sorted(difference["parts"], key=_sure_ms, reverse=True)
     others = [row for row in parts if row["part"] != delay.part]
     largest = parts[0]["part"]
-    failed = []
-    if largest != delay.part:
-        failed.append(f"{largest} surely changed more")
-    if joint[0] <= 0:
-        failed.append("the interval holds 0")
-    if not joint[0] <= expected <= joint[1]:
-        failed.append("the interval does not hold the size")
-    return Found(
+    found = Found(
         component=delay.component,
         delay_ms=delay.delay_ms,
         journey=journey,
@@ -235,8 +236,16 @@ def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> 
         second=others[0]["part"] if others else "",
         second_ms=others[0]["difference_ms"] if others else 0.0,
         whole_ms=difference["difference_ms"],
-        failed=tuple(failed),
+        failed=(),
     )
+    failed = []
+    if largest != delay.part:
+        failed.append(f"{largest} surely changed more")
+    if joint[0] <= 0:
+        failed.append("the interval holds 0")
+    if not found.agrees(joint):
+        failed.append("the interval does not hold the size")
+    return replace(found, failed=tuple(failed))
 
 
 def _sure_ms(row: PartDifference) -> tuple[float, float]:

@@ -97,7 +97,7 @@ def proof_table(found: Sequence[Found]) -> Table:
 def _show(found: Sequence[Found], path: Path) -> None:
     trials = [trial for trial in read_run(path).trials if trial["used"]]
     suspect = sum(not trial["valid"] for trial in trials)
-    alone = sum(row.ci95[0] <= row.expected_ms <= row.ci95[1] for row in found)
+    alone = sum(row.agrees(row.ci95) for row in found)
     out = console()
     out.print(proof_table(found))
     for row in found:

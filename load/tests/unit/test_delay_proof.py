@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from experiment.delay_proof import BASELINE, Injected, delays_of, injected, judge, proof_plan
+from experiment.delay_proof import BASELINE, Found, Injected, delays_of, injected, judge, proof_plan
 from experiment.delay_proof_command import holds, proof_table
 from experiment.plan import plan_of
 from experiment.profiles import UsageError
@@ -98,6 +98,17 @@ def test_a_pause_that_ended_late_is_expected_as_long_as_it_was(tmp_path: Path) -
     (found,) = judge(folder, DELAYS[:1])
     assert found.expected_ms == pytest.approx(2.4)
     assert found.holds
+
+
+def test_a_pause_may_slow_what_comes_after_it_a_little() -> None:
+    found = Found(
+        component="user", delay_ms=0.5, journey="update_profile", traces=(300, 900), crossings=1.0, paused_ms=0.532,
+        expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest="work:user",
+        second="db:user", second_ms=0.1, whole_ms=0.6, failed=(),
+    )  # fmt: skip
+    assert found.agrees(found.ci95_joint)
+    assert not found.agrees((0.59, 0.61))
+    assert not found.agrees((0.50, 0.52))
 
 
 def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:
