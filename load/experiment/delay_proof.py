@@ -62,7 +62,7 @@ SIZES = ("500us", "1ms", "2ms", "5ms")
 #: Fewer give no interval; two give one that is too wide to refute anything.
 LEAST_BLOCKS = 3
 CONFIDENCE = 0.95
-#: On quiet machines 0.01 to 0.05 ms were seen.
+#: On a quiet machine 0.01 to 0.05 ms were usual.
 AFTER_EFFECT_MS = 0.05
 
 
