@@ -62,14 +62,17 @@ def power(
 def power_table(found: PowerProof) -> list[RenderableType]:
     """How often true differences were shown, for people."""
     table = table_titled(f"True differences shown, {found['experiments']:,} experiments a row, with 95 % intervals")
-    table.add_column("each slower by", justify="right")
-    table.add_column("blocks and trials shifted by", justify="right")
-    table.add_column("`all`, mean", justify="right")
-    table.add_column("frequent journeys, p50", justify="right")
+    table.add_column("step", justify="right")
+    table.add_column("shifts", justify="right")
+    table.add_column("`all`, mean", justify="right", no_wrap=True)
+    table.add_column("frequent, p50", justify="right", no_wrap=True)
     for row in found["cells"]:
         shift = f"{row['block_shift']:.0%} and {row['trial_shift']:.0%}"
         table.add_row(f"{row['step']:.0%}", shift, _rate(row["all_mean"]), _rate(row["frequent_p50"]))
-    return [table]
+    meaning = (
+        "Each of four topologies is slower than the one before by the step; blocks and trials are shifted by so much."
+    )
+    return [table, meaning]
 
 
 def aa_table(found: AA) -> list[RenderableType]:
