@@ -77,7 +77,7 @@ def test_the_newest_run_can_be_audited_and_an_older_one_is_refused(terminal, two
     [
         # each names what was given and what may be given
         (["topology=soap"], "hybrid"),
-        (["profile=huge"], "smoke, quick, full"),
+        (["profile=huge"], "smoke, compare, quick, full"),
         (["rate=-1"], "rate=-1"),
         (["rate=fast"], "rate=fast is not a number"),
         (["seed=x"], "seed=x"),
