@@ -44,7 +44,7 @@ def require_fields(run: RunFiles) -> None:
                 raise MalformedRunError(f"{run.path / MANIFEST}: the field {'.'.join(path)} is missing")
             inner = inner[name]
     for row in run.trials:
-        lacking = [name for name in TrialRecord.__annotations__ if name not in row]
+        lacking = sorted(TrialRecord.__required_keys__ - row.keys())
         if lacking:
             raise MalformedRunError(f"{run.path / TRIALS}: a trial has no {', '.join(lacking)}")
         if row["topology"] not in run.manifest["topologies"]:

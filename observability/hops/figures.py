@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Any, Literal, TypedDict
 
 from hops.gates import Gate, LeftOut
 
@@ -139,11 +139,14 @@ class HopDifference(TypedDict):
     groups: list[PartDifference]
 
 
-class TrialRecord(TypedDict):
-    """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces.
+class _Speed(TypedDict, total=False):
+    """What older records lack: a fixed piece of work, done so many times a second, beside that of other trials."""
 
-    `machine_speed` has a meaning only beside that of another trial: a fixed piece of work, done so many times a second.
-    """
+    machine_speed: float
+
+
+class TrialRecord(_Speed):
+    """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
 
     block: int
     topology: str
@@ -157,7 +160,6 @@ class TrialRecord(TypedDict):
     ended: str
     commit: str
     phases_s: dict[str, float]
-    machine_speed: NotRequired[float]
     answers_sha256: str
     cpu_s: dict[str, float]
     rss_mb: dict[str, float]

@@ -229,6 +229,15 @@ def test_a_trial_without_a_field_is_named(runs):
         compare_runs(*map(read_run, runs))
 
 
+def test_runs_from_before_the_machines_speed_was_measured_compare_as_well(runs):
+    path = runs[1] / TRIALS
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for trial in document["trials"]:
+        del trial["machine_speed"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert compare_runs(*map(read_run, runs))
+
+
 def test_a_trial_without_journeys_is_named(runs):
     path = runs[1] / TRIALS
     document = json.loads(path.read_text(encoding="utf-8"))
