@@ -60,7 +60,7 @@ stress: setup ## Load topologies with users=100,300,1000,3000,10000 in a closed 
 	@$(RUN) -m experiment stress $(call options,$(STRESS))
 
 .PHONY: prove-statistics
-prove-statistics: setup ## Made-up experiments: do intervals hold the truth, does A/A show nothing, how much shows what is there?
+prove-statistics: setup ## Made-up experiments: do intervals hold the truth, is nothing shown in A/A, and how much of what is there?
 	@$(RUN) -m hops prove coverage
 	@$(RUN) -m hops prove aa
 	@$(RUN) -m hops prove power
