@@ -157,6 +157,7 @@ def _figures(
     wall_s = float(generator["wall_s"])
     cores = {name: used / wall_s for name, used in sampler.cpu_seconds().items()}
     cores[CLIENT] = float(generator["cpu_s"]) / wall_s
+    other_cores = sampler.other_cores(float(generator["cpu_s"]))
     ok = journeys.filter(pl.col("outcome") == "ok")
     latencies_ms = ok["latency_ns"].to_numpy() / NS_PER_MS
     counted = journeys["outcome"].value_counts()
@@ -170,7 +171,7 @@ def _figures(
         invariants_broken=0,
         generator_cores=cores[CLIENT],
         steal_share=sampler.steal_share(),
-        other_cores=sampler.other_cores(float(generator["cpu_s"])),
+        other_cores=other_cores,
         stress=load.phase == "stress",
         closed=load.closed is not None,
         tape_exhausted=load.closed is not None and bool(generator["closed"]["tape_exhausted"]),
@@ -211,7 +212,7 @@ def _figures(
         database_cores=cores.get(DATABASE, 0.0),
         telemetry_cores=cores.get(TELEMETRY, 0.0),
         memory_mb=sampler.peak_memory_of_all_mb(),
-        other_cores=sampler.other_cores(float(generator["cpu_s"])),
+        other_cores=other_cores,
         steal_share=evidence.steal_share,
         cores=cores,
         generator_limits=[gate["name"] for gate in of_generator if not gate["ok"]],

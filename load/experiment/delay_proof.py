@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -103,7 +103,6 @@ class Found:
         second: The part, other than the component's work, that did so most.
         second_ms: By how much that part changed.
         whole_ms: By how much the journey's mean grew.
-        failed: Why the delay counts as not found; empty if it was.
     """
 
     component: str
@@ -120,11 +119,20 @@ class Found:
     second: str
     second_ms: float
     whole_ms: float
-    failed: tuple[str, ...]
 
     def agrees(self, interval: tuple[float, float]) -> bool:
         """Whether an interval of `found_ms` holds what is expected, with up to the after-effect of each pause."""
         return interval[0] <= self.expected_ms + AFTER_EFFECT_MS * self.crossings and interval[1] >= self.expected_ms
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Why the delay counts as not found; empty if it was."""
+        reasons = {
+            f"{self.largest} surely changed more": self.largest != Injected(self.component, self.delay_ms).part,
+            "the interval holds 0": self.ci95_joint[0] <= 0,
+            "the interval does not hold the size": not self.agrees(self.ci95_joint),
+        }
+        return tuple(reason for reason, there in reasons.items() if there)
 
     @property
     def holds(self) -> bool:
@@ -220,8 +228,7 @@ def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> 
     joint = _widened((low, high), _blocks(run, delay), rows)
     parts = sorted(difference["parts"], key=_sure_ms, reverse=True)
     others = [row for row in parts if row["part"] != delay.part]
-    largest = parts[0]["part"]
-    found = Found(
+    return Found(
         component=delay.component,
         delay_ms=delay.delay_ms,
         journey=journey,
@@ -232,20 +239,11 @@ def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> 
         found_ms=own["difference_ms"],
         ci95=(low, high),
         ci95_joint=joint,
-        largest=largest,
+        largest=parts[0]["part"],
         second=others[0]["part"] if others else "",
         second_ms=others[0]["difference_ms"] if others else 0.0,
         whole_ms=difference["difference_ms"],
-        failed=(),
     )
-    failed = []
-    if largest != delay.part:
-        failed.append(f"{largest} surely changed more")
-    if joint[0] <= 0:
-        failed.append("the interval holds 0")
-    if not found.agrees(joint):
-        failed.append("the interval does not hold the size")
-    return replace(found, failed=tuple(failed))
 
 
 def _sure_ms(row: PartDifference) -> tuple[float, float]:

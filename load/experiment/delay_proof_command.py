@@ -13,8 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from experiment.delay_proof import HOPS, JOURNEYS, SIZES, Found, delays_of, injected, judge, proof_plan
-from experiment.options import RESULTS, Json, checked_seed, console, reported_errors
-from experiment.profiles import UsageError
+from experiment.options import RESULTS, Json, checked_seed, console, reported_errors, whole_number
+from experiment.plan import MOST_BLOCKS
 from experiment.progress import minutes
 from experiment.results import write_json
 from experiment.runner import begin, expected_s, run_trials, shown, take_up
@@ -43,7 +43,10 @@ def prove_delays_command(
             folder, plan = take_up(RESULTS, resume, "proof")
         else:
             plan = proof_plan(
-                injected(hops, sizes), load_topology("hybrid"), blocks=_whole(blocks), seed=checked_seed(seed)
+                injected(hops, sizes),
+                load_topology("hybrid"),
+                blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                seed=checked_seed(seed),
             )
             folder = begin(plan, RESULTS)
         delays = delays_of(plan)
@@ -117,10 +120,4 @@ def _show(found: Sequence[Found], path: Path) -> None:
 
 
 def _document(row: Found) -> dict[str, object]:
-    return {**asdict(row), "holds": row.holds}
-
-
-def _whole(given: str) -> int:
-    if not (given.isascii() and given.isdigit()):
-        raise UsageError(f"blocks={given} is not valid: give a whole number")
-    return int(given)
+    return {**asdict(row), "failed": row.failed, "holds": row.holds}

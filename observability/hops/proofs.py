@@ -32,8 +32,6 @@ _CHUNK = 10
 SAME = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
 #: Of the experiments on coverage: the right one is slower by a quarter.
 DIFFERENT = {"left": 1.0, "right": 1.25}
-
-
 #: Of the experiments on power: each topology is slower than the one before by such a step.
 STEPS = (0.05, 0.1, 0.2, 0.3)
 #: Standard deviations of the logarithms of what shifts a block, and of what shifts a trial.

@@ -11,9 +11,11 @@ from experiment.delay_proof import BASELINE, Found, Injected, delays_of, injecte
 from experiment.delay_proof_command import holds, proof_table
 from experiment.plan import plan_of
 from experiment.profiles import UsageError
+from hops.budget import DELAY_TOOK
 from hops.generated_run import Noise, write_generated_run
 from mesh.errors import SwitchError
 from mesh.topology import load_topology
+from shop.platform.injected_delay import TOOK_ATTRIBUTE
 
 QUIET = Noise(sigma=0.1, correlation=0.1, block=0.01, trial=0.002)
 DELAYS = [Injected("payment", 2.0), Injected("product", 5.0)]
@@ -104,7 +106,7 @@ def test_a_pause_may_slow_what_comes_after_it_a_little() -> None:
     found = Found(
         component="user", delay_ms=0.5, journey="update_profile", traces=(300, 900), crossings=1.0, paused_ms=0.532,
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest="work:user",
-        second="db:user", second_ms=0.1, whole_ms=0.6, failed=(),
+        second="db:user", second_ms=0.1, whole_ms=0.6,
     )  # fmt: skip
     assert found.agrees(found.ci95_joint)
     assert not found.agrees((0.59, 0.61))
@@ -162,3 +164,8 @@ def test_wrong_sizes_and_too_few_blocks_are_refused() -> None:
         injected("payment", "2")
     with pytest.raises(UsageError, match="blocks=2 is too few"):
         proof_plan(DELAYS, load_topology("hybrid"), blocks=2, seed=1)
+
+
+def test_traces_are_read_by_the_name_that_the_delayed_component_writes() -> None:
+    # Neither package may import the other: the name is between them like one on the wire.
+    assert DELAY_TOOK == TOOK_ATTRIBUTE
