@@ -27,7 +27,6 @@ _GONE = (
     OSError,
     asyncpg.PostgresConnectionError,
     asyncpg.OperatorInterventionError,
-    asyncpg.TooManyConnectionsError,
     asyncpg.InterfaceError,
 )
 _RIVALRY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError)
@@ -160,6 +159,9 @@ def _as_shop_errors() -> Iterator[None]:
         if isinstance(error, ValueError):
             raise
         raise Unavailable("the database does not answer; try again") from error
+    except asyncpg.InsufficientResourcesError as error:
+        # Nothing is wrong with the request, and it may pass later.
+        raise Unavailable("the database has no room, memory or connection left; try again later") from error
 
 
 def _place(url: str) -> str:

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import subprocess
+import tempfile
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import asyncpg
 import psycopg
@@ -14,6 +20,7 @@ import pytest
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.platform.database import Database, connect_database
 from shop.platform.deadline import deadline
+from shop.platform.error_table import row
 from shop.platform.lifecycle import StartError
 
 pytestmark = pytest.mark.integration
@@ -34,9 +41,9 @@ async def test_statement_ends_with_the_callers_deadline(database: Database) -> N
     with pytest.raises(DeadlineExceeded), deadline(0.2):
         await database.fetchrow("SELECT pg_sleep(10)")
     assert time.monotonic() - began < 2
-    row = await database.fetchrow("SELECT 1 AS one")
-    assert row is not None
-    assert row["one"] == 1
+    answer = await database.fetchrow("SELECT 1 AS one")
+    assert answer is not None
+    assert answer["one"] == 1
 
 
 async def test_wait_for_a_connection_ends_with_the_callers_deadline(database: Database) -> None:
@@ -81,8 +88,8 @@ async def test_failed_transaction_leaves_nothing_behind(database: Database) -> N
     for _ in range(2):
         async with database.acquire() as connection:
             assert not connection.is_in_transaction()
-            row = "SELECT 1 FROM reservation WHERE id = '00000000-0000-0000-0000-000000000001'"
-            assert await connection.fetchval(row) is None
+            query = "SELECT 1 FROM reservation WHERE id = '00000000-0000-0000-0000-000000000001'"
+            assert await connection.fetchval(query) is None
 
 
 async def test_lost_connections_are_replaced(database: Database, admin: psycopg.Connection) -> None:
@@ -111,6 +118,54 @@ async def test_deadlock_is_a_conflict(database: Database) -> None:
     assert [type(result) for result in results if result is not None] == [Conflict]
 
 
+async def test_a_limit_of_the_server_is_unavailable(database: Database, admin: psycopg.Connection) -> None:
+    admin.execute("ALTER ROLE shop_product SET temp_file_limit = '64kB'")
+    try:
+        admin.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'shop_product'")
+        await asyncio.sleep(0.1)
+        sort = "SELECT n FROM generate_series(1, 2000000) AS n ORDER BY md5(n::text) OFFSET 1999999"
+        with pytest.raises(Unavailable, match="the database has no room, memory or connection left") as unavailable:
+            await database.fetchrow(sort)
+        assert isinstance(unavailable.value.__cause__, asyncpg.ConfigurationLimitExceededError)
+    finally:
+        admin.execute("ALTER ROLE shop_product RESET temp_file_limit")
+
+
+async def test_a_full_disk_is_unavailable(database: Database, admin: psycopg.Connection) -> None:
+    with small_disk(admin) as tablespace:
+        admin.execute(f"CREATE TABLE shop_product.filler (line text) TABLESPACE {tablespace}".encode())
+        admin.execute("GRANT INSERT, SELECT ON shop_product.filler TO shop_product")
+        fill = "INSERT INTO filler SELECT repeat(md5(n::text), 30) FROM generate_series(1, 20000) AS n"
+        with pytest.raises(Unavailable) as unavailable:
+            await database.fetch(fill)
+        assert isinstance(unavailable.value.__cause__, asyncpg.DiskFullError)
+        assert row(unavailable.value).http == 503
+        assert await database.fetchrow("SELECT count(*) FROM filler") is not None
+
+
+@contextlib.contextmanager
+def small_disk(admin: psycopg.Connection) -> Iterator[str]:
+    """A tablespace on a file system of 4 MiB; only root can make one."""
+    data = admin.execute("SELECT current_setting('data_directory')").fetchone()
+    assert data is not None
+    owner = Path(data[0]).stat()
+    with tempfile.TemporaryDirectory() as made:
+        Path(made).chmod(0o755)
+        disk = Path(made, "disk")
+        disk.mkdir()
+        options = f"size=4m,mode=0700,uid={owner.st_uid},gid={owner.st_gid}"
+        mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk)]
+        if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            pytest.skip("only root can mount a small disk, and not on every machine")
+        try:
+            admin.execute(f"CREATE TABLESPACE small LOCATION '{disk}'".encode())
+            yield "small"
+            admin.execute("DROP TABLE IF EXISTS shop_product.filler")
+            admin.execute("DROP TABLESPACE small")
+        finally:
+            subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
 async def test_wrong_argument_type_is_a_fault_and_not_unavailable(database: Database) -> None:
     with pytest.raises(asyncpg.DataError):
         await database.fetchrow("SELECT $1::int", "text")
@@ -133,4 +188,4 @@ async def test_database_that_is_away_is_said_clearly(role_url: Callable[[str], s
     wrong = role_url("product").rpartition("/")[0] + "/no_such_database"
     with pytest.raises(StartError, match="refuses") as refusal:
         await connect_database(wrong, 1, limit_s=0.1)
-    assert "shop_product:shop_product" not in str(refusal.value)
+    assert urlsplit(wrong).password not in str(refusal.value)
