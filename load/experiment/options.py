@@ -87,10 +87,12 @@ def workload_file(given: str) -> Path:
     Raises:
         UsageError: There is none; lists those that are there.
     """
-    path = Path(given) if given.endswith((".yaml", ".yml")) else WORKLOADS / f"{given}.yaml"
-    if not path.is_file():
-        there = ", ".join(sorted(file.stem for file in WORKLOADS.glob("*.yaml")))
-        raise UsageError(f"workload={given} is not there: choose one of {there}, or give the path of a YAML file")
+    named = {file.stem: file for file in sorted(WORKLOADS.glob("*.yaml"))}
+    path = Path(given) if given.endswith((".yaml", ".yml")) else named.get(given)
+    if path is None or not path.is_file():
+        raise UsageError(
+            f"workload={given} is not there: choose one of {', '.join(named)}, or give the path of a YAML file"
+        )
     return path
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from experiment.closed_loop import ClosedLoop
 from experiment.profiles import Profile, UsageError
+from experiment.results import require_folder_name
 from hops.figures import SCHEMA
 from mesh.switches import Switches
 from mesh.system import require_fit
@@ -76,6 +77,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         labels = [arm.label for arm in self.arms]
+        for name in (self.name, *labels):
+            require_folder_name(name)
         twice = sorted({label for label in labels if labels.count(label) > 1})
         if twice:
             raise UsageError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from experiment.profiles import UsageError
 
 #: Space that a run may need, with room to spare: its own files are a few MiB, its database and logs the rest.
 NEEDED_BYTES = 1 << 30
+FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}")
 PARTIAL, INCOMPLETE, LOCK = ".partial", ".incomplete", ".lock"
 
 
@@ -37,7 +39,11 @@ class ResultsFolder:
         Args:
             root: The folder of all results.
             name: What the run is called: the topology, or the experiment's name.
+
+        Raises:
+            UsageError: The name cannot be a folder's.
         """
+        require_folder_name(name)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
         return cls(_unused(root, f"{stamp}-{name}"))
 
@@ -119,6 +125,19 @@ class ResultsFolder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+
+
+def require_folder_name(name: str) -> None:
+    """Checks that a name leads to no folder but its own.
+
+    Raises:
+        UsageError: It has other characters than letters, digits, dots and hyphens, or begins with one of the latter.
+    """
+    if not FOLDER_NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot name a folder of results: use letters, digits, dots and hyphens, a letter or digit "
+            "first, 100 characters at most"
+        )
 
 
 def unfinished(root: Path, holds: str) -> list[ResultsFolder]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mesh.errors import TopologyError
 from mesh.paths import TOPOLOGIES
@@ -75,11 +75,15 @@ SPEAKS: Mapping[str, frozenset[Protocol]] = {
 """Callers that can speak only some of the protocols."""
 
 
+LONGEST_NAME = 60
+"""Characters of a topology's name."""
+
+
 class Topology(BaseModel):
     """Which components run, and what speaks what to which.
 
     Attributes:
-        name: how people call it.
+        name: how people call it: letters, digits and hyphens, as folders of results are named by it.
         about: one sentence on it.
         entry: the component that each channel's requests reach behind the edge.
         links: for each caller, its callees and the protocol of the link.
@@ -88,7 +92,7 @@ class Topology(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: str
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=LONGEST_NAME)]
     about: str
     entry: dict[Channel, str]
     links: dict[str, dict[str, Protocol]]
@@ -223,6 +227,11 @@ def _what(item: Any) -> str:
         return f"is no key of a topology; valid: {', '.join(Topology.model_fields)}"
     if kind == "enum":
         return f"{item['input']!r} is unknown; valid: {item['ctx']['expected']}"
+    if kind in ("string_pattern_mismatch", "string_too_long"):
+        return (
+            f"{item['input']!r} is no name; valid: letters and digits, with single hyphens between them, "
+            f"{LONGEST_NAME} characters at most, as my-topology"
+        )
     return str(item["msg"])
 
 

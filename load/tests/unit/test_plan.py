@@ -52,6 +52,14 @@ def test_a_plan_of_another_version_is_refused() -> None:
         plan_of({**plan().as_document(), "schema": 1})
 
 
+def test_a_plan_whose_names_lead_elsewhere_is_refused() -> None:
+    document = plan("rest").as_document()
+    elsewhere = [{**document["arms"][0], "label": "../../rest"}]
+    for changed in ({"name": "../rest"}, {"arms": elsewhere}):
+        with pytest.raises(UsageError, match="cannot name a folder of results: use letters, digits, dots and hyphens"):
+            plan_of({**document, **changed})
+
+
 def test_one_topology_twice_is_refused() -> None:
     with pytest.raises(UsageError, match="rest is named twice"):
         plan("rest", "grpc", "rest")

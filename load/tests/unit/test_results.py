@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from experiment.options import workload_file
 from experiment.profiles import PROFILES, UsageError, profile_named
 from experiment.results import ResultsFolder, check_room, find_run, unfinished
 
@@ -23,6 +24,18 @@ def test_publishing_gives_the_name_and_moves_latest(tmp_path: Path) -> None:
     assert first != second
     assert (tmp_path / "latest").resolve() == second.resolve()
     assert json.loads((first / "summary.json").read_text()) == {"name": "hybrid"}
+
+
+@pytest.mark.parametrize("name", ["../hybrid", "..", "", "a/b", "/tmp/a", "a\n", "-a", ".a", "a" * 101])
+def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot name a folder of results"):
+        ResultsFolder.new(tmp_path, name)
+
+
+@pytest.mark.parametrize("name", ["../workloads/default", "..", "", "/etc/hostname", "defaul*"])
+def test_a_workload_is_a_name_or_a_yaml_file(name: str) -> None:
+    with pytest.raises(UsageError, match="is not there: choose one of default, even, sequential, or give the path"):
+        workload_file(name)
 
 
 def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:

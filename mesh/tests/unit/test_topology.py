@@ -70,6 +70,10 @@ def replaced(old: str, new: str) -> str:
         ("name: \x00", "not valid YAML"),
         (replaced("name: mine\n", ""), r"t\.yaml:1: name: is missing"),
         (replaced("about: one of my own", "about: 3"), r"t\.yaml:2: about: .*string"),
+        *(
+            (replaced("name: mine", f"name: {name!r}"), r"t\.yaml:1: name: .* is no name; valid: letters and digits")
+            for name in ("../../mine", "..", "", "a/b", "a b", "-a", "a--b", "mine\n", "a.b", "ä", "x" * 61)
+        ),
         (GOOD + "colour: red\n", r"t\.yaml:14: colour: is no key of a topology; valid: name, about, entry, links"),
         (replaced("  web:", "  fax:"), r"t\.yaml:4: entry\.fax: 'fax' is unknown; valid: 'web', 'mobile' or 'partner'"),
         (replaced("  mobile: graphql-gateway\n", ""), "channel mobile is left out"),
@@ -115,6 +119,11 @@ def replaced(old: str, new: str) -> str:
 def test_wrong_file_says_line_and_what(text: str, message: str) -> None:
     with pytest.raises(TopologyError, match=message):
         parse_topology(text, "t.yaml")
+
+
+@pytest.mark.parametrize("name", ["mine", "REST-2", "a-b-c", "x" * 60])
+def test_names_that_folders_can_have(name: str) -> None:
+    assert parse_topology(replaced("name: mine", f"name: {name}"), "t.yaml").name == name
 
 
 def test_anchors_are_fine() -> None:
