@@ -144,7 +144,7 @@ format: $(ENVIRONMENT) format-go ## Put the code into shape
 
 .PHONY: clean
 clean: ## Remove what was built and run here; keeps results/ and the shared cache
-	@if [ -x $(RUN) ]; then $(RUN) -m mesh down >/dev/null 2>&1 || true; fi
+	@if [ -x $(RUN) ]; then $(RUN) -m mesh clean || true; fi
 	@rm -rf .run .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 

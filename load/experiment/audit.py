@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -64,8 +65,14 @@ def audit(admin_url: str, name: str, journeys: Path) -> dict[str, Any]:
     return found
 
 
-def print_audit(admin_url: str, name: str, journeys: Path, *, as_json: bool) -> bool:
+def print_audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) -> bool:
     """Checks every invariant and prints the findings; returns whether all hold.
+
+    Args:
+        admin_url: As for `audit`.
+        name: As for `audit`.
+        journeys: As for `audit`; None where no replay was recorded.
+        as_json: Whether programs read it.
 
     Raises:
         MeshError: The audit could not be done.
@@ -75,13 +82,21 @@ def print_audit(admin_url: str, name: str, journeys: Path, *, as_json: bool) -> 
 
 
 def _run(
-    admin_url: str, name: str, journeys: Path, more: Sequence[str], *, capture: bool
+    admin_url: str, name: str, journeys: Path | None, more: Sequence[str], *, capture: bool
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shop.database", "audit", "--admin-url", admin_url, "--name", name]
-    command += ["--acknowledged", str(journeys), *more]
-    pipe = subprocess.PIPE if capture else None
+    command = [sys.executable, "-m", "shop.database", "audit", "--name", name, *more]
+    if journeys is not None:
+        command += ["--acknowledged", str(journeys)]
     try:
-        done = subprocess.run(command, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=LIMIT_S, check=False)  # noqa: S603
+        done = subprocess.run(  # noqa: S603 - our own command line
+            command,
+            env={**os.environ, "SHOP_ADMIN_URL": admin_url},
+            stdout=subprocess.PIPE if capture else None,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
     except subprocess.TimeoutExpired as error:
         raise MeshError(f"the audit was not over after {LIMIT_S:g} s") from error
     if done.returncode not in (0, 1):

@@ -216,7 +216,7 @@ def _left_running(run: RunFolder, folder: ResultsFolder) -> list[str]:
     """The run's processes that do not end in time once nobody supervises them."""
     limit = time.monotonic() + GONE_WITHIN_S
     while True:
-        left = sorted(_belonging(str(run.path), folder.final.name))
+        left = sorted(_belonging(str(run.path), str(run.postgres.resolve()), folder.final.name))
         if not left or time.monotonic() > limit:
             return left
         time.sleep(0.05)

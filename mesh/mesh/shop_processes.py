@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -64,6 +65,16 @@ def port_name(component: str, protocol: Protocol) -> str:
     return component if component in GATEWAYS else f"{component}-{protocol}"
 
 
+def role_name(service: str) -> str:
+    """The name of a service's role in the database."""
+    return f"shop_{service}"
+
+
+def role_passwords(database: Database) -> dict[str, str]:
+    """The password of each service's role."""
+    return {role: database.password(role) for role in map(role_name, SERVICES)}
+
+
 def environment(component: str, around: Surroundings) -> dict[str, str]:
     """The settings of one of the shop's processes."""
     topology, ports = around.topology, around.ports
@@ -80,7 +91,7 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
     if component in GATEWAYS:
         env["SHOP_LISTEN_HTTP"] = ports.address(component)
     else:
-        env["SHOP_DATABASE_URL"] = around.database.url(f"shop_{component}", TRIAL_DATABASE)
+        env["SHOP_DATABASE_URL"] = around.database.url(role_name(component), TRIAL_DATABASE)
         for protocol in topology.protocols_of(component):
             env[f"SHOP_LISTEN_{protocol.upper()}"] = ports.address(port_name(component, protocol))
     if component == "graphql-gateway" and topology.plan is Plan.NAIVE:
@@ -128,18 +139,19 @@ def database_tasks(database: Database, data: Data, after: frozenset[str]) -> lis
         after: what must be ready before.
     """
     template: list[str] = []
-    admin = ["--admin-url", database.admin_url]
+    admin = {"SHOP_ADMIN_URL": database.admin_url}
 
     def note(output: str) -> None:
         template.append(output.strip().splitlines()[-1])
 
     def module(command: str, *options: str) -> list[str]:
-        return [python(), "-m", "shop.database", command, *admin, *options]
+        return [python(), "-m", "shop.database", command, *options]
 
     return [
         Component(
             PREPARE,
             argv=lambda: module("prepare", "--scale", str(data.scale), "--seed", str(data.seed)),
+            env={**admin, "SHOP_ROLE_PASSWORDS": json.dumps(role_passwords(database))},
             after=after,
             start_limit_s=120.0 + 60.0 * data.scale,
             stop_rank=2,
@@ -149,6 +161,7 @@ def database_tasks(database: Database, data: Data, after: frozenset[str]) -> lis
         Component(
             CLONE,
             argv=lambda: module("trial", "--template", template[0], "--name", TRIAL_DATABASE),
+            env=admin,
             after=frozenset({PREPARE}),
             start_limit_s=60.0 + 10.0 * data.scale,
             stop_rank=2,

@@ -62,7 +62,7 @@ class System(Run):
         self.data = data or Data(scale=switches.scale)
         self._environ = os.environ if environ is None else environ
         self._extra = extra or {}
-        self.database = database(ports, self._environ)
+        self.database = database(ports, self._environ, self.folder)
 
     @property
     def database_name(self) -> str:
@@ -201,8 +201,8 @@ def open_database(ports: Ports, environ: Mapping[str, str] | None = None) -> Ite
     Yields:
         Where the data are.
     """
-    db = database(ports, os.environ if environ is None else environ)
     folder = RunFolder.of(ports.base)
+    db = database(ports, os.environ if environ is None else environ, folder)
     if lock_holder(folder) is not None:
         yield db
         return

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from mesh.database_owner import remove_cluster
 from mesh.paths import RunFolder
 from mesh.ports import Ports, _free, load_ports
 
@@ -28,6 +30,8 @@ def ports() -> Ports:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, ports: Ports) -> RunFolder:
+def folder(tmp_path: Path, ports: Ports) -> Iterator[RunFolder]:
     """A run's folder, away from the checkout's."""
-    return RunFolder.of(ports.base, root=tmp_path)
+    made = RunFolder.of(ports.base, root=tmp_path)
+    yield made
+    remove_cluster(made)

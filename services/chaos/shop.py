@@ -39,7 +39,7 @@ class Shop(Run):
 
     def __init__(self, ports: Ports, folder: RunFolder, environ: Mapping[str, str] | None = None) -> None:
         super().__init__(ports, folder)
-        self._database = database(ports, os.environ if environ is None else environ)
+        self._database = database(ports, os.environ if environ is None else environ, folder)
 
     @property
     def admin_url(self) -> str:

@@ -19,14 +19,17 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
-from mesh.database import postgres_components
+from mesh.database import Database, database, postgres_components
+from mesh.database_owner import remove_cluster
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.processes import Supervisor
+from mesh.shop_processes import role_name, role_passwords
 from shop.database.migrate import migrate
+from shop.database.roles import set_passwords
 from shop.database.seed import prepare
-from shop.database.trial import create_trial, service_url
+from shop.database.trial import create_trial
 from shop.platform.config import ServiceConfig
 from shop.platform.telemetry import telemetry
 
@@ -41,25 +44,34 @@ def admin_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     supervisor = Supervisor(folder, Interrupts())
     try:
         supervisor.start(postgres_components(folder, ports))
-        yield f"postgresql://postgres@{ports.address('postgres')}/postgres"
+        yield database(ports, {}, folder).admin_url
     finally:
         supervisor.stop()
+        remove_cluster(folder)
 
 
 @pytest.fixture(scope="session")
-def shop_url(admin_url: str) -> str:
+def passwords(admin_url: str) -> dict[str, str]:
+    """The password of each service's role."""
+    return role_passwords(Database(admin_url, embedded=True))
+
+
+@pytest.fixture(scope="session")
+def shop_url(admin_url: str, passwords: dict[str, str]) -> str:
     """A superuser's URL of a database with the shop's schema and no rows."""
     with contextlib.closing(psycopg.connect(admin_url, autocommit=True)) as admin:
         admin.execute(f"CREATE DATABASE {DATABASE}")
     url = admin_url.rpartition("/")[0] + f"/{DATABASE}"
     migrate(url)
+    with contextlib.closing(psycopg.connect(url, autocommit=True)) as admin:
+        set_passwords(admin, passwords)
     return url
 
 
 @pytest.fixture(scope="session")
 def role_url(shop_url: str) -> Callable[[str], str]:
     """Gives the URL of a service's own role, by the service's name."""
-    return lambda service: service_url(shop_url, service=service, name=DATABASE)
+    return lambda service: Database(shop_url, embedded=True).url(role_name(service), DATABASE)
 
 
 @pytest.fixture
@@ -83,13 +95,13 @@ class Trial:
 
     def role_url(self, service: str) -> str:
         """The URL of a service's own role on it."""
-        return service_url(self.admin_url, service=service, name=self.name)
+        return Database(self.admin_url, embedded=True).url(role_name(service), self.name)
 
 
 @pytest.fixture(scope="session")
-def template(admin_url: str) -> str:
+def template(admin_url: str, passwords: dict[str, str]) -> str:
     """The seeded template of seed 1, scale 1."""
-    return prepare(admin_url, seed=1, scale=1)
+    return prepare(admin_url, passwords, seed=1, scale=1)
 
 
 @contextlib.contextmanager

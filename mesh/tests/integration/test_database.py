@@ -3,26 +3,54 @@
 from __future__ import annotations
 
 import os
+import pwd
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
-from mesh.database import database
+from mesh.database import database, superuser_password
+from mesh.database_owner import STATE, open_cluster, remove_cluster
 from mesh.errors import StartError
+from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
+from mesh.processes import Supervisor
+from mesh.shop_processes import Data, database_tasks
 from mesh.system import DatabaseRun, open_database
 
 pytestmark = pytest.mark.integration
 
 
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root runs PostgreSQL as another user")
+
+
 def run(ports: Ports, folder: RunFolder) -> DatabaseRun:
-    return DatabaseRun(database(ports, {}), ports, folder)
+    return DatabaseRun(database(ports, {}, folder), ports, folder)
+
+
+@contextmanager
+def filesystem(at: Path, options: str) -> Iterator[Path]:
+    """A file system of its own in memory."""
+    at.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(at)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("this machine lets nobody mount a file system")
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "--lazy", str(at)], check=True)
 
 
 def test_data_outlive_the_run(ports: Ports, folder: RunFolder) -> None:
-    url = database(ports, {}).admin_url
+    url = database(ports, {}, folder).admin_url
     with run(ports, folder) as first, psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE kept AS SELECT 17 AS x")
         assert [timing.component for timing in first.timings] == ["initdb", "postgres"]
@@ -32,7 +60,7 @@ def test_data_outlive_the_run(ports: Ports, folder: RunFolder) -> None:
 
 
 def test_data_outlive_a_crash(ports: Ports, folder: RunFolder) -> None:
-    url = database(ports, {}).admin_url
+    url = database(ports, {}, folder).admin_url
     with run(ports, folder) as first:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("CREATE TABLE kept AS SELECT 17 AS x")
@@ -43,7 +71,7 @@ def test_data_outlive_a_crash(ports: Ports, folder: RunFolder) -> None:
 
 
 def test_settings(ports: Ports, folder: RunFolder) -> None:
-    with run(ports, folder), psycopg.connect(database(ports, {}).admin_url) as connection:
+    with run(ports, folder), psycopg.connect(database(ports, {}, folder).admin_url) as connection:
 
         def setting(name: str) -> str:
             row = connection.execute("SELECT current_setting(%s)", [name]).fetchone()
@@ -58,16 +86,137 @@ def test_settings(ports: Ports, folder: RunFolder) -> None:
         assert setting("synchronous_commit") == "on"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root needs another user")
-def test_root_serves_as_nobody_from_a_folder_that_only_root_can_enter(ports: Ports, folder: RunFolder) -> None:
-    assert folder.keys.stat().st_mode & 0o077 == 0
+@as_root
+def test_root_serves_without_any_right_from_a_folder_that_only_root_can_enter(ports: Ports, folder: RunFolder) -> None:
     hidden = RunFolder.of(ports.base, root=folder.keys)
-    with run(ports, hidden) as started:
-        status = Path(f"/proc/{started.pids()['postgres'][0]}/status").read_text()
-        fields = dict(line.split(":", 1) for line in status.splitlines())
-        assert fields["Uid"].split() == ["65534"] * 4
-        assert int(fields["CapEff"], 16) == 1 << 1  # CAP_DAC_OVERRIDE, and nothing else
+    secret = folder.keys / "secret"
+    secret.write_text("for root only")
     assert folder.keys.stat().st_mode & 0o077 == 0
+    with run(ports, hidden) as started:
+        for pid in started.pids()["postgres"]:
+            fields = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines())
+            (uid,) = set(fields["Uid"].split())
+            assert int(uid) != 0
+            with pytest.raises(KeyError):
+                pwd.getpwuid(int(uid))  # other programs run as `nobody`; nothing else runs as this one
+            assert fields["Groups"].strip() == ""
+            for capabilities in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+                assert int(fields[capabilities], 16) == 0
+            assert fields["NoNewPrivs"].strip() == "1"
+        with psycopg.connect(database(ports, {}, hidden).admin_url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE taken (line text)")
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                connection.execute(f"SELECT pg_read_file('{secret}')".encode())
+            with pytest.raises(psycopg.errors.ExternalRoutineException):
+                connection.execute(f"COPY taken FROM PROGRAM 'cat {secret}'".encode())
+    assert folder.keys.stat().st_mode & 0o077 == 0
+    remove_cluster(hidden)
+
+
+def test_without_the_password_nobody_is_let_in(ports: Ports, folder: RunFolder) -> None:
+    url = database(ports, {}, folder).admin_url
+    with run(ports, folder):
+        psycopg.connect(url).close()
+        for password in ("", "postgres", "shop_user", "0" * 64):
+            for user in ("postgres", "shop_user", "template1"):
+                with pytest.raises(psycopg.OperationalError, match=r"no password supplied|authentication failed"):
+                    psycopg.connect(make_conninfo(url, user=user, password=password))
+    assert folder.postgres_password.stat().st_mode & 0o777 == 0o600
+
+
+@as_root
+def test_an_ordinary_user_serves_alone_too(ports: Ports) -> None:
+    nobody = pwd.getpwnam("nobody").pw_uid
+    with tempfile.TemporaryDirectory() as root:  # pytest's own folders are closed to others
+        os.chown(root, nobody, nobody)
+        script = Path(__file__).with_name("as_user.py")
+        command = [sys.executable, str(script), str(nobody), root, str(ports.base)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    if "Permission denied" in done.stderr:
+        pytest.skip(f"other users may not enter this checkout: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    first, refusal = done.stdout.split("\n", 1)
+    assert first == "the owner"
+    assert "no password supplied" in refusal
+
+
+@as_root
+def test_data_of_a_run_that_is_gone_are_removed(ports: Ports, folder: RunFolder) -> None:
+    with run(ports, folder):
+        other = RunFolder.of(ports.base, root=folder.path)
+        place = folder.postgres.resolve().parent
+        assert place.is_relative_to(STATE)
+        folder.postgres.unlink()
+        open_cluster(other)
+        assert place.is_dir()  # its server still runs
+    open_cluster(other)
+    assert not place.exists()
+    gone = other.postgres.readlink().parent
+    assert gone.is_dir()
+    remove_cluster(other)
+    assert not gone.exists()
+
+
+@as_root
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("noexec", r"cannot run it from .*Every user must be able to enter that folder and to run programs from it"),
+        ("ro", r"cannot be written: Read-only file system"),
+        ("size=1m", r"cannot be written: No space left on device"),
+    ],
+)
+def test_a_place_that_does_not_do_is_named(folder: RunFolder, options: str, message: str) -> None:
+    with (
+        filesystem(folder.path / "state", options) as state,
+        pytest.raises(StartError, match=message) as error,
+    ):
+        open_cluster(folder, state)
+    assert str(state) in str(error.value)
+    assert "Run as another user, or set DATABASE_URL" in str(error.value)
+
+
+@as_root
+def test_programs_that_were_copied_in_part_are_copied_again(folder: RunFolder) -> None:
+    with tempfile.TemporaryDirectory() as state:
+        os.chmod(state, 0o755)
+        programs = open_cluster(folder, Path(state)).programs
+        home = programs.parents[2]
+        (programs / "initdb").unlink()
+        home.rename(home.with_name(f"{home.name}.new"))
+        assert (open_cluster(folder, Path(state)).programs / "initdb").is_file()
+
+
+def test_data_without_a_password_are_made_anew(
+    ports: Ports, folder: RunFolder, capfd: pytest.CaptureFixture[str]
+) -> None:
+    old = folder.postgres
+    old.mkdir()
+    (old / "PG_VERSION").write_text("18\n")
+    with run(ports, folder) as started:
+        assert "initdb" in [timing.component for timing in started.timings]
+        assert f"The database in {old} " in (told := capfd.readouterr().err)
+        assert "it is made anew" in told
+        psycopg.connect(database(ports, {}, folder).admin_url).close()
+    folder.postgres_password.unlink()
+    with run(ports, folder):
+        assert "has another password or none; it is made anew" in capfd.readouterr().err
+        psycopg.connect(database(ports, {}, folder).admin_url).close()
+
+
+def test_rows_do_not_get_into_the_log(ports: Ports, folder: RunFolder) -> None:
+    with run(ports, folder) as started, psycopg.connect(database(ports, {}, folder).admin_url) as connection:
+        connection.execute("CREATE TABLE account (email text CHECK (email = lower(email)))")
+        with pytest.raises(psycopg.errors.CheckViolation):
+            connection.execute("INSERT INTO account VALUES (%s)", ["Ada@example.com"])
+    log = started.log("postgres").read_text()
+    assert "account_email_check" in log
+    assert "Ada@example.com" not in log
+
+
+def test_passwords_are_made_once_and_differ(ports: Ports, folder: RunFolder, tmp_path: Path) -> None:
+    assert superuser_password(folder) == superuser_password(folder)
+    assert superuser_password(folder) != superuser_password(RunFolder.of(ports.base, tmp_path / "other"))
 
 
 def test_an_initdb_that_was_cut_off_is_done_again(ports: Ports, folder: RunFolder) -> None:
@@ -81,7 +230,7 @@ def test_a_broken_data_folder_is_told_with_postgres_s_own_words(ports: Ports, fo
     with run(ports, folder):
         pass
     (folder.postgres / "PG_VERSION").write_text("9\n")
-    message = r"(?s)postgres ended while it was starting.*initialized by PostgreSQL version 9"
+    message = r"(?s)postgres ended while it was starting.*database files are incompatible with server"
     with pytest.raises(StartError, match=message):
         run(ports, folder).__enter__()
 
@@ -89,7 +238,7 @@ def test_a_broken_data_folder_is_told_with_postgres_s_own_words(ports: Ports, fo
 def test_stops_although_a_client_is_connected(ports: Ports, folder: RunFolder) -> None:
     with run(ports, folder) as started:
         pid = started.pids()["postgres"][0]
-        connection = psycopg.connect(database(ports, {}).admin_url)
+        connection = psycopg.connect(database(ports, {}, folder).admin_url)
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     connection.close()
@@ -97,10 +246,32 @@ def test_stops_although_a_client_is_connected(ports: Ports, folder: RunFolder) -
 
 def test_server_of_the_user(ports: Ports, folder: RunFolder) -> None:
     with run(ports, folder):
-        theirs = database(ports, {}).admin_url
+        theirs = database(ports, {}, folder).admin_url
         with open_database(ports, {"DATABASE_URL": theirs}) as found:
             assert not found.embedded
             assert found.url("shop_user", "shop_trial").endswith(f"127.0.0.1:{ports['postgres']}/shop_trial")
+
+
+def test_two_checkouts_share_a_server(ports: Ports, folder: RunFolder, tmp_path: Path) -> None:
+    with run(ports, folder):
+        theirs = {"DATABASE_URL": database(ports, {}, folder).admin_url}
+        one, other = (database(ports, theirs, RunFolder.of(ports.base, tmp_path / name)) for name in ("one", "other"))
+        Supervisor(folder, Interrupts()).start(database_tasks(one, Data(), frozenset()))
+        url = one.url("shop_user", "shop_trial")
+        assert other.url("shop_user", "shop_trial") == url
+        psycopg.connect(url).close()
+        with pytest.raises(psycopg.OperationalError, match="authentication failed"):
+            psycopg.connect(make_conninfo(url, password="shop_user"))
+
+
+def test_clean_removes_what_runs_leave(ports: Ports, folder: RunFolder, tmp_path: Path) -> None:
+    with run(ports, folder):
+        data = folder.postgres.resolve()
+    assert RunFolder.all(tmp_path) == [folder]
+    remove_cluster(folder)
+    shutil.rmtree(folder.path)
+    assert not data.exists()
+    assert RunFolder.all(tmp_path) == []
 
 
 def test_server_of_the_user_that_does_not_answer(ports: Ports) -> None:

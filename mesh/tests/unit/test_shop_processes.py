@@ -1,26 +1,32 @@
 from __future__ import annotations
 
+import hashlib
+import hmac
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from mesh.database import database
+from mesh.database import Database, database
 from mesh.errors import InputError
 from mesh.keys import KeyPair, key_pair
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
-from mesh.shop_processes import Surroundings, environment
+from mesh.shop_processes import Data, Surroundings, database_tasks, environment, role_passwords
 from mesh.topology import load_topology
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
+PASSWORD = hmac.new(b"secret", b"shop_order", hashlib.sha256).hexdigest()
 
 
-def around(**environ: str) -> Surroundings:
+ADMIN = "postgresql://me:secret@db.example:5433/postgres?sslmode=require"
+
+
+def around(admin_url: str = ADMIN) -> Surroundings:
     return Surroundings(
         load_topology("hybrid"),
         PORTS,
-        database(PORTS, environ),
+        Database(admin_url, embedded=False),
         KeyPair(private=Path("/keys/private"), public=Path("/keys/public")),
         "t1",
         {"payment": {"SHOP_BANK_DELAY_MS": "5"}},
@@ -34,7 +40,7 @@ def test_a_service_that_calls_others() -> None:
         "SHOP_TRIAL": "t1",
         "OTEL_SERVICE_NAME": "order",
         "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:30070",
-        "SHOP_DATABASE_URL": "postgresql://shop_order:shop_order@127.0.0.1:30060/shop_trial",
+        "SHOP_DATABASE_URL": f"postgresql://shop_order:{PASSWORD}@db.example:5433/shop_trial?sslmode=require",
         "SHOP_LISTEN_GRPC": "127.0.0.1:30030",
         "SHOP_PEER_PRODUCT": "grpc://127.0.0.1:30020",
         "SHOP_PEER_USER": "grpc://127.0.0.1:30040",
@@ -70,15 +76,32 @@ def test_extra_settings_reach_their_component() -> None:
     assert environment("payment", around())["SHOP_BANK_DELAY_MS"] == "5"
 
 
-def test_database_url_of_the_user() -> None:
-    env = environment("user", around(DATABASE_URL="postgresql://me:secret@db.example:5433/postgres?sslmode=require"))
-    assert env["SHOP_DATABASE_URL"] == ("postgresql://shop_user:shop_user@db.example:5433/shop_trial?sslmode=require")
+def test_passwords_follow_from_the_administrator_s() -> None:
+    same = Database("postgresql://me:secret@other.example/db", embedded=False)
+    assert role_passwords(same) == role_passwords(Database(ADMIN, embedded=False))
+    changed = Database(ADMIN.replace("secret", "se%63ret!"), embedded=False)
+    passwords = [*role_passwords(same).values(), *role_passwords(changed).values()]
+    assert len(set(passwords)) == 8
+    assert not any("secret" in password for password in passwords)
 
 
-@pytest.mark.parametrize("url", ["mysql://h/db", "postgresql:///db", "secret"])
-def test_bad_database_url_is_not_repeated(url: str) -> None:
-    with pytest.raises(InputError, match="must look like postgresql://") as error:
-        database(PORTS, {"DATABASE_URL": url})
+def test_command_lines_and_what_is_printed_of_a_run_hold_no_password() -> None:
+    db = Database(ADMIN, embedded=False)
+    prepare, clone = database_tasks(db, Data(), frozenset())
+    prepare.on_output and prepare.on_output("shop_seed_x\n")  # type: ignore[func-returns-value]
+    for task in (prepare, clone):
+        assert "secret" not in " ".join(task.argv())
+        assert task.env["SHOP_ADMIN_URL"] == ADMIN
+    assert "secret" not in repr(db)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["mysql://h/db", "postgresql:///db", "secret", "postgresql://me@h/db", "postgresql://me:se/cret@h/db"],
+)
+def test_bad_database_url_is_not_repeated(url: str, folder: RunFolder) -> None:
+    with pytest.raises(InputError, match="must look like postgresql://admin:password@") as error:
+        database(PORTS, {"DATABASE_URL": url}, folder)
     assert url not in str(error.value)
 
 

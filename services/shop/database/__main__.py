@@ -1,20 +1,26 @@
 """Prepares, copies and audits the shop's database.
 
-python -m shop.database prepare --admin-url URL --scale 1 --seed 1
-python -m shop.database trial   --admin-url URL --template shop_seed_... --name shop_trial
-python -m shop.database audit   --admin-url URL --name shop_trial [--acknowledged FILE] [--json]
+python -m shop.database prepare --scale 1 --seed 1
+python -m shop.database trial   --template shop_seed_... --name shop_trial
+python -m shop.database audit   --name shop_trial [--acknowledged FILE] [--json]
+
+Passwords are read from the environment, as any user of the machine can see the command line of a process:
+SHOP_ADMIN_URL is a database of the server as its administrator, postgresql://postgres:…@127.0.0.1:18060/postgres;
+SHOP_ROLE_PASSWORDS, which `prepare` needs, the services' passwords as JSON, {"shop_product": "…", …}.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psycopg
 
-ADMIN_URL = "a database of the server, as its administrator: postgresql://postgres@127.0.0.1:18060/postgres"
+from shop.database.schemas import SCHEMAS
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -38,41 +44,62 @@ def arguments() -> argparse.ArgumentParser:
         help="age in seconds from which a saga that is still under way counts as stuck (default 30)",
     )
     audit.add_argument("--json", action="store_true", help="print JSON instead of a table")
-    for command in (prepare, trial, audit):
-        command.add_argument("--admin-url", required=True, help=ADMIN_URL)
     return parser
 
 
-def run(argv: Sequence[str]) -> int:
+def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
     """Runs a command line.
+
+    Args:
+        argv: The command line.
+        env: `SHOP_ADMIN_URL` and `SHOP_ROLE_PASSWORDS` are read from it.
 
     Returns:
         The exit code: 0 done, 1 an invariant is broken, 2 the input is wrong or the database does not answer.
     """
     options = arguments().parse_args(argv)
     try:
+        admin_url = _variable(env, "SHOP_ADMIN_URL", "postgresql://admin:password@host:5432/postgres")
         if options.command == "prepare":
             from shop.database.seed import prepare
 
-            print(prepare(options.admin_url, seed=options.seed, scale=options.scale))
+            print(prepare(admin_url, _passwords(env), seed=options.seed, scale=options.scale))
         elif options.command == "trial":
             from shop.database.trial import create_trial
 
-            print(create_trial(options.admin_url, template=options.template, name=options.name))
+            print(create_trial(admin_url, template=options.template, name=options.name))
         else:
-            return _audit(options)
+            return _audit(admin_url, options)
     except (ValueError, OSError, psycopg.Error) as error:
         print(f"{options.command}: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _audit(options: argparse.Namespace) -> int:
+def _variable(env: Mapping[str, str], name: str, example: str) -> str:
+    value = env.get(name)
+    if not value:
+        raise ValueError(f"{name} is not set; set it, as {name}={example}")
+    return value
+
+
+def _passwords(env: Mapping[str, str]) -> dict[str, str]:
+    example = json.dumps({schema.name: "…" for schema in SCHEMAS})
+    text = _variable(env, "SHOP_ROLE_PASSWORDS", example)
+    try:
+        given = json.loads(text)
+        return {schema.name: str(given[schema.name]) for schema in SCHEMAS}
+    except (ValueError, TypeError, KeyError):
+        # The text holds passwords, so it is not repeated.
+        raise ValueError(f"SHOP_ROLE_PASSWORDS is not valid; valid: {example}") from None
+
+
+def _audit(admin_url: str, options: argparse.Namespace) -> int:
     from shop.database.acknowledged import read_acknowledged
     from shop.database.audit import as_json, audit, print_table
 
     seen = None if options.acknowledged is None else read_acknowledged(options.acknowledged, options.tape)
-    findings = audit(options.admin_url, options.name, acknowledged=seen, grace_s=options.grace)
+    findings = audit(admin_url, options.name, acknowledged=seen, grace_s=options.grace)
     if options.json:
         print(as_json(options.name, findings))
     else:

@@ -44,28 +44,12 @@ def migrate(admin_url: str) -> list[str]:
     return applied
 
 
-def let_services_connect(connection: psycopg.Connection, database: str) -> None:
-    """Lets the services' roles, and nobody else, connect to a database; copies of a template need it anew.
-
-    Args:
-        connection: A connection to any database of the same server.
-        database: The name of the database.
-    """
-    name = sql.Identifier(database)
-    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
-    roles = sql.SQL(", ").join(sql.Identifier(schema.name) for schema in SCHEMAS)
-    connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(name, roles))
-
-
 def _create(connection: psycopg.Connection, schema: Schema) -> None:
     role = sql.Identifier(schema.name)
     known = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [schema.name]).fetchone()
     if known is None:
-        connection.execute(
-            sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT PASSWORD {}").format(
-                role, sql.Literal(schema.name)
-            )
-        )
+        # Without a password nobody gets in; `set_passwords` gives it one.
+        connection.execute(sql.SQL("CREATE ROLE {} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT").format(role))
     # On the role, not the database: settings of a database are not copied with it.
     for setting, value in {"search_path": schema.name, **ROLE_LIMITS}.items():
         statement = sql.SQL("ALTER ROLE {} SET {} = {}")

@@ -11,10 +11,7 @@ SHOP = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One service's part of the database.
-
-    Its role has the schema's name, and that as its password too: everything listens on this machine only.
-    """
+    """One service's part of the database."""
 
     service: str
 
@@ -30,7 +27,7 @@ class Schema:
 
 
 # The code that decides what a prepared database holds.
-CODE = ("schemas.py", "migrate.py", "seed.py", "rows.py", "words.py")
+CODE = ("schemas.py", "migrate.py", "roles.py", "seed.py", "rows.py", "words.py")
 SCHEMAS = tuple(Schema(service) for service in ("product", "user", "order", "payment"))
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import closing
 
 import psycopg
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from shop.database.roles import let_services_connect, set_passwords
 from shop.database.schemas import digest
 
 SCALES = range(1, 1001)
@@ -20,14 +21,15 @@ LOCK_SPACE = 0x5EED
 LOCK_WAIT = "600s"
 
 
-def prepare(admin_url: str, *, seed: int, scale: int) -> str:
-    """Makes the template database of a seed and scale, unless it is there already.
+def prepare(admin_url: str, passwords: Mapping[str, str], *, seed: int, scale: int) -> str:
+    """Makes the template database of a seed and scale, unless it is there already, and sets the roles' passwords.
 
     The database is built under another name and renamed at the end, so a preparation that is interrupted leaves no
     half template behind; a second preparation of the same one waits for the first.
 
     Args:
         admin_url: Any database of the server, as a role that may create roles and databases.
+        passwords: The password of each service's role.
         seed: Decides every random value, 0 or more.
         scale: Multiplies every count, 1 to 1,000.
 
@@ -46,14 +48,12 @@ def prepare(admin_url: str, *, seed: int, scale: int) -> str:
     name = f"shop_seed_{key}"
     # closing: unlike the connection's own context manager, it leaves a connection that broke as it is.
     with closing(psycopg.connect(admin_url, autocommit=True)) as admin:
-        if _exists(admin, name):
-            return name
         admin.execute(sql.SQL("SET lock_timeout = {}").format(sql.Literal(LOCK_WAIT)))
         # One at a time on the whole server: roles are shared between its databases.
         admin.execute("SELECT pg_advisory_lock(%s, 0)", [LOCK_SPACE])
-        if _exists(admin, name):
-            return name
-        _build(admin, admin_url, name, building=f"shop_building_{key}", seed=seed, scale=scale)
+        if not _exists(admin, name):
+            _build(admin, admin_url, name, building=f"shop_building_{key}", seed=seed, scale=scale)
+        set_passwords(admin, passwords)
     return name
 
 
@@ -62,7 +62,7 @@ def _exists(admin: psycopg.Connection, name: str) -> bool:
 
 
 def _build(admin: psycopg.Connection, admin_url: str, name: str, *, building: str, seed: int, scale: int) -> None:
-    from shop.database.migrate import let_services_connect, migrate  # these two import what a re-run has no use for
+    from shop.database.migrate import migrate  # these two import what a re-run has no use for
     from shop.database.rows import SeededShop
 
     started = time.monotonic()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing
-from urllib.parse import urlsplit, urlunsplit
 
 import psycopg
 from psycopg import sql
 
-from shop.database.migrate import let_services_connect
-from shop.database.schemas import SCHEMAS
+from shop.database.roles import let_services_connect
 
 STATEMENT_LIMIT = "60s"
 
@@ -47,17 +45,3 @@ def create_trial(admin_url: str, *, template: str, name: str) -> str:
         )
         let_services_connect(admin, name)
     return name
-
-
-def service_url(admin_url: str, *, service: str, name: str) -> str:
-    """Returns the connection string of one service for a trial's database.
-
-    Args:
-        admin_url: A URL of the same server, `postgresql://user@host:port/database`.
-        service: product, user, order or payment.
-        name: The trial's database.
-    """
-    role = next(schema.name for schema in SCHEMAS if schema.service == service)
-    parts = urlsplit(admin_url)
-    host = parts.netloc.rpartition("@")[2]
-    return urlunsplit(parts._replace(netloc=f"{role}:{role}@{host}", path=f"/{name}"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import signal
 import subprocess
@@ -15,10 +16,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from shop.database import schemas
 from shop.database.__main__ import run
 from shop.database.migrate import migrate
+from shop.database.roles import set_passwords
 from shop.database.seed import prepare
 from shop.database.trial import create_trial
 
@@ -32,14 +35,22 @@ def admin(admin_url: str) -> Iterator[psycopg.Connection]:
         yield connection
 
 
+@pytest.fixture
+def environment(admin_url: str, passwords: dict[str, str]) -> dict[str, str]:
+    """What the command line reads."""
+    return {"SHOP_ADMIN_URL": admin_url, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
+
+
 def databases(admin: psycopg.Connection, prefix: str) -> list[str]:
     rows = admin.execute("SELECT datname FROM pg_database WHERE starts_with(datname, %s)", [prefix]).fetchall()
     return sorted(row[0] for row in rows)
 
 
-def test_preparing_again_gives_the_same_template_at_once(admin_url: str, template: str) -> None:
+def test_preparing_again_gives_the_same_template_at_once(
+    admin_url: str, passwords: dict[str, str], template: str
+) -> None:
     began = time.monotonic()
-    assert prepare(admin_url, seed=1, scale=1) == template
+    assert prepare(admin_url, passwords, seed=1, scale=1) == template
     assert time.monotonic() - began < 0.5
 
 
@@ -49,11 +60,13 @@ def test_the_name_says_which_data_they_are(template: str) -> None:
 
 
 def test_an_interrupted_preparation_leaves_nothing_and_two_at_once_make_one(
-    admin_url: str, admin: psycopg.Connection
+    admin_url: str, passwords: dict[str, str], environment: dict[str, str], admin: psycopg.Connection
 ) -> None:
     name = f"shop_seed_{schemas.digest('2', '1')}"
-    command = [sys.executable, "-m", "shop.database", "prepare", "--admin-url", admin_url, "--seed", "2"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+    command = [sys.executable, "-m", "shop.database", "prepare", "--seed", "2"]
+    with subprocess.Popen(
+        command, env={**os.environ, **environment}, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
         assert process.stderr is not None
         for line in process.stderr:
             if "shop_product.review" in line:
@@ -62,7 +75,7 @@ def test_an_interrupted_preparation_leaves_nothing_and_two_at_once_make_one(
     before = databases(admin, "shop_seed_")
     assert name not in before
     with ThreadPoolExecutor(2) as pool:
-        assert list(pool.map(lambda _: prepare(admin_url, seed=2, scale=1), range(2))) == [name, name]
+        assert list(pool.map(lambda _: prepare(admin_url, passwords, seed=2, scale=1), range(2))) == [name, name]
     assert databases(admin, "shop_seed_") == sorted([*before, name])
     assert databases(admin, "shop_building_") == []
 
@@ -70,7 +83,7 @@ def test_an_interrupted_preparation_leaves_nothing_and_two_at_once_make_one(
 @pytest.mark.parametrize(("seed", "scale"), [(1, 0), (1, 1_001), (-1, 1)])
 def test_numbers_out_of_range_are_refused(admin_url: str, seed: int, scale: int) -> None:
     with pytest.raises(ValueError, match=r"is out of range: \d"):
-        prepare(admin_url, seed=seed, scale=scale)
+        prepare(admin_url, {}, seed=seed, scale=scale)
 
 
 def test_every_trial_begins_with_the_same_rows(admin_url: str, template: str, trial: Any) -> None:
@@ -117,9 +130,9 @@ def test_statistics_are_there(trial: Any) -> None:
 
 def test_only_the_services_may_connect(trial: Any, admin: psycopg.Connection) -> None:
     with contextlib.suppress(psycopg.errors.DuplicateObject):
-        admin.execute("CREATE ROLE stranger LOGIN")
+        admin.execute("CREATE ROLE stranger LOGIN PASSWORD 'known'")
     with pytest.raises(psycopg.OperationalError, match="permission denied"):
-        psycopg.connect(trial.url.replace("postgres@", "stranger@"))
+        psycopg.connect(make_conninfo(trial.url, user="stranger", password="known"))
 
 
 @pytest.mark.parametrize("name", ["postgres", "template1", "@template"])
@@ -133,9 +146,11 @@ def test_an_unknown_template_is_refused_with_the_known_ones(admin_url: str, temp
         create_trial(admin_url, template="shop_seed_unknown", name="shop_trial")
 
 
-def test_the_command_line(admin_url: str, template: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_command_line(
+    environment: dict[str, str], template: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     def command(*arguments: str) -> tuple[int, str, str]:
-        code = run([arguments[0], "--admin-url", admin_url, *arguments[1:]])
+        code = run(arguments, environment)
         out, err = capsys.readouterr()
         return code, out.strip(), err
 
@@ -148,6 +163,52 @@ def test_the_command_line(admin_url: str, template: str, capsys: pytest.CaptureF
     assert "out of range" in command("prepare", "--scale", "0")[2]
     code, _, err = command("audit", "--name", "shop_cli", "--acknowledged", str(tmp_path / "none.jsonl"))
     assert (code, "none.jsonl" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("SHOP_ADMIN_URL", "", "SHOP_ADMIN_URL is not set; set it, as SHOP_ADMIN_URL=postgresql://admin:password@"),
+        ("SHOP_ROLE_PASSWORDS", "", "SHOP_ROLE_PASSWORDS is not set"),
+        ("SHOP_ROLE_PASSWORDS", '"secret"', 'SHOP_ROLE_PASSWORDS is not valid; valid: {"shop_product": '),
+        ("SHOP_ROLE_PASSWORDS", '{"shop_user": "secret"}', "SHOP_ROLE_PASSWORDS is not valid"),
+        ("SHOP_ROLE_PASSWORDS", "{secret", "SHOP_ROLE_PASSWORDS is not valid"),
+    ],
+)
+def test_bad_settings_of_the_command_line_are_named_and_not_repeated(
+    environment: dict[str, str], name: str, value: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["prepare"], {**environment, name: value}) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert "secret" not in told
+
+
+def test_passwords_follow_the_one_who_prepares_last(
+    admin_url: str, passwords: dict[str, str], template: str, trial: Any
+) -> None:
+    url = trial.role_url("user")
+    psycopg.connect(url).close()
+    prepare(admin_url, {"shop_user": "another"}, seed=1, scale=1)
+    try:
+        with pytest.raises(psycopg.OperationalError, match="authentication failed"):
+            psycopg.connect(url)
+        psycopg.connect(make_conninfo(url, password="another")).close()
+    finally:
+        prepare(admin_url, passwords, seed=1, scale=1)
+    psycopg.connect(url).close()
+
+
+def test_the_server_s_log_holds_no_password(admin_url: str, passwords: dict[str, str]) -> None:
+    with psycopg.connect(admin_url) as admin:
+        logged: list[str] = []
+        admin.add_notice_handler(lambda notice: logged.append(str(notice.message_primary)))
+        admin.execute("SET log_statement = 'all'")
+        admin.execute("SET client_min_messages = 'log'")
+        set_passwords(admin, passwords)
+        admin.rollback()
+    assert sum("ALTER ROLE" in line for line in logged) == len(passwords)
+    assert not any(password in line for line in logged for password in passwords.values())
 
 
 def test_migrating_a_second_time_changes_nothing(shop_url: str) -> None:
