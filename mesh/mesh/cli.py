@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated
 
 import typer
@@ -18,6 +19,7 @@ from mesh.detached import start_detached
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
+from mesh.restarts import Restarts
 from mesh.running_state import State, component_table, read_state, stop_run, write_state
 from mesh.shop_processes import Data
 from mesh.switches import delays_in_words, parse_switches
@@ -73,10 +75,12 @@ def up(
                 since=time.time(),
             )
             write_state(folder, state)
+            restarts = Restarts(system, say=lambda what: print(what, file=sys.stderr, flush=True))
             try:
                 _show(state, as_json, how_to_stop="Ctrl-C")
                 while True:
-                    system.check()
+                    if restarts.look():
+                        write_state(folder, replace(state, restarts=dict(restarts.counts)))
                     time.sleep(WATCH_S)
             finally:
                 folder.state.unlink(missing_ok=True)
@@ -117,10 +121,10 @@ def status(as_json: Json = False) -> None:
         if not components:
             typer.echo(f"Nothing runs on port base {ports.base}.")
             return
-        table = Table("component", "pid", "runs", "RSS MB", title=_title(state) if state else "not ready")
+        table = Table("component", "pid", "runs", "RSS MB", "restarts", title=_title(state) if state else "not ready")
         for row in components:
             runs = "yes" if row["running"] else "no"
-            table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}")
+            table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}", str(row["restarts"]))
         Console().print(table)
 
 

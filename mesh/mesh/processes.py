@@ -119,10 +119,16 @@ class Supervisor:
         Raises:
             ComponentDiedError: one has ended; names it and tells the end of its log.
         """
-        for name, running in self._running.items():
-            code = running.process.poll()
-            if code is not None:
-                raise ComponentDiedError(name, f"{name} ended in mid-run, {_ending(code)}.\n{running.log_end()}")
+        for error in self.ended():
+            raise error
+
+    def ended(self) -> list[ComponentDiedError]:
+        """Every component that should run and has ended; each names it and tells the end of its log."""
+        return [
+            ComponentDiedError(name, f"{name} ended in mid-run, {_ending(code)}.\n{running.log_end()}")
+            for name, running in self._running.items()
+            if (code := running.process.poll()) is not None
+        ]
 
     def kill(self, name: str) -> None:
         """Kill a component with SIGKILL, as a crash would."""

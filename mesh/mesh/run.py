@@ -12,6 +12,7 @@ from typing import Self
 
 import psutil
 
+from mesh.errors import ComponentDiedError
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -89,6 +90,10 @@ class Run:
             ComponentDiedError: one has ended; names it and tells the end of its log.
         """
         self._supervisor.check()
+
+    def ended(self) -> list[ComponentDiedError]:
+        """Every component that should run and has ended."""
+        return self._supervisor.ended()
 
     def pids(self) -> dict[str, list[int]]:
         """Every process of each component, the one that was started first."""

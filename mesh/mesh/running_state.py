@@ -7,7 +7,8 @@ import json
 import os
 import signal
 import time
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import psutil
@@ -30,6 +31,7 @@ class State:
         edge: where clients reach it.
         logs: the folder of the logs.
         since: when it was ready, in seconds of the epoch.
+        restarts: how often each component that died was started again.
     """
 
     topology: str
@@ -38,6 +40,7 @@ class State:
     edge: str
     logs: str
     since: float
+    restarts: Mapping[str, int] = field(default_factory=dict)
 
 
 def write_state(folder: RunFolder, state: State) -> None:
@@ -56,7 +59,9 @@ def read_state(folder: RunFolder) -> State | None:
 
 
 def component_table(folder: RunFolder) -> list[dict[str, object]]:
-    """Each component of the run on a base: its name, pid, whether it runs, resident memory in MB."""
+    """Each component of the run on a base: its name, pid, whether it runs, resident memory in MB, its restarts."""
+    state = read_state(folder)
+    restarts = {} if state is None else state.restarts
     rows: list[dict[str, object]] = []
     for item in read_record(folder):
         process = item.find()
@@ -64,7 +69,8 @@ def component_table(folder: RunFolder) -> list[dict[str, object]]:
         if process is not None:
             with contextlib.suppress(psutil.Error):
                 rss = process.memory_info().rss / 1e6
-        rows.append({"component": item.component, "pid": item.pid, "running": process is not None, "rss_mb": rss})
+        row = {"component": item.component, "pid": item.pid, "running": process is not None, "rss_mb": rss}
+        rows.append({**row, "restarts": restarts.get(item.component, 0)})
     return rows
 
 
