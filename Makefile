@@ -82,7 +82,7 @@ trace: setup ## Show a run's p50 and p99 exemplars, hop by hop, and serve them i
 	@$(RUN) -m experiment trace $(call options,run journey topology) $(if $(filter no,$(wait)),--no-wait)
 
 .PHONY: audit
-audit: setup ## Check the shop's invariants on the data that the last run left
+audit: setup ## Check the shop's invariants on what `make up` runs, else on what the last run left
 	@$(RUN) -m experiment audit $(call options,run)
 
 ##@ Prove

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -56,7 +57,9 @@ from experiment.shopload import Shopload
 from experiment.trial import EXEMPLARS, JOURNEYS, parity_tape
 from hops.figures import TrialRecord
 from hops.run_files import TRIALS, read_document, trial_folder
+from mesh.paths import RunFolder
 from mesh.ports import load_ports
+from mesh.running_state import read_state
 from mesh.shop_processes import TRIAL_DATABASE
 from mesh.switches import parse_switches
 from mesh.system import open_database
@@ -181,17 +184,35 @@ def trace_command(
 
 
 @app.command("audit")
-def audit_command(run: RunName = "latest", as_json: Json = False) -> None:
-    """Check the shop's invariants on the database that a run's last trial left. Exit code 1 if one is broken."""
+def audit_command(
+    run: Annotated[str, typer.Option(help="As for trace; what `make up` runs, if it does, else latest.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Check the shop's invariants on what `make up` runs or a run's last trial left. Exit code 1 if one is broken."""
     with reported_errors():
-        folder = find_run(RESULTS, run)
-        last = max(read_document(folder / TRIALS)["trials"], key=lambda trial: trial["ended"])
-        of_trial = trial_folder(last["topology"], last["block"])
-        with open_database(load_ports(os.environ)) as database:
-            require_marked(database.admin_url, TRIAL_DATABASE, trial_name(folder.name, of_trial.name))
-            holds = print_audit(database.admin_url, TRIAL_DATABASE, folder / of_trial / JOURNEYS, as_json=as_json)
+        ports = load_ports(os.environ)
+        state = None if run else read_state(RunFolder.of(ports.base))
+        trial, journeys = (None, None) if state else _left_by(run or "latest")
+        with open_database(ports) as database:
+            if trial is not None:
+                require_marked(database.admin_url, TRIAL_DATABASE, trial)
+            what = (
+                f"what the last trial of a run left: {trial}"
+                if state is None
+                else f"what `make up` runs: {state.topology}"
+            )
+            print(f"Auditing {what}", file=sys.stderr, flush=True)
+            holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
         if not holds:
             raise SystemExit(1)
+
+
+def _left_by(run: str) -> tuple[str, Path]:
+    """The name of a run's last trial, and the journeys that it replayed."""
+    folder = find_run(RESULTS, run)
+    last = max(read_document(folder / TRIALS)["trials"], key=lambda trial: trial["ended"])
+    of_trial = trial_folder(last["topology"], last["block"])
+    return trial_name(folder.name, of_trial.name), folder / of_trial / JOURNEYS
 
 
 def _trial_of(trials: Sequence[TrialRecord], topology: str) -> TrialRecord:

@@ -1,0 +1,53 @@
+"""`make audit` looks at what runs; only without that at what a run left."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import psycopg
+import pytest
+from psycopg.conninfo import make_conninfo
+
+from mesh.database import database
+from mesh.paths import RunFolder
+from mesh.ports import load_ports
+from mesh.shop_processes import TRIAL_DATABASE
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+BASE = "21800"
+
+
+def python(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", *arguments],
+        env={**os.environ, "SHOP_PORT_BASE": BASE, "DATABASE_URL": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=200,
+    )
+
+
+def test_what_is_up_needs_no_run_to_be_audited() -> None:
+    ports = load_ports({"SHOP_PORT_BASE": BASE})
+    up = python("mesh", "up", "--topology", "grpc", "--detach")
+    try:
+        assert up.returncode == 0, up.stderr
+        whole = python("experiment", "audit")
+        assert whole.returncode == 0, whole.stderr
+        assert "Auditing what `make up` runs: grpc" in whole.stderr
+        assert "BROKEN" not in whole.stdout
+        url = database(ports, {}, RunFolder.of(ports.base)).admin_url
+        with psycopg.connect(make_conninfo(url, dbname=TRIAL_DATABASE)) as connection:
+            connection.execute("UPDATE shop_product.product SET stock = stock - 1 WHERE id = 5")
+        broken = python("experiment", "audit", "--json")
+        assert broken.returncode == 1
+        assert not json.loads(broken.stdout)["ok"]
+        named = python("experiment", "audit", "--run", "no-such-run")
+        assert named.returncode == 2
+        assert "run=no-such-run is not a finished run" in named.stderr
+    finally:
+        python("mesh", "down")
