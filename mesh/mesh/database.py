@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import hmac
 import os
@@ -104,10 +103,13 @@ def superuser_password(folder: RunFolder) -> str:
         _write_private(new, secrets.token_hex(32))
         try:
             # A link, not a rename: of two that begin at once, both then use what the first one made.
-            with contextlib.suppress(FileExistsError):
-                path.hardlink_to(new)
+            path.hardlink_to(new)
+        except FileExistsError:
+            pass
+        except OSError:  # not every file system has links
+            new.rename(path)
         finally:
-            new.unlink()
+            new.unlink(missing_ok=True)
     return path.read_text()
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
@@ -22,7 +23,7 @@ from mesh.errors import StartError
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
-from mesh.processes import Supervisor
+from mesh.processes import Supervisor, death_signals
 from mesh.shop_processes import Data, database_tasks
 from mesh.system import DatabaseRun, open_database
 
@@ -174,6 +175,46 @@ def test_a_place_that_does_not_do_is_named(folder: RunFolder, options: str, mess
         open_cluster(folder, state)
     assert str(state) in str(error.value)
     assert "Run as another user, or set DATABASE_URL" in str(error.value)
+
+
+@as_root
+@pytest.mark.parametrize("right", ["setuid", "setgid"])
+def test_a_root_that_cannot_change_users_is_told(folder: RunFolder, right: str) -> None:
+    code = f"""if True:
+        from mesh.database_owner import open_cluster
+        from mesh.paths import RunFolder
+        from mesh.reporting import reported
+        from pathlib import Path
+        with reported():
+            open_cluster(RunFolder(Path({str(folder.path)!r})))"""
+    command = ["setpriv", f"--bounding-set=-{right}", sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1
+    assert "PostgreSQL does not run as root, and user" in done.stderr
+    assert "Operation not permitted" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_server_ends_with_its_supervisor(ports: Ports, folder: RunFolder) -> None:
+    code = f"""if True:
+        from mesh.database import database
+        from mesh.paths import RunFolder
+        from mesh.ports import load_ports
+        from mesh.system import DatabaseRun
+        from pathlib import Path
+        import time
+        ports, folder = load_ports({{"SHOP_PORT_BASE": "{ports.base}"}}), RunFolder(Path({str(folder.path)!r}))
+        with DatabaseRun(database(ports, {{}}, folder), ports, folder) as run:
+            print(run.pids()["postgres"][0], flush=True)
+            time.sleep(99)"""
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as supervisor:
+        assert supervisor.stdout is not None
+        postgres = psutil.Process(int(supervisor.stdout.readline()))
+        supervisor.kill()
+    if death_signals() is None:
+        pytest.skip("no setpriv here can set a death signal; the next start ends what is left")
+    postgres.wait(timeout=20)
+    assert not (folder.postgres / "postmaster.pid").exists()  # it was asked to end, not killed
 
 
 @as_root

@@ -152,7 +152,7 @@ def test_a_shop_that_is_up_outlives_its_components(ports: Ports) -> None:
     up = mesh(ports, "up", "--detach")
     try:
         assert up.returncode == 0, up.stderr
-        for victim in ("order", "postgres", "edge", "graphql-gateway", "jaeger"):
+        for victim in ("order", "postgres", "edge"):
             before = components(folder)[victim]
             os.kill(int(str(before["pid"])), signal.SIGKILL)
             wait_for(lambda: revived(folder, victim, before["pid"]))  # noqa: B023 - it is called at once

@@ -199,7 +199,7 @@ def test_passwords_follow_the_one_who_prepares_last(
     psycopg.connect(url).close()
 
 
-def test_the_server_s_log_holds_no_password(admin_url: str, passwords: dict[str, str]) -> None:
+def test_the_server_s_log_holds_no_password(admin_url: str, passwords: dict[str, str], template: str) -> None:
     with psycopg.connect(admin_url) as admin:
         logged: list[str] = []
         admin.add_notice_handler(lambda notice: logged.append(str(notice.message_primary)))
