@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable
 
 from mesh.errors import ComponentDiedError, StartError
 from mesh.run import Run
 
 MOST = 5
-"""How often a component is started again within the window."""
-WINDOW_S = 60.0
+"""How often in a row a component is started again that does not last."""
+LASTS_S = 60.0
+"""A component that has run for so long lasts: when it dies, it gets as many starts as before."""
 FIRST_PAUSE_S = 0.5
-"""Before the second start of a window; each further pause is twice as long. The first start follows at once."""
+"""Before the second start in a row; each further pause is twice as long. The first start follows at once."""
 
 
 class Restarts:
@@ -29,8 +30,9 @@ class Restarts:
         self._run = run
         self._say = say
         self._clock = clock
-        self._tried: defaultdict[str, list[float]] = defaultdict(list)
         self._down: dict[str, ComponentDiedError] = {}
+        self._in_a_row: Counter[str] = Counter()
+        self._last: dict[str, float] = {}
         self.counts: Counter[str] = Counter()
 
     def look(self) -> bool:
@@ -43,21 +45,24 @@ class Restarts:
             ComponentDiedError: one has died too often; says so.
         """
         before = self.counts.total()
-        self._down.update((death.component, death) for death in self._run.ended())
+        for death in self._run.ended():
+            name = death.component
+            if name not in self._down and self._clock() - self._last.get(name, 0.0) >= LASTS_S:
+                self._in_a_row[name] = 0
+            self._down[name] = death
         for death in list(self._down.values()):
             self._revive(death)
         return self.counts.total() > before
 
     def _revive(self, death: ComponentDiedError) -> None:
-        name, now = death.component, self._clock()
-        tried = self._tried[name] = [at for at in self._tried[name] if now - at < WINDOW_S]
-        if len(tried) >= MOST:
+        name, tried = death.component, self._in_a_row[death.component]
+        if tried >= MOST:
             raise ComponentDiedError(
-                name, f"{name} was started again {MOST} times within {WINDOW_S:g} s, to no avail.\n{death}"
+                name, f"{name} was started again {MOST} times in a row and did not last {LASTS_S:g} s.\n{death}"
             )
-        if tried and now - tried[-1] < FIRST_PAUSE_S * 2 ** (len(tried) - 1):
+        if tried and self._clock() - self._last[name] < FIRST_PAUSE_S * 2 ** (tried - 1):
             return
-        tried.append(now)
+        self._in_a_row[name] += 1
         self.counts[name] += 1
         try:
             self._run.restart(name)
@@ -67,3 +72,4 @@ class Restarts:
         else:
             del self._down[name]
             self._say(f"{death}\n{name} was started again; restarts so far: {self.counts[name]}.")
+        self._last[name] = self._clock()
