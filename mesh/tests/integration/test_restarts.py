@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import psutil
 import pytest
 
 from mesh.database import database
+from mesh.database_owner import remove_cluster
 from mesh.errors import ComponentDiedError
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -176,6 +178,8 @@ def test_a_shop_that_is_up_outlives_its_components(ports: Ports) -> None:
         no_secret_is_seen(ports, folder)
     finally:
         mesh(ports, "down")
+        remove_cluster(folder)
+        shutil.rmtree(folder.path)
     ports.require_free(ports.offsets)
 
 
