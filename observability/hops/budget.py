@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from hops.critical_path import walk
 from hops.span import Kind, Span
-from hops.tree import Node, Quality, Tree, callee, grow, is_database
+from hops.tree import Node, Quality, Tree, grow, is_database
 
 GENERATOR = "client"
 EDGE = "edge"
@@ -32,6 +32,20 @@ DELAY_TOOK = "shop.injected_delay_took_ms"
 CLIENT_PART = "client"
 START_LAG_PART = "start_lag"
 UNATTRIBUTED = "unattributed"
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRequest:
+    """One request as a trace shows it at the edge.
+
+    Args:
+        span_ids: of the edge's SERVER span, of the CLIENT spans right below it, and of its parent: the edge's log names
+            a request by one of them.
+        ns: length of the SERVER span as the budget has it, cut to its CLIENT span.
+    """
+
+    span_ids: tuple[str, ...]
+    ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +63,7 @@ class Budget:
         quality: what the trace lacked.
         on_path: how many of these spans have time on the path.
         injected_ns: how long these were delayed on purpose, by their component's clock; parts without left out.
+        edge_requests: the requests that reached the edge, on the path or beside it.
     """
 
     trace_id: str
@@ -60,6 +75,7 @@ class Budget:
     quality: Quality
     on_path: Mapping[str, int] = field(default_factory=dict)
     injected_ns: Mapping[str, int] = field(default_factory=dict)
+    edge_requests: tuple[EdgeRequest, ...] = ()
 
     @property
     def gap_ns(self) -> int:
@@ -85,26 +101,32 @@ def budget_of_tree(tree: Tree) -> Budget | None:
     if root is None:
         return None
     parts: dict[str, int] = {}
-    walked: set[int] = set()
+    walked: dict[int, str] = {}
     for node, start_ns, end_ns in walk(root):
-        part = part_of(node)
-        walked.add(id(node))
+        part = walked.get(id(node))
+        if part is None:
+            part = walked[id(node)] = part_of(node)
         parts[part] = parts.get(part, 0) + end_ns - start_ns
     crossings: dict[str, int] = {}
     on_path: dict[str, int] = {}
     injected_ns: dict[str, int] = {}
+    edge_requests: list[EdgeRequest] = []
     for node in tree.nodes:
         span = node.span
         # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
         if span.kind is Kind.INTERNAL and node is not root and span.name not in _COUNTED_INTERNAL:
             continue
-        part = part_of(node)
+        part_on_path = walked.get(id(node))
+        part = part_on_path or part_of(node)
         crossings[part] = crossings.get(part, 0) + 1
-        if id(node) in walked:
+        if part_on_path:
             on_path[part] = on_path.get(part, 0) + 1
             took_ms = span.attributes.get(DELAY_TOOK)
             if isinstance(took_ms, int | float):
                 injected_ns[part] = injected_ns.get(part, 0) + round(took_ms * 1e6)
+        if span.kind is Kind.SERVER and span.service == EDGE:
+            sent_on = (child.span.span_id for child in node.children if child.span.kind is Kind.CLIENT)
+            edge_requests.append(EdgeRequest((span.span_id, span.parent_id, *sent_on), node.end_ns - node.start_ns))
     attributes = root.span.attributes
     return Budget(
         trace_id=root.span.trace_id,
@@ -116,6 +138,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         quality=tree.quality,
         on_path=on_path,
         injected_ns=injected_ns,
+        edge_requests=tuple(edge_requests),
     )
 
 
@@ -144,8 +167,7 @@ def part_of(node: Node) -> str:
     if kind is Kind.CLIENT:
         if is_database(span):
             return f"db:{service}"
-        answered_by = callee(node)
-        return UNATTRIBUTED if answered_by is None else f"wire:{service}→{answered_by}"
+        return UNATTRIBUTED if node.callee is None else f"wire:{service}→{node.callee}"
     if kind is not Kind.INTERNAL and kind is not Kind.SERVER:
         return UNATTRIBUTED
     if service == GENERATOR:

@@ -10,9 +10,12 @@ Traps, and what is done about each:
 - *Overlap.* "Finished before" taken literally loses a call whose span was closed a little after the next one began,
   and its whole time turns into its parent's own work. Taken loosely ("began before"), every call of a fan-out gets
   the microseconds in which its parent was busy starting the next. Here a child still running at the moment in hand
-  counts as finished when the larger part of it lies behind.
-- *Children that outlive their parent.* A callee closes its span just after its caller has the last byte: cut, and on
-  the path. A job that goes on for long after the answer was not waited for: by the same rule it is not.
+  counts as finished when at most a fifth of it lies ahead (ADR 012).
+- *Children that outlive their parent.* A call that closes its span just after its caller has the last byte: cut, and
+  on the path. A job that goes on for long after the answer was not waited for: by the same rule it is not.
+- *Callees that outlive their call.* The SERVER below a CLIENT was waited for until the CLIENT ended, however much
+  later it ended itself: a callee that hangs must not read as network. The rule above does not apply to it (`is_try`).
+  Inside, what held the callee up is on the path from its own end, of which the part up to the CLIENT's end counts.
 - *Clocks.* A child can begin before its parent only on another clock; intervals were clipped before (see `tree`).
 - *Depth.* A chain of calls may be deeper than the interpreter's stack: there is no recursion.
 """
@@ -23,6 +26,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from hops.tree import Node
+
+#: Of a child that still runs at the moment in hand: how much of it may lie ahead for it to count as finished.
+AHEAD_PERCENT = 20
 
 
 class Segment(NamedTuple):
@@ -39,7 +45,7 @@ class Segment(NamedTuple):
     end_ns: int
 
 
-def walk(root: Node) -> Iterator[Segment]:
+def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:
     """Yields the critical path from the root's end backwards.
 
     The segments touch each other and cover the root's interval exactly once. Costs O(n), after the O(n log n) of
@@ -47,29 +53,31 @@ def walk(root: Node) -> Iterator[Segment]:
 
     Args:
         root: of a grown tree: children inside their parents, those that ended last first.
+        ahead_percent: see `AHEAD_PERCENT`.
     """
-    moment = root.end_ns
+    moment = covered = root.end_ns
     frames = [(root, iter(root.children))]
     while frames:
         node, children = frames[-1]
         for child in children:
-            start = child.start_ns
-            end = child.end_ns
-            if start >= moment or end <= start:
+            start = child.began_ns
+            ended = child.ended_ns
+            if start >= moment or ended <= start:
                 continue
-            reported_end = child.span.end_ns
-            if reported_end > moment:
-                if start + reported_end > moment + moment:
+            if ended > moment:
+                if not child.is_try and (ended - moment) * 100 > ahead_percent * (ended - start):
                     continue
-                if end > moment:
-                    end = moment
-            if end < moment:
-                yield Segment(node, end, moment)
-                moment = end
+                ended = moment
+            if ended < covered:
+                yield Segment(node, ended, covered)
+                covered = ended
+            # A callee that went on after its call had done so all the while on a path of its own, back from its end.
+            moment = child.span.end_ns if child.is_try else ended
             frames.append((child, iter(child.children)))
             break
         else:
-            if node.start_ns < moment:
-                yield Segment(node, node.start_ns, moment)
-                moment = node.start_ns
+            moment = node.began_ns
+            if moment < covered:
+                yield Segment(node, moment, covered)
+                covered = moment
             frames.pop()

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import IO
+
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
 from rich.table import Table
 
 from hops.bands import ALL
@@ -10,6 +13,20 @@ from hops.figures import JourneySummary, Mode, TopologySummary
 
 #: Stands for a figure that was not measured.
 NOTHING = "-"
+
+
+def terminal(file: IO[str] | None = None, *, width: int | None = None, stderr: bool = False) -> Console:
+    """Where everything that people read is printed: text stands there as it is.
+
+    Names come from traces, topologies and files. On a console of rich's own making `GET /users/[id]` would lose its
+    end, `gw[/red]` would end in a traceback, and `:key:` would become a picture.
+
+    Args:
+        file: standard output if not given.
+        width: columns; the terminal's if not given.
+        stderr: print to standard error.
+    """
+    return Console(file=file, width=width, stderr=stderr, markup=False, emoji=False, highlight=False)
 
 
 def table_titled(title: str) -> Table:

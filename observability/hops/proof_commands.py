@@ -1,4 +1,4 @@
-"""`python -m hops prove`: whether the statistics are right, shown on experiments whose truth is known."""
+"""`python -m hops prove`: whether statistics and budgets are right, shown on runs and traces whose truth is known."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from hops.layout import table_titled
+from hops.layout import table_titled, terminal
 from hops.proofs import (
     AA,
     COVERAGE,
@@ -24,6 +24,8 @@ from hops.proofs import (
     prove_aa,
     prove_coverage,
 )
+from hops.sibling_proof import SiblingsProof, prove_siblings
+from hops.simulated_waits import CAUSES
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
@@ -57,6 +59,41 @@ def power(
     total = experiments * len(STEPS) * len(SHIFTS)
     found = _with_progress("Experiments", total, lambda told: measure_power(experiments, seed, told))
     _give(found, as_json, power_table, ok=True)
+
+
+@app.command()
+def siblings(
+    traces: Annotated[int, typer.Option(min=1, help="How many traces to make up for each cause of a wait.")] = 5000,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same traces.")] = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Compare rules for overlapping siblings on traces whose waits are known; fails if one beats that of budgets."""
+    total = traces * len(CAUSES)
+    found = _with_progress("Traces", total, lambda told: prove_siblings(traces, seed, told))
+    _give(found, as_json, siblings_table, found["ok"])
+
+
+def siblings_table(found: SiblingsProof) -> list[RenderableType]:
+    """How much time each rule puts into the wrong part, for people."""
+    table = table_titled(f"Time in the wrong part, {found['traces']:,} traces of each cause")
+    table.add_column("still ahead", justify="right", no_wrap=True)
+    for cause in CAUSES:
+        table.add_column(cause, justify="right")
+    table.add_column("all", justify="right", no_wrap=True)
+    table.add_column("more than used", justify="right", no_wrap=True)
+    for row in found["rules"]:
+        used = row["ahead_percent"] == found["used_percent"]
+        low, high = row["more_ci95"]
+        more = "used" if used else f"{row['more']:+.1%} ({low:+.1%} to {high:+.1%})"
+        values = (row["by_cause"][cause] for cause in CAUSES)
+        table.add_row(f"{row['ahead_percent']} %", *(f"{value:.1%}" for value in values), f"{row['all']:.1%}", more)
+    meaning = "A sibling that still runs counts as finished if at most so much of it lies ahead; intervals are of 95 %."
+    verdict = (
+        "No rule is better than the one in use by half a percent of the time, beyond chance."
+        if found["ok"]
+        else "A rule is better than the one in use by half a percent of the time, beyond chance."
+    )
+    return [table, meaning, verdict]
 
 
 def power_table(found: PowerProof) -> list[RenderableType]:
@@ -141,8 +178,8 @@ def _rate(found: Rate) -> str:
 
 
 def _with_progress(what: str, total: int, work: Callable[[Callable[[int], None]], Found]) -> Found:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=terminal(stderr=True), transient=True) as shown:
         task = shown.add_task(what, total=total)
         return work(lambda done: shown.update(task, completed=done))
 
@@ -151,7 +188,7 @@ def _give(found: Any, as_json: bool, table: Callable[[Any], list[RenderableType]
     if as_json:
         print(json.dumps(found, indent=2))
     else:
-        console = Console(highlight=False)
+        console = terminal()
         for part in table(found):
             console.print(part)
     if not ok:

@@ -5,6 +5,7 @@ What a trace lacks is repaired just far enough to be walked, and counted: a repa
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
@@ -17,14 +18,26 @@ class Node:
 
     Args:
         span: as reported.
+
+    Attributes:
+        start_ns: Unix time, ns, clipped to the parent.
+        end_ns: the same.
+        began_ns: start as the path looks at it: not before the parent's, but also after the parent's end.
+        ended_ns: when the parent could take the span for finished: its reported end; of a try that was given up, the
+            start of the next.
+        is_try: whether the CLIENT span above is a call that this span carries out; then it is waited for until that
+            CLIENT ends.
+        callee: service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
     """
 
-    __slots__ = ("children", "end_ns", "parent", "span", "start_ns")
+    __slots__ = ("began_ns", "callee", "children", "end_ns", "ended_ns", "is_try", "parent", "span", "start_ns")
 
     def __init__(self, span: Span) -> None:
         self.span = span
-        self.start_ns = span.start_ns
-        self.end_ns = span.end_ns
+        self.start_ns = self.began_ns = span.start_ns
+        self.end_ns = self.ended_ns = span.end_ns
+        self.is_try = False
+        self.callee: str | None = None
         self.parent: Node | None = None
         self.children: list[Node] = []
 
@@ -90,7 +103,8 @@ def grow(spans: Iterable[Span]) -> Tree:
         spans: of one trace, in any order.
 
     Returns:
-        The tree, its children clipped to their parents, each node's children by their end, last first.
+        The tree, its children clipped to their parents, each node's children by their end, last first; the same
+        whatever the order of the spans.
     """
     tree = Tree([Node(span) for span in spans])
     for adjust in ADJUSTERS:
@@ -99,10 +113,18 @@ def grow(spans: Iterable[Span]) -> Tree:
 
 
 def deduplicate(tree: Tree) -> None:
-    """Keeps one span per id: exporters send a batch again when its acknowledgement was lost."""
+    """Keeps one span per id, and puts the spans into the order of their ids.
+
+    Exporters send a batch again when its acknowledgement was lost. Where two spans of one id differ, the one that ends
+    last is kept, since a span that was reported while it ran is reported again when it has ended; then the one that
+    starts first; then the one whose other fields come last in the alphabet, so that it is always the same one. All
+    later sorting is stable, hence the order of arrival decides nothing.
+    """
     by_id = {node.span.span_id: node for node in tree.nodes}
-    tree.quality.duplicates += len(tree.nodes) - len(by_id)
-    tree.nodes = list(by_id.values())
+    if len(by_id) < len(tree.nodes):
+        tree.quality.duplicates += len(tree.nodes) - len(by_id)
+        by_id = {node.span.span_id: node for node in sorted(tree.nodes, key=_precedence)}
+    tree.nodes = [by_id[span_id] for span_id in sorted(by_id)]
     tree.quality.spans += len(tree.nodes)
 
 
@@ -110,7 +132,7 @@ def order_intervals(tree: Tree) -> None:
     """Makes a span that ends before it starts a moment: its clock was set back while it ran."""
     for node in tree.nodes:
         if node.end_ns < node.start_ns:
-            node.end_ns = node.start_ns
+            node.end_ns = node.ended_ns = node.start_ns
             tree.quality.skewed += 1
 
 
@@ -136,8 +158,10 @@ def choose_root(tree: Tree) -> None:
 def link_parents(tree: Tree) -> None:
     """Hangs every span below its parent, and below the root when its parent was never reported.
 
-    A parent found by guessing (the shortest span that encloses it, say) could put time on the wrong component; below
-    the root an orphan's time still goes to its own component, and the count tells that the place is unknown.
+    A parent found by guessing (the shortest span that encloses it, say) could put time on the wrong component. Below
+    the root an orphan is a sibling of the request that it belongs to, and mostly in its shadow: it gets the time that
+    nothing which ended later covers, often none, and what it did stays with the spans above the gap, as
+    `unattributed` where its caller's CLIENT span lost its SERVER span. The count tells that the place is unknown.
     """
     by_id = {node.span.span_id: node for node in tree.nodes}
     for node in tree.nodes:
@@ -151,6 +175,39 @@ def link_parents(tree: Tree) -> None:
         if parent is not None:
             node.parent = parent
             parent.children.append(node)
+
+
+def find_callees(tree: Tree) -> None:
+    """Names the component behind each CLIENT span, marks what carried the call out, and counts hops without a callee.
+
+    That is its SERVER, or, with client libraries that open a span for the call and one for each try, such a span and
+    the SERVER below it. A call waits for its callee and nothing else, so that a callee which closes its span late, or
+    hangs, was waited for until the CLIENT ended. Of several tries that were still running then each was given up when
+    the next began, and only the last one held the call until its end.
+
+    Where no SERVER span is, the callee is not instrumented, its span was lost, or it was never reached.
+    """
+    for node in tree.nodes:
+        if node.span.kind is not Kind.CLIENT:
+            continue
+        servers = _servers(node)
+        if servers:
+            tries, answers = servers, servers
+        else:
+            tries = [one for one in node.children if one.span.service == node.span.service and _servers(one)]
+            answers = [server for one in tries for server in _servers(one)]
+        if not answers:
+            tree.quality.missing_servers += not is_database(node.span)
+            continue
+        for one in tries if servers else (*tries, *answers):
+            one.is_try = True
+        if len(tries) > 1:
+            starts = sorted({one.start_ns for one in tries})
+            for one in tries:
+                following = bisect_right(starts, one.start_ns)
+                if one.span.end_ns > node.span.end_ns and following < len(starts):
+                    one.end_ns = one.ended_ns = starts[following]
+        node.callee = answers[0].span.service if len(answers) == 1 else max(answers, key=_last).span.service
 
 
 def clip_children(tree: Tree) -> None:
@@ -168,7 +225,7 @@ def clip_children(tree: Tree) -> None:
         children = node.children
         if not children:
             continue
-        low, high = node.start_ns, node.end_ns
+        low, high, began = node.start_ns, node.end_ns, node.began_ns
         raw_low, raw_high = node.span.start_ns, node.span.end_ns
         for child in children:
             # Compared as reported, so that one skewed span does not count again for all spans below it.
@@ -176,6 +233,8 @@ def clip_children(tree: Tree) -> None:
                 skewed += 1
             elif child.span.end_ns > raw_high:
                 outlived += 1
+            if child.began_ns < began:
+                child.began_ns = began
             if child.start_ns < low:
                 child.start_ns = low
             elif child.start_ns > high:
@@ -193,18 +252,11 @@ def clip_children(tree: Tree) -> None:
 
 
 def sort_children(tree: Tree) -> None:
-    """Orders siblings by their reported end, last first, for the walk backwards; the longer first when equal."""
+    """Orders siblings by their end, last first, for the walk backwards; the longer first when equal, then by id."""
     for node in tree.nodes:
         if len(node.children) > 1:
-            node.children.sort(key=_start)
-            node.children.sort(key=_reported_end, reverse=True)
-
-
-def count_missing_servers(tree: Tree) -> None:
-    """Counts hops whose callee left no span: not instrumented, lost, or never reached."""
-    for node in tree.nodes:
-        if node.span.kind is Kind.CLIENT and not is_database(node.span) and callee(node) is None:
-            tree.quality.missing_servers += 1
+            node.children.sort(key=_began)
+            node.children.sort(key=_ended, reverse=True)
 
 
 ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
@@ -212,9 +264,9 @@ ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
     order_intervals,
     choose_root,
     link_parents,
+    find_callees,
     clip_children,
     sort_children,
-    count_missing_servers,
 )
 
 
@@ -224,29 +276,19 @@ def is_database(span: Span) -> bool:
     return "db.system.name" in attributes or "db.system" in attributes
 
 
-def callee(client: Node) -> str | None:
-    """Names the component that answered a CLIENT span.
-
-    Args:
-        client: a CLIENT span.
-
-    Returns:
-        The service of its SERVER child; of the one that ended last when a proxy in between tried again. Client
-        libraries that open a span for the call and one for each try have the SERVER below the second: it is found
-        there too. None if there is no SERVER span.
-    """
-    children = client.children
-    for child in children:
-        if child.span.kind is Kind.SERVER:
-            return child.span.service
-    caller = client.span.service
-    for child in children:
-        if child.span.service == caller:
-            for grandchild in child.children:
-                if grandchild.span.kind is Kind.SERVER:
-                    return grandchild.span.service
-    return None
+def _servers(node: Node) -> list[Node]:
+    return [child for child in node.children if child.span.kind is Kind.SERVER]
 
 
-_start = attrgetter("start_ns")
-_reported_end = attrgetter("span.end_ns")
+def _last(node: Node) -> tuple[int, int, str]:
+    return node.ended_ns, node.start_ns, node.span.span_id
+
+
+def _precedence(node: Node) -> tuple[int, int, str, str, str, str, str]:
+    span = node.span
+    attributes = repr(sorted(span.attributes.items()))
+    return span.end_ns, -span.start_ns, span.parent_id, span.name, span.kind, span.service, attributes
+
+
+_began = attrgetter("began_ns")
+_ended = attrgetter("ended_ns")

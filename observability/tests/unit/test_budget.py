@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+import sys
 
 import pytest
 
@@ -91,6 +93,44 @@ graphql-gateway GetOrder        CLIENT   0..200
 |- graphql-gateway try          CLIENT   5..50
 `- graphql-gateway try          CLIENT   60..190
    `- order GetOrder            SERVER   70..180
+"""
+
+CALLEE_THAT_HANGS = """
+order Checkout                  SERVER   0..40
+`- order Capture                CLIENT   10..30
+   `- payment Capture           SERVER   12..100
+"""
+
+CALLEE_THAT_HANGS_IN_ITS_DATABASE = """
+order Checkout                  SERVER   0..40
+`- order Capture                CLIENT   10..30
+   `- payment Capture           SERVER   12..100
+      |- payment pool.acquire   INTERNAL 13..15
+      |- payment UPDATE         CLIENT   15..95 db.system.name=postgresql
+      `- payment audit          INTERNAL 97..99
+"""
+
+LATE_CALL_WHOSE_CALLEE_IS_LATE = """
+order Checkout                  SERVER   0..100
+|- order GetUser                CLIENT   10..52
+|  `- user GetUser              SERVER   12..80
+`- order Reserve                CLIENT   50..95
+   `- product Reserve           SERVER   55..90
+"""
+
+TRY_THAT_HANGS_AND_IS_GIVEN_UP = """
+edge router                     CLIENT   0..200
+|- order GetOrder               SERVER   10..300
+|  `- order SELECT              CLIENT   20..290 db.system.name=postgresql
+`- order GetOrder               SERVER   70..180
+"""
+
+TRIES_OF_A_LIBRARY_THAT_HANG = """
+graphql-gateway GetOrder        CLIENT   0..200
+|- graphql-gateway try          CLIENT   5..300
+|  `- order GetOrder            SERVER   10..300
+`- graphql-gateway try          INTERNAL 60..250
+   `- order GetOrder            SERVER   70..400
 """
 
 MISSING_SPAN = """
@@ -197,6 +237,32 @@ CASES = {
         RETRIED_BY_A_LIBRARY_WITH_A_SPAN_FOR_EACH_TRY,
         {"wire:graphql-gateway→order": 45, "unattributed": 45, "work:order": 110},
     ),
+    "a callee that hangs is waited for until its call ends": (
+        CALLEE_THAT_HANGS,
+        {"work:order": 20, "wire:order→payment": 2, "work:payment": 18},
+    ),
+    "a callee that hangs: inside, what it waited for": (
+        CALLEE_THAT_HANGS_IN_ITS_DATABASE,
+        {"work:order": 20, "wire:order→payment": 2, "work:payment": 1, "pool:payment": 2, "db:payment": 15},
+    ),
+    "a late call is cut, and its callee with it": (
+        LATE_CALL_WHOSE_CALLEE_IS_LATE,
+        {
+            "work:order": 15,
+            "wire:order→user": 2,
+            "work:user": 38,
+            "wire:order→product": 10,
+            "work:product": 35,
+        },
+    ),
+    "a try that hangs was waited for until the next began": (
+        TRY_THAT_HANGS_AND_IS_GIVEN_UP,
+        {"wire:edge→order": 30, "work:order": 120, "db:order": 50},
+    ),
+    "the same with a span for each try": (
+        TRIES_OF_A_LIBRARY_THAT_HANG,
+        {"wire:graphql-gateway→order": 10, "work:graphql-gateway": 10, "work:order": 180},
+    ),
     "missing span: its caller's time is unattributed": (MISSING_SPAN, {"client": 20, "unattributed": 80}),
     "two roots: the journey's counts": (
         TWO_ROOTS,
@@ -295,9 +361,21 @@ def test_a_span_sent_twice_counts_once(draw):
     assert twice.quality.duplicates == 2
 
 
-def test_the_order_of_arrival_does_not_matter(draw):
-    spans = draw(ONE_HOP)
-    assert budget_of(reversed(spans)) == budget_of(spans)
+TWO_SPANS_OF_ONE_ID = {
+    "the one that ends last": ({"end_ns": 60}, {"end_ns": 70}),
+    "ends alike: the one that starts first": ({"start_ns": 45}, {"start_ns": 40}),
+    "times alike: the last in the alphabet": ({"service": "edge"}, {"service": "order"}),
+    "all but attributes alike": ({"attributes": {"a": 1}}, {"attributes": {"b": 1}}),
+}
+
+
+@pytest.mark.parametrize(("one", "kept"), TWO_SPANS_OF_ONE_ID.values(), ids=TWO_SPANS_OF_ONE_ID)
+def test_of_two_spans_with_one_id_the_same_is_kept_whatever_came_first(one, kept):
+    span = Span("1" * 32, "2" * 16, "", "GetOrder", Kind.SERVER, "order", 50, 60)
+    reports = [dataclasses.replace(span, **changes) for changes in (one, kept)]
+    for arrived in (reports, reports[::-1]):
+        (node,) = grow(arrived).nodes
+        assert node.span == reports[1]
 
 
 def test_a_trace_without_a_root_has_no_budget_and_is_counted(draw):
@@ -316,6 +394,40 @@ def test_spans_that_are_each_others_parents_are_orphans(draw):
     assert budget is not None
     assert budget.quality.orphans == 3
     assert budget.gap_ns == 0
+
+
+def test_each_of_many_children_costs_the_same(draw):
+    few, many = (_steps(functools.partial(budget_of, _wide_call(draw, count))) for count in (250, 1000))
+    assert many < 5 * few
+
+
+def _wide_call(draw, count):
+    root = draw("order Checkout CLIENT 0..100000")[0]
+    end_ns = root.start_ns + 10
+    answer = Span(root.trace_id, "a" * 16, root.span_id, "Get", Kind.SERVER, "user", root.start_ns, end_ns)
+    chunks = [
+        Span(root.trace_id, f"{number + 9:016x}", root.span_id, "read", Kind.INTERNAL, "order", end_ns, end_ns + 5)
+        for number, end_ns in enumerate(range(end_ns, end_ns + 10 * count, 10))
+    ]
+    return [root, answer, *chunks]
+
+
+def _steps(work):
+    """How many lines of Python ran: the same at each try, on any machine."""
+    count = 0
+
+    def trace(_frame, _event, _argument):
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
 
 
 def test_a_chain_deeper_than_the_stack_is_walked(draw):
