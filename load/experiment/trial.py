@@ -16,6 +16,7 @@ import psycopg
 
 from experiment.audit import audit, mark
 from experiment.closed_loop import ClosedLoop
+from experiment.edge_log import read_edge_log
 from experiment.exemplars import save
 from experiment.machine_speed import machine_speed
 from experiment.parity import ParityError, compare
@@ -251,6 +252,7 @@ def run_trial(
         generator_cores=float(generator["cpu_s"]) / float(generator["wall_s"]),
         steal_share=sampler.steal_share(),
         other_cores=sampler.other_cores(float(generator["cpu_s"])),
+        logged=None if system.edge_log is None else read_edge_log(system.edge_log, wanted),
         spans_dropped=int(generator["spans_dropped"]) + counts.refused + counts.failed,
         closed=closed is not None,
         tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),

@@ -22,6 +22,8 @@ BASE_FILE = ROOT / "gateway" / "envoy" / "edge.yaml"
 """What does not depend on the topology."""
 DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
 """The contract with its REST paths, made by `make stubs`."""
+ACCESS_LOG = "edge.access.jsonl"
+"""In the folder of the logs; a JSON object for each request, complete once the edge has stopped."""
 TYPES = "type.googleapis.com"
 COMPRESSOR = "envoy.filters.http.compressor"
 
@@ -144,7 +146,7 @@ def envoy_component(topology: Topology, ports: Ports, folder: RunFolder) -> Comp
 def write_config(topology: Topology, ports: Ports, folder: RunFolder) -> Path:
     """Write the edge's configuration into the run's folder, and tell where it is."""
     file = folder.config / "envoy.yaml"
-    file.write_text(yaml.safe_dump(render(topology, ports, folder.logs / "edge.access.jsonl"), sort_keys=False))
+    file.write_text(yaml.safe_dump(render(topology, ports, folder.logs / ACCESS_LOG), sort_keys=False))
     return file
 
 

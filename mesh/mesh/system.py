@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
-from mesh.envoy import EDGE, envoy_component
+from mesh.envoy import ACCESS_LOG, EDGE, envoy_component
 from mesh.errors import SwitchError
 from mesh.jaeger import PORTS as JAEGER_PORTS
 from mesh.jaeger import SpanCounts, jaeger_component, span_counts
@@ -91,6 +91,11 @@ class System(Run):
         if self.switches.edge == "envoy":
             found["Envoy admin"] = self.ports.url("edge-admin")
         return found
+
+    @property
+    def edge_log(self) -> Path | None:
+        """The edge's access log, complete once the edge has stopped; None without an edge."""
+        return self.logs / ACCESS_LOG if self.switches.edge == "envoy" else None
 
     def span_counts(self) -> SpanCounts:
         """What Jaeger has done with spans since it started."""

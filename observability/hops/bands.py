@@ -1,4 +1,4 @@
-"""Mean budgets over all traces and over bands of them, exemplars, and the check against the generator's clock.
+"""Mean budgets over all traces and over bands of them, and exemplars.
 
 Percentiles do not add: the p99 of a sum is not the sum of p99s. Means do, so a slow journey is explained by the mean
 budget of the traces around it:
@@ -15,7 +15,6 @@ Each adds up to the mean total of its traces.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -23,38 +22,6 @@ import polars as pl
 NS_PER_MS = 1e6
 ALL = "all"
 BANDS = ("mean", "p50_band", "p99_band")
-
-AGREEMENT_SHARE = 0.02
-AGREEMENT_MS = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """Traced totals against the generator's latencies of the same journeys.
-
-    Args:
-        journey: name, or `all`.
-        traces: journeys compared.
-        traced_mean_ms: mean of the root spans.
-        measured_mean_ms: mean of the generator's latencies.
-        allowed_ms: 2 % of the measured mean, at least 0.2 ms.
-    """
-
-    journey: str
-    traces: int
-    traced_mean_ms: float
-    measured_mean_ms: float
-    allowed_ms: float
-
-    @property
-    def difference_ms(self) -> float:
-        """Traced less measured mean."""
-        return self.traced_mean_ms - self.measured_mean_ms
-
-    @property
-    def ok(self) -> bool:
-        """Whether the two agree."""
-        return abs(self.difference_ms) <= self.allowed_ms
 
 
 def totals(hops: pl.DataFrame) -> pl.DataFrame:
@@ -98,29 +65,6 @@ def exemplars(hops: pl.DataFrame) -> dict[str, dict[str, str]]:
         rows = by_trace if journey == ALL else by_trace.filter(pl.col("journey") == journey)
         if rows.height:
             found[journey] = {"p50": _nearest(rows, 0.5), "p99": _nearest(rows, 0.99)}
-    return found
-
-
-def agreements(hops: pl.DataFrame, journeys: pl.DataFrame) -> list[Agreement]:
-    """Compares traced with measured means, journey by journey.
-
-    Args:
-        hops: rows of `tables.HOPS`.
-        journeys: rows of `tables.JOURNEYS`; those without a trace in `hops` are left out.
-
-    Returns:
-        `all` first, then the journeys by name; empty if no trace was measured too.
-    """
-    both = totals(hops).join(journeys.select("trace_id", "latency_ns"), on="trace_id", how="inner")
-    found: list[Agreement] = []
-    for journey in (ALL, *sorted(both["journey"].unique())):
-        rows = both if journey == ALL else both.filter(pl.col("journey") == journey)
-        if rows.height:
-            traced_ms, measured_ms = (
-                int(rows[name].sum()) / rows.height / NS_PER_MS for name in ("total_ns", "latency_ns")
-            )
-            allowed_ms = max(AGREEMENT_SHARE * measured_ms, AGREEMENT_MS)
-            found.append(Agreement(journey, rows.height, traced_ms, measured_ms, allowed_ms))
     return found
 
 

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from hops.bands import NS_PER_MS, agreements, banded_budgets
+from hops.bands import NS_PER_MS, banded_budgets
 from hops.budget import UNATTRIBUTED, Budget
+from hops.edge_agreement import LoggedRequest, hold_against_edge
 from hops.gates import Evidence
 from hops.tables import hops_frame
 from hops.tree import Quality
@@ -25,6 +26,7 @@ def evidence_of(
     generator_cores: float | None,
     steal_share: float | None,
     other_cores: float | None,
+    logged: Sequence[LoggedRequest] | None = None,
     spans_dropped: int = 0,
     stress: bool = False,
     closed: bool = False,
@@ -42,6 +44,7 @@ def evidence_of(
         generator_cores: CPU seconds of the generator for each second of the replay.
         steal_share: 0 to 1; None where the machine does not tell.
         other_cores: used by programs that are no part of the run.
+        logged: the edge's access log, requests beside these journeys included; None without an edge.
         spans_dropped: by exporters.
         stress: whether failures are what the run is for.
         closed: whether virtual users sent the journeys, each after its answer.
@@ -50,8 +53,8 @@ def evidence_of(
     lags_ms = (journeys["started_ns"] - journeys["intended_ns"]).to_numpy() / NS_PER_MS
     ok_ms = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
     sampled = int(journeys["sampled"].sum())
-    hops = hops_frame(budgets)
-    mean = banded_budgets(hops)["mean"]
+    mean = banded_budgets(hops_frame(budgets))["mean"]
+    edge = None if logged is None else hold_against_edge(journeys, budgets, logged)
     return Evidence(
         parity_mismatches=parity_mismatches,
         invariants_broken=invariants_broken,
@@ -69,7 +72,9 @@ def evidence_of(
         traces_found=quality.traces,
         quality=quality,
         budget_gap_ns=max((budget.gap_ns for budget in budgets), default=None),
-        agreements=agreements(hops, journeys),
+        edge_logged=edge is not None,
+        edge_unmatched=None if edge is None else edge.unmatched,
+        agreements=() if edge is None else edge.agreements,
         unattributed_share=mean.get(UNATTRIBUTED, 0.0) / sum(mean.values()) if mean else None,
         stress=stress,
         closed=closed,

@@ -21,6 +21,9 @@ _GATE_TEXTS: dict[str, tuple[str, str]] = {
     "spans_lost": ("spans lost", "at most"),
     "orphan_share": ("orphaned spans", "below"),
     "budget_gap_ns": ("budgets' distance from adding up, ns", "at most"),
+    "edge_unmatched": ("requests not in both traces and edge's log", "at most"),
+    "edge_off_ms": ("traces off clock and edge's log, worst, ms", "at most"),
+    # Of runs from before the edge's log was read.
     "traced_off_ms": ("traced from measured mean, worst journey, ms", "at most"),
     "unattributed_share": ("unattributed time", "at most"),
     "invariants_broken": ("invariants that the data break", "at most"),

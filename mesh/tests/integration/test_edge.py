@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 
-from mesh.envoy import command, envoy_component, write_config
+from mesh.envoy import ACCESS_LOG, command, envoy_component, write_config
 from mesh.jaeger import JAEGER, SpanCounts, jaeger_component, span_counts
 from mesh.jaeger import PORTS as JAEGER_PORTS
 from mesh.paths import RunFolder
@@ -202,17 +202,33 @@ def test_what_came_in_was_stored(edge: EdgeRun, client: httpx.Client) -> None:
     assert after == SpanCounts(accepted=before.accepted + 400, refused=0, stored=before.stored + 400, failed=0)
 
 
-def test_access_log_is_json(edge: EdgeRun, client: httpx.Client) -> None:
-    client.get("/v1/products?ids=42")
-    log = edge.logs / "edge.access.jsonl"
+def logged(edge: EdgeRun, path: str) -> dict[str, Any]:
+    """The line of the access log of a request to a path that no other test uses."""
     deadline = time.monotonic() + 12
-    lines: list[dict[str, Any]] = []
-    while time.monotonic() < deadline and not any(line["path"] == "/v1/products" for line in lines):
+    while True:
+        lines = [json.loads(line) for line in (edge.logs / ACCESS_LOG).read_text().splitlines()]
+        found = [line for line in lines if line["path"] == path]
+        if found or time.monotonic() > deadline:
+            return found[0]
         time.sleep(0.1)
-        lines = [json.loads(line) for line in log.read_text().splitlines()]
-    line = next(line for line in lines if line["path"] == "/v1/products" and line["status"] == 200)
+
+
+def test_access_log_is_json(edge: EdgeRun, client: httpx.Client) -> None:
+    client.get("/v1/products/42")
+    line = logged(edge, "/v1/products/42")
+    assert line["status"] == 200
     assert line["upstream"] == "rest-gateway"
     assert line["method"] == "GET"
+
+
+def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client: httpx.Client) -> None:
+    trace = f"{TRACE}77"
+    client.get("/v1/products/77", headers={"traceparent": f"00-{trace}-{PARENT}-01", "x-sleep": "0.2"})
+    line = logged(edge, "/v1/products/77")
+    upstream = next(span for span in spans(edge, trace) if span["parentSpanId"] != PARENT)
+    assert line["traceparent"] == f"00-{trace}-{upstream['spanId']}-01"
+    assert 0.2e9 <= line["duration_ns"] < 5e9
+    assert line["duration_ns"] // 1_000_000 == line["duration_ms"]
 
 
 def test_envoy_accepts_every_topology_s_configuration(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
 from hops.budget import budgets_of
+from hops.edge_agreement import LoggedRequest
 from hops.evidence import evidence_of
-from hops.gates import evaluate, is_valid
+from hops.gates import evaluate, is_valid, left_out
 from hops.generated import BASE_NS, shop_trace
 
 
@@ -28,6 +30,16 @@ def replay(sampled=20, unsampled=80):
     return journeys, budgets, quality
 
 
+def logged(budgets):
+    """The edge's log of these traces, 30 µs shorter than its spans, and a request of the warm-up."""
+    lines = [
+        LoggedRequest(budget.trace_id, request.span_ids[-1], request.ns - 30_000)
+        for budget in budgets
+        for request in budget.edge_requests
+    ]
+    return [*lines, LoggedRequest("f" * 32, "f" * 16, 1_000_000)]
+
+
 RUN = {
     "journeys_planned": 100,
     "parity_mismatches": 0,
@@ -39,10 +51,11 @@ RUN = {
 
 
 def test_a_sound_replay_passes():
-    evidence = evidence_of(*replay(), **RUN)
+    journeys, budgets, quality = replay()
+    evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), **RUN)
     assert evidence.start_lag_p99_ms == 0.1
     assert (evidence.traces_expected, evidence.traces_found, evidence.budget_gap_ns) == (20, 20, 0)
-    assert [row.difference_ms for row in evidence.agreements] == [0.0] * len(evidence.agreements)
+    assert [row.off_ms for row in evidence.agreements] == pytest.approx([0.03] * len(evidence.agreements))
     assert is_valid(evaluate(evidence))
 
 
@@ -50,9 +63,15 @@ def test_a_trace_not_found_and_a_failed_journey_show():
     journeys, budgets, quality = replay()
     _, fewer = budgets_of(shop_trace(seed) for seed in range(19))
     failed = journeys.with_columns(outcome=pl.Series(["timeout"] + ["ok"] * 99))
-    gates = evaluate(evidence_of(failed, budgets[:19], fewer, **RUN))
-    assert [gate["name"] for gate in gates if not gate["ok"]] == ["failure_share", "spans_lost"]
+    gates = evaluate(evidence_of(failed, budgets[:19], fewer, logged=logged(budgets), **RUN))
+    assert [gate["name"] for gate in gates if not gate["ok"]] == ["failure_share", "spans_lost", "edge_unmatched"]
     assert quality.traces == 20
+
+
+def test_a_replay_without_an_edge_has_no_gates_on_its_log():
+    evidence = evidence_of(*replay(), **RUN)
+    assert is_valid(evaluate(evidence))
+    assert [row["name"] for row in left_out(evidence)] == ["edge_unmatched", "edge_off_ms"]
 
 
 def test_an_untraced_replay_has_no_trace_gates():

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from hops.bands import Agreement
+from hops.edge_agreement import Agreement
 from hops.gates import Evidence, evaluate, is_valid, left_out
 from hops.tree import Quality
 
@@ -26,7 +26,8 @@ SOUND = Evidence(
     traces_found=200,
     quality=Quality(traces=200, spans=6000),
     budget_gap_ns=0,
-    agreements=[Agreement("browse", 200, 8.01, 8.0, 0.2)],
+    edge_unmatched=0,
+    agreements=[Agreement("browse", 200, 0.01, 0.2)],
     unattributed_share=0.002,
 )
 
@@ -44,8 +45,9 @@ TRIPS = {
     "orphans": ("orphan_share", {"quality": Quality(traces=200, spans=6000, orphans=6)}),
     "no spans at all": ("orphan_share", {"quality": Quality()}),
     "a budget that leaks": ("budget_gap_ns", {"budget_gap_ns": 1}),
-    "traced unlike measured": ("traced_off_ms", {"agreements": [Agreement("browse", 200, 8.21, 8.0, 0.2)]}),
-    "nothing to compare": ("traced_off_ms", {"agreements": []}),
+    "a request that the edge's log has alone": ("edge_unmatched", {"edge_unmatched": 1}),
+    "traces unlike the edge's log": ("edge_off_ms", {"agreements": [Agreement("browse", 200, 0.21, 0.2)]}),
+    "nothing to compare": ("edge_off_ms", {"agreements": []}),
     "unattributed time": ("unattributed_share", {"unattributed_share": 0.011}),
     "a broken invariant": ("invariants_broken", {"invariants_broken": 1}),
     "invariants never checked": ("invariants_broken", {"invariants_broken": None}),
@@ -79,11 +81,10 @@ def test_start_lag_may_be_5_percent_of_a_slow_median():
 
 def test_the_journey_farthest_off_for_its_allowance_is_shown():
     rows = [
-        Agreement("all", 300, 99.0, 1.0, 0.2),
-        Agreement("bulk_lines", 100, 101.0, 100.0, 2.0),
-        Agreement("product", 100, 2.15, 2.0, 0.2),
+        Agreement("bulk_lines", 100, 1.0, 2.0),
+        Agreement("product", 100, 0.15, 0.2),
     ]
-    (gate,) = [one for one in evaluate(dataclasses.replace(SOUND, agreements=rows)) if one["name"] == "traced_off_ms"]
+    (gate,) = [one for one in evaluate(dataclasses.replace(SOUND, agreements=rows)) if one["name"] == "edge_off_ms"]
     assert (gate["value"], gate["limit"]) == (pytest.approx(0.15), 0.2)
 
 
@@ -104,7 +105,15 @@ def test_a_closed_loop_leaves_out_what_goes_by_the_tape_s_times_and_says_why():
     assert gate["name"] == "tape_exhausted"
 
 
-@pytest.mark.parametrize("changes", [{}, {"stress": True}, {"traced": False}, {"closed": True}])
+def test_without_an_edge_its_gates_are_left_out_and_say_why():
+    bare = dataclasses.replace(SOUND, edge_logged=False, edge_unmatched=None, agreements=[])
+    assert is_valid(evaluate(bare))
+    found = left_out(bare)
+    assert [gate["name"] for gate in found] == ["edge_unmatched", "edge_off_ms"]
+    assert all("without an edge" in gate["reason"] for gate in found)
+
+
+@pytest.mark.parametrize("changes", [{}, {"stress": True}, {"traced": False}, {"closed": True}, {"edge_logged": False}])
 def test_a_gate_is_either_looked_at_or_left_out(changes):
     evidence = dataclasses.replace(SOUND, **changes)
     looked_at = {gate["name"] for gate in evaluate(evidence)}
