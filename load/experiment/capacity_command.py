@@ -198,8 +198,8 @@ def _run(
 
         out = console()
         out.print(capacity_view(document))
-        out.print(f"\nResults: {shown(path)}", markup=False)
-        out.print(f"Report:  {shown(path / 'report.html')}", markup=False)
+        out.print(f"\nResults: {shown(path)}")
+        out.print(f"Report:  {shown(path / 'report.html')}")
     if any(suspect_reasons(document, topology.name) for topology in setup.topologies):
         raise SystemExit(SUSPECT)
 

@@ -117,11 +117,9 @@ def compare_command(
         else:
             out = console()
             out.print(compare_view(summary))
-            out.print(
-                f"\nLoad:    {load_line(read_document(path / MANIFEST))}, {summary['blocks']} blocks", markup=False
-            )
-            out.print(f"Results: {shown(path)}", markup=False)
-            out.print(f"Report:  {shown(path / 'report.html')}", markup=False)
+            out.print(f"\nLoad:    {load_line(read_document(path / MANIFEST))}, {summary['blocks']} blocks")
+            out.print(f"Results: {shown(path)}")
+            out.print(f"Report:  {shown(path / 'report.html')}")
         _end(summary)
 
 

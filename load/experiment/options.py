@@ -13,6 +13,7 @@ from rich.console import Console
 
 from experiment.profiles import UsageError
 from hops.errors import HopsError
+from hops.layout import terminal
 from mesh.paths import ROOT
 from mesh.reporting import reported
 
@@ -53,7 +54,7 @@ def reported_errors() -> Iterator[None]:
 
 def console() -> Console:
     """Where tables go: as wide as the terminal, or 110 columns in a pipe."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE)
+    return terminal(width=None if sys.stdout.isatty() else WIDTH_OF_A_PIPE)
 
 
 def number(name: str, given: str | None) -> float | None:

@@ -125,7 +125,8 @@ def status(as_json: Json = False) -> None:
         for row in components:
             runs = "yes" if row["running"] else "no"
             table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}", str(row["restarts"]))
-        Console().print(table)
+        # Text stands there as it is: a name with brackets is no markup.
+        Console(markup=False, emoji=False, highlight=False).print(table)
 
 
 @app.command()

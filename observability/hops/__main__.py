@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 
 from hops import benchmark as benchmarks
 from hops import jaeger, otlp
 from hops.budget import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
+from hops.layout import terminal
 from hops.proof_commands import app as prove
 from hops.render import one_budget_table
 from hops.report_command import benchmark_report_command, report_command
@@ -98,7 +98,7 @@ def _from_file(file: Path, wanted: list[str]) -> tuple[dict[str, list[Span]], li
 
 
 def _print_budgets(traces: dict[str, list[Span]], as_json: bool) -> None:
-    console = Console(highlight=False)
+    console = terminal()
     documents: list[dict[str, Any]] = []
     for trace_id, spans in traces.items():
         tree = grow(spans)

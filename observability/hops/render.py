@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -178,11 +178,6 @@ def observer_line(effect: ObserverEffect) -> Text:
     if value is None or low is None or high is None:
         return Text("Observer effect: not measured (too few sampled or unsampled journeys).")
     return Text(f"Observer effect: tracing adds {value:+.3f} ms at p50 ({low:+.3f} to {high:+.3f}).")
-
-
-def show(renderable: RenderableType, console: Console | None = None) -> None:
-    """Prints to standard output; NO_COLOR and a pipe turn styles off."""
-    (console or Console(highlight=False)).print(renderable)
 
 
 def milliseconds(value: float | None) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
-from rich.console import Console
 
 from experiment.capacity_command import objective_ms, rates
 from experiment.capacity_files import Recorder, TopologyResult, steps_frame, suspect_reasons
@@ -22,6 +22,7 @@ from experiment.results import read_json
 from experiment.stress import connections_for, parse_connections, parse_users, tape_rate
 from experiment.stress import profile_named as stress_profile
 from experiment.sweep import LEAST_JOURNEYS, PROFILES, judged, profile_named, seen, step_s
+from hops.layout import terminal
 
 
 def step(**changes: Any) -> Step:
@@ -232,11 +233,17 @@ def recorder(tmp_path: Path) -> Recorder:
 
 def shown(recorder: Recorder) -> str:
     out = io.StringIO()
-    Console(file=out, width=110).print(capacity_view(recorder.document))
+    terminal(out, width=110).print(capacity_view(recorder.document))
     return out.getvalue()
 
 
 class TestWhatIsLeft:
+    def test_names_stand_in_the_terminal_as_they_are(self, recorder: Recorder) -> None:
+        text = json.dumps(recorder.document).replace('"hybrid"', '"gw[/red]"')
+        out = io.StringIO()
+        terminal(out, width=110).print(capacity_view(json.loads(text)))
+        assert "gw[/red]" in out.getvalue()
+
     def test_every_step_is_on_disk_at_once(self, recorder: Recorder, tmp_path: Path) -> None:
         assert read_json(tmp_path / "sweep.json")["complete"] is False
         assert len(read_json(tmp_path / "sweep.json")["steps"]) == 8

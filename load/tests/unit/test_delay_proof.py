@@ -5,7 +5,6 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from rich.console import Console
 
 from experiment.delay_proof import BASELINE, Found, Injected, delays_of, injected, judge, proof_plan
 from experiment.delay_proof_command import holds, proof_table
@@ -13,6 +12,7 @@ from experiment.plan import plan_of
 from experiment.profiles import UsageError
 from hops.budget import DELAY_TOOK
 from hops.generated_run import Noise, write_generated_run
+from hops.layout import terminal
 from mesh.errors import SwitchError
 from mesh.topology import load_topology
 from shop.platform.injected_delay import TOOK_ATTRIBUTE
@@ -128,7 +128,7 @@ def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:
 def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
     found = judge(generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
     out = io.StringIO()
-    Console(width=200, file=out).print(proof_table(found))
+    terminal(out, width=200).print(proof_table(found))
     shown = out.getvalue()
     assert "payment 2" in shown
     assert "product 5" in shown

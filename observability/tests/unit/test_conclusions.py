@@ -8,9 +8,9 @@ import re
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from hops.conclusions import conclusions, grouped_conclusions, standing
+from hops.layout import terminal
 from hops.oriented import Pairs, mirror, mirror_hops
 from hops.render_compare import compare
 from hops.wording import decimals_for, figure
@@ -210,7 +210,7 @@ def test_mirroring_twice_changes_nothing():
 def test_the_terminal_view_fits_and_says_everything_without_colour(width):
     summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False)
     out = io.StringIO()
-    Console(file=out, width=width, highlight=False, color_system=None).print(compare(summary))
+    terminal(out, width=width).print(compare(summary))
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= width
     for words in ("Conclusions", "rest -", "Core-hours", "SUSPECT  block 1  rest: CPU steal", "FAILS"):

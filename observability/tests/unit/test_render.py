@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from hops.layout import terminal
 from hops.render import bench, latency_table, milliseconds
 from hops.render_bytes import bytes_table, wire_line
 from hops.render_gates import gates_table
@@ -130,7 +131,7 @@ def test_a_run_that_was_slowed_on_purpose_says_so_first(summary, width):
 
 def rendered(what, width):
     out = io.StringIO()
-    Console(file=out, width=width, highlight=False, color_system=None).print(what)
+    terminal(out, width=width).print(what)
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 

@@ -101,18 +101,20 @@ def print_table(name: str, findings: Sequence[Finding]) -> None:
     """Prints the findings for people, and examples of what breaks an invariant."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
-    console = Console()
+    # Text stands there as it is: a name or a sample with brackets is no markup.
+    console = Console(markup=False, emoji=False)
     table = Table(title=f"Invariants of {name}", title_justify="left")
     for heading, justify in (("invariant", "left"), ("checked", "right"), ("violations", "right"), ("", "left")):
         table.add_column(heading, justify="right" if justify == "right" else "left")
     for finding in findings:
-        verdict = "[green]ok[/]" if finding.ok else "[bold red]BROKEN[/]"
+        verdict = Text("ok", style="green") if finding.ok else Text("BROKEN", style="bold red")
         table.add_row(finding.promise, f"{finding.checked:,}", f"{finding.violations:,}", verdict)
     console.print(table)
     for finding in findings:
         for sample in finding.samples:
-            console.print(f"{finding.name}: {sample}", style="red", markup=False)
+            console.print(f"{finding.name}: {sample}", style="red")
 
 
 def _load(connection: psycopg.Connection, acknowledged: Iterable[Acknowledgement]) -> None:

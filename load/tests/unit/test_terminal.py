@@ -1,0 +1,75 @@
+"""Names of topologies, journeys and components stand in the terminal as they are, whatever brackets they have."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+from rich.console import RenderableType
+
+from experiment.delay_proof import Found
+from experiment.delay_proof_command import proof_table
+from experiment.exemplar_view import print_exemplars
+from experiment.options import console
+from experiment.parity_run import Parity, parity_table
+from experiment.resume_proof import Kill, Proof
+from experiment.resume_proof_command import kills_table
+from hops.layout import terminal
+
+JOURNEY, SERVICE = "GET /users/[id]", "gw[/red]"
+
+
+def printed(view: RenderableType) -> str:
+    out = io.StringIO()
+    terminal(out, width=300).print(view)
+    return out.getvalue()
+
+
+def test_consoles_of_commands_take_text_as_it_is() -> None:
+    out = console()
+    with out.capture() as captured:
+        out.print(f"{SERVICE} {JOURNEY}")
+    assert captured.get() == f"{SERVICE} {JOURNEY}\n"
+
+
+def test_parity() -> None:
+    text = printed(parity_table([Parity(SERVICE, {JOURNEY: 3}, {})]))
+    assert SERVICE in text
+    assert JOURNEY in text
+
+
+def test_proofs() -> None:
+    found = Found(
+        component=SERVICE, delay_ms=0.5, journey=JOURNEY, traces=(300, 900), crossings=1.0, paused_ms=0.532,
+        expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest=f"work:{SERVICE}",
+        second="db:user", second_ms=0.1, whole_ms=0.6,
+    )  # fmt: skip
+    text = printed(proof_table([found]))
+    assert SERVICE in text
+    assert JOURNEY in text
+    wrong = Proof(3, [Kill(1, 2.0, f"starting {SERVICE}", 1, (f"{JOURNEY} is lost",)), Kill(2, 3.0, "", 3, ())])
+    text = printed(kills_table(wrong))
+    assert f"starting {SERVICE}" in text
+    assert f"{JOURNEY} is lost" in text
+
+
+def test_exemplars(tmp_path: Path) -> None:
+    trace_id = "a" * 32
+    span = {
+        "traceId": trace_id,
+        "spanId": "b" * 16,
+        "name": JOURNEY,
+        "kind": "SPAN_KIND_SERVER",
+        "startTimeUnixNano": "1767225600000000000",
+        "endTimeUnixNano": "1767225600010000000",
+        "attributes": [],
+    }
+    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": SERVICE}}]}
+    file = tmp_path / "exemplars.jsonl"
+    file.write_text(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [span]}]}]}))
+    out = io.StringIO()
+    chosen = {JOURNEY: {"p50": trace_id}}
+    print_exemplars(file, chosen, "http://127.0.0.1:1", terminal(out, width=300), journey=JOURNEY)
+    for text in (f"{JOURNEY}, p50: {trace_id}", f"{SERVICE} {JOURNEY} [SERVER]", f"work:{SERVICE}"):
+        assert text in out.getvalue()
