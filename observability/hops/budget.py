@@ -18,7 +18,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from hops.critical_path import walk
-from hops.span import Kind, Span
+from hops.span import CLIENT, INTERNAL, SERVER, Span
 from hops.tree import Node, Quality, Tree, grow, is_database
 
 GENERATOR = "client"
@@ -114,7 +114,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
     for node in tree.nodes:
         span = node.span
         # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
-        if span.kind is Kind.INTERNAL and node is not root and span.name not in _COUNTED_INTERNAL:
+        if span.kind is INTERNAL and node is not root and span.name not in _COUNTED_INTERNAL:
             continue
         part_on_path = walked.get(id(node))
         part = part_on_path or part_of(node)
@@ -124,8 +124,8 @@ def budget_of_tree(tree: Tree) -> Budget | None:
             took_ms = span.attributes.get(DELAY_TOOK)
             if isinstance(took_ms, int | float):
                 injected_ns[part] = injected_ns.get(part, 0) + round(took_ms * 1e6)
-        if span.kind is Kind.SERVER and span.service == EDGE:
-            sent_on = (child.span.span_id for child in node.children if child.span.kind is Kind.CLIENT)
+        if span.kind is SERVER and span.service == EDGE:
+            sent_on = (child.span.span_id for child in node.children if child.span.kind is CLIENT)
             edge_requests.append(EdgeRequest((span.span_id, span.parent_id, *sent_on), node.end_ns - node.start_ns))
     attributes = root.span.attributes
     return Budget(
@@ -164,11 +164,11 @@ def part_of(node: Node) -> str:
     span = node.span
     kind = span.kind
     service = span.service
-    if kind is Kind.CLIENT:
+    if kind is CLIENT:
         if is_database(span):
             return f"db:{service}"
         return UNATTRIBUTED if node.callee is None else f"wire:{service}→{node.callee}"
-    if kind is not Kind.INTERNAL and kind is not Kind.SERVER:
+    if kind is not INTERNAL and kind is not SERVER:
         return UNATTRIBUTED
     if service == GENERATOR:
         return START_LAG_PART if span.name == START_LAG_SPAN else CLIENT_PART

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, fields
 from operator import attrgetter
 
-from hops.span import Kind, Span
+from hops.span import CLIENT, SERVER, Span
 
 
 class Node:
@@ -188,7 +188,7 @@ def find_callees(tree: Tree) -> None:
     Where no SERVER span is, the callee is not instrumented, its span was lost, or it was never reached.
     """
     for node in tree.nodes:
-        if node.span.kind is not Kind.CLIENT:
+        if node.span.kind is not CLIENT:
             continue
         servers = _servers(node)
         if servers:
@@ -277,7 +277,7 @@ def is_database(span: Span) -> bool:
 
 
 def _servers(node: Node) -> list[Node]:
-    return [child for child in node.children if child.span.kind is Kind.SERVER]
+    return [child for child in node.children if child.span.kind is SERVER]
 
 
 def _last(node: Node) -> tuple[int, int, str]:
