@@ -8,7 +8,9 @@ edge Eᵢ in the trace, as long as the budget counts them, and Dᵢ in the log. 
 
     |L - R| + Σ |Eᵢ - Dᵢ|
 
-which is 0 only if L is the traced time before the edge (start lag, client, wire) and the logged time behind it.
+which is 0 only if L is the traced time before the edge (start lag, client, wire) and the logged time behind it. The
+generator reads its clock once for L and R, so the first term finds journeys that were mixed up and roots that came out
+other than they were sent; what lies between them is for the log to say.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ cases between which a rule for overlapping siblings has to decide:
 
 - *in turn*: calls one after the other, each awaited;
 - *fan-out*: calls started one after the other without waiting, then all awaited;
-- *chains side by side*: as fan-out, but each is two or three calls in turn, as resolvers of GraphQL make them;
+- *chains side by side*: as fan-out, but each is one to three calls in turn, as resolvers of GraphQL make them;
 - *job*: calls in turn, and beside them a span that goes on after the answer.
 
 Spans close late, those of callees too: each trace has a lateness from 10 µs to 1 ms, and each span a delay around it.
