@@ -23,7 +23,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, ShopError
-from shop.platform.access import EDGE_HEADER, Access, Door, access_of
+from shop.platform.access import EDGE_HEADER, Access, Authenticator, access_of
 from shop.platform.deadline import DEADLINE, passed
 from shop.platform.error_table import row
 from shop.platform.grpc_errors import status_of
@@ -55,18 +55,18 @@ Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 Metadata: TypeAlias = dict[str, str]
 
 
-def guarded(handler: Handler, method: str, door: Door) -> Handler:
-    """Puts span, deadline, errors and the door around a method.
+def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Handler:
+    """Puts span, deadline, errors and the check of the caller around a method.
 
     Args:
         handler: A unary or server-streaming method, as the generated code registers it.
         method: Its full name, "/shop.product.v1.ProductService/GetProduct".
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
     attributes = call_attributes(method)
     if handler.response_streaming:
-        return grpc.unary_stream_rpc_method_handler(_streaming(handler, attributes, door))
-    return grpc.unary_unary_rpc_method_handler(_unary(handler, attributes, door))
+        return grpc.unary_stream_rpc_method_handler(_streaming(handler, attributes, authenticator))
+    return grpc.unary_unary_rpc_method_handler(_unary(handler, attributes, authenticator))
 
 
 def call_attributes(method: str) -> dict[str, str]:
@@ -75,7 +75,9 @@ def call_attributes(method: str) -> dict[str, str]:
     return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
 
 
-def _unary(handler: Handler, attributes: dict[str, str], door: Door) -> Callable[[bytes, Context], Awaitable[bytes]]:
+def _unary(
+    handler: Handler, attributes: dict[str, str], authenticator: Authenticator
+) -> Callable[[bytes, Context], Awaitable[bytes]]:
     behaviour = cast(Callable[[Any, Context], Awaitable[Any]], handler.unary_unary)
     decode, encode = _coders(handler)
     access = access_of(behaviour)
@@ -86,7 +88,7 @@ def _unary(handler: Handler, attributes: dict[str, str], door: Door) -> Callable
         with _server_span(metadata, attributes) as span:
             try:
                 await pause()
-                _admit(door, access, metadata)
+                _admit(authenticator, access, metadata)
                 return encode(await behaviour(_decoded(decode, raw), context))
             except Exception as error:
                 failure = _failure(error, span)
@@ -95,7 +97,9 @@ def _unary(handler: Handler, attributes: dict[str, str], door: Door) -> Callable
     return call
 
 
-def _streaming(handler: Handler, attributes: dict[str, str], door: Door) -> Callable[[bytes, Context], Awaitable[None]]:
+def _streaming(
+    handler: Handler, attributes: dict[str, str], authenticator: Authenticator
+) -> Callable[[bytes, Context], Awaitable[None]]:
     behaviour = cast(Callable[[Any, Context], AsyncGenerator[Any]], handler.unary_stream)
     decode, encode = _coders(handler)
     access = access_of(behaviour)
@@ -106,7 +110,7 @@ def _streaming(handler: Handler, attributes: dict[str, str], door: Door) -> Call
         with _server_span(metadata, attributes) as span:
             try:
                 await pause()
-                _admit(door, access, metadata)
+                _admit(authenticator, access, metadata)
                 async with aclosing(behaviour(_decoded(decode, raw), context)) as messages:
                     async for message in messages:
                         await context.write(encode(message))
@@ -132,8 +136,8 @@ def _decoded(decode: Callable[[bytes], Any], raw: bytes) -> Any:
         raise InvalidArgument("the request is not a message of this method's type") from error
 
 
-def _admit(door: Door, access: Access, metadata: Metadata) -> None:
-    door.admit(access, metadata.get("authorization"), edge=EDGE_HEADER in metadata)
+def _admit(authenticator: Authenticator, access: Access, metadata: Metadata) -> None:
+    authenticator.admit(access, metadata.get("authorization"), edge=EDGE_HEADER in metadata)
 
 
 def _take_deadline(context: Context) -> None:

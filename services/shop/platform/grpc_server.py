@@ -10,7 +10,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from shop.platform.access import Door, NoVerifier
+from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.config import split_address
 from shop.platform.grpc_handlers import Handler, guarded
 from shop.platform.lifecycle import StartError
@@ -32,8 +32,8 @@ Register = Callable[[grpc.aio.Server], list[str]]
 class _Guard(grpc.aio.ServerInterceptor):
     """Guards each method of the shop once; health checks and reflection stay as they are, and untraced."""
 
-    def __init__(self, door: Door) -> None:
-        self._door = door
+    def __init__(self, authenticator: Authenticator) -> None:
+        self._authenticator = authenticator
         self._handlers: dict[str, Handler] = {}
 
     async def intercept_service(
@@ -49,18 +49,18 @@ class _Guard(grpc.aio.ServerInterceptor):
         # No handler: the method is not there, which gRPC itself answers.
         if handler is None or method.startswith("/grpc."):
             return handler
-        self._handlers[method] = guarded(handler, method, self._door)
+        self._handlers[method] = guarded(handler, method, self._authenticator)
         return self._handlers[method]
 
 
 @asynccontextmanager
-async def grpc_server(listen: str, add: Register, door: Door | None = None) -> AsyncIterator[str]:
+async def grpc_server(listen: str, add: Register, authenticator: Authenticator | None = None) -> AsyncIterator[str]:
     """Runs a gRPC server for as long as the context lasts; at its end, calls under way get `GRACE_S` to finish.
 
     Args:
         listen: "host:port"; port 0 takes a free one.
         add: Adds the servicers.
-        door: Says who is let in; without one, what comes from inside and what is open to everybody.
+        authenticator: Decides who is admitted; without one, calls from inside and what is open to everybody.
 
     Yields:
         The address that it listens on, "host:port".
@@ -68,7 +68,9 @@ async def grpc_server(listen: str, add: Register, door: Door | None = None) -> A
     Raises:
         StartError: The port is in use.
     """
-    server = grpc.aio.server(interceptors=[_Guard(door or Door(NoVerifier(), trusts_inside=True))], options=OPTIONS)
+    server = grpc.aio.server(
+        interceptors=[_Guard(authenticator or Authenticator(NoVerifier(), trusts_inside=True))], options=OPTIONS
+    )
     names = add(server)
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
