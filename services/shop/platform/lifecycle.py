@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
@@ -16,6 +17,8 @@ from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.injected_delay import injected_delay
 from shop.platform.logs import configure_logging
 from shop.platform.telemetry import telemetry
+
+log = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
@@ -52,8 +55,8 @@ def launch(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], env: Map
         env: The environment that the settings come from.
 
     Returns:
-        The exit code: 0; 2 if a setting is wrong; 1 if a part that is needed is not to be had; 130 after Ctrl-C before
-        it served.
+        The exit code: 0; 2 if a setting is wrong; 1 if it failed, or a part that is needed is not to be had; 130 after
+        Ctrl-C before it served.
     """
     try:
         config = ServiceConfig.from_env(env)
@@ -69,6 +72,10 @@ def launch(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], env: Map
     except KeyboardInterrupt:
         # Ctrl-C before the process serves; afterwards it is the usual way to stop.
         return 128 + signal.SIGINT
+    except Exception:
+        # Not left to the interpreter, whose traceback would quote what an error of the database quotes.
+        log.exception("the process failed")
+        return 1
     return 0
 
 

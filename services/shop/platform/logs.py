@@ -1,4 +1,8 @@
-"""Logs: one JSON object a line on stderr, with the trace that a line belongs to."""
+"""Logs: one JSON object a line on stderr, with the trace that a line belongs to, and no row of the database.
+
+An error of PostgreSQL quotes what it is about: the whole row that breaks a constraint, a value of the wrong form. What
+is logged of it, by whomever, names its class and the constraint or code only.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,14 @@ import sys
 from datetime import UTC, datetime
 from typing import TextIO
 
+import asyncpg
 from opentelemetry import trace
 
 from shop.platform.config import ServiceConfig
+
+# Classes of errors whose message names objects of the database, and nothing that is in them (PostgreSQL, appendix A).
+_WITHOUT_VALUES = ("08", "23", "25", "28", "3D", "40", "42", "53", "55", "57", "58")
+_QUOTING = ("message", "detail", "hint", "context", "internal_query", "query")
 
 
 class JsonLines(logging.Formatter):
@@ -26,6 +35,9 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Returns the line of a record, without its end."""
+        for argument in record.args if isinstance(record.args, tuple) else ():
+            if isinstance(argument, BaseException):
+                redact(argument)
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -37,8 +49,36 @@ class JsonLines(logging.Formatter):
         if span.is_valid:
             line["trace_id"] = f"{span.trace_id:032x}"
         if record.exc_info:
+            if record.exc_info[1] is not None:
+                redact(record.exc_info[1])
             line["error"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=False)
+
+
+def redact(error: BaseException) -> None:
+    """Takes the data out of an error of the database, and out of those that it came from or stands for.
+
+    Args:
+        error: Any error; what it says afterwards names the database's objects, and none of their values.
+    """
+    left: list[BaseException | None] = [error]
+    seen: set[int] = set()
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        left += [one.__cause__, one.__context__]
+        if isinstance(one, BaseExceptionGroup):
+            left += one.exceptions
+        if isinstance(one, asyncpg.PostgresError):
+            code = one.sqlstate or "unknown"
+            one.args = (str(one.args[0]) if code.startswith(_WITHOUT_VALUES) and one.args else f"sqlstate {code}",)
+            one.__dict__.update(dict.fromkeys(_QUOTING))
+        elif isinstance(one, asyncpg.InterfaceError) and isinstance(one, ValueError):
+            # It quotes the argument, and so does what it came from.
+            one.args = ("an argument of the statement does not fit its type",)
+            one.__cause__, one.__suppress_context__ = None, True
 
 
 def configure_logging(config: ServiceConfig, stream: TextIO | None = None) -> None:
