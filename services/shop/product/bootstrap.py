@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
 from shop.platform.page_token import DEFAULT_KEY
@@ -38,17 +38,17 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
 def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves the catalogue over each protocol."""
 
-    def rest(door: Door) -> Any:
+    def rest(authenticator: Authenticator) -> Any:
         # Here, so that a process that serves no REST does not load FastAPI.
         from shop.product.rest import build_app
 
-        return build_app(service, door, page_token_key)
+        return build_app(service, authenticator, page_token_key)
 
-    def graphql(door: Door) -> Any:
+    def graphql(authenticator: Authenticator) -> Any:
         # Here, so that a process that serves no GraphQL does not load Strawberry.
         from shop.product.graphql import build_app
 
-        return build_app(service, door)
+        return build_app(service, authenticator)
 
     return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
 

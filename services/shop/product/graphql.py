@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 import strawberry
 
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long
@@ -213,11 +213,11 @@ class Mutation:
         return cast(Reservation, await info.context.service.release_reservation(reservation_id))
 
 
-def build_app(service: ProductService, door: Door) -> App:
+def build_app(service: ProductService, authenticator: Authenticator) -> App:
     """Returns the catalogue's GraphQL application.
 
     Args:
         service: Does the work.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
-    return graphql_app(Schema(query=Query, mutation=Mutation), service, door)
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

@@ -11,7 +11,7 @@ from typing import Any
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from shop.platform.access import Access, lets_in
+from shop.platform.access import Access, admits
 from shop.platform.protobuf import masked, money_from
 from shop.product.domain import NewProduct, ProductChange
 from shop.product.protobuf import (
@@ -39,18 +39,18 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
     def __init__(self, service: ProductService) -> None:
         self._service = service
 
-    @lets_in(Access.EVERYBODY)
+    @admits(Access.EVERYBODY)
     async def GetProduct(self, request: pb.GetProductRequest, context: Any) -> pb.Product:
         """Returns one product."""
         return product_message(await self._service.get_product(request.id))
 
-    @lets_in(Access.EVERYBODY)
+    @admits(Access.EVERYBODY)
     async def BatchGetProducts(self, request: pb.BatchGetProductsRequest, context: Any) -> pb.BatchGetProductsResponse:
         """Returns many products."""
         products = await self._service.batch_get_products(request.ids)
         return pb.BatchGetProductsResponse(products=map(product_message, products))
 
-    @lets_in(Access.EVERYBODY)
+    @admits(Access.EVERYBODY)
     async def ListProducts(self, request: pb.ListProductsRequest, context: Any) -> pb.ListProductsResponse:
         """Returns a page of products."""
         page = await self._service.list_products(
@@ -60,7 +60,7 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
             products=map(product_message, page.products), next_page_token=page.next_page_token
         )
 
-    @lets_in(Access.PARTNER)
+    @admits(Access.PARTNER)
     async def CreateProduct(self, request: pb.CreateProductRequest, context: Any) -> pb.Product:
         """Adds a product."""
         new = request.product
@@ -69,7 +69,7 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
         )
         return product_message(product)
 
-    @lets_in(Access.PARTNER)
+    @admits(Access.PARTNER)
     async def UpdateProduct(self, request: pb.UpdateProductRequest, context: Any) -> pb.Product:
         """Changes some fields of a product."""
         new, paths = request.product, masked(request.update_mask, CHANGEABLE)
@@ -82,13 +82,13 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
         )
         return product_message(await self._service.update_product(new.id, change))
 
-    @lets_in(Access.PARTNER)
+    @admits(Access.PARTNER)
     async def DeleteProduct(self, request: pb.DeleteProductRequest, context: Any) -> Empty:
         """Removes a product."""
         await self._service.delete_product(request.id)
         return Empty()
 
-    @lets_in(Access.EVERYBODY)
+    @admits(Access.EVERYBODY)
     async def BatchListReviews(self, request: pb.BatchListReviewsRequest, context: Any) -> pb.BatchListReviewsResponse:
         """Returns the first reviews of many products."""
         found = await self._service.batch_list_reviews(request.product_ids, limit=request.limit)
@@ -99,23 +99,23 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
             ]
         )
 
-    @lets_in(Access.INTERNAL)
+    @admits(Access.INTERNAL)
     async def ReserveStock(self, request: pb.ReserveStockRequest, context: Any) -> pb.Reservation:
         """Takes stock until it is confirmed or released."""
         lines = [stock_line_from(line) for line in request.lines]
         return reservation_message(await self._service.reserve_stock(request.reservation_id, lines))
 
-    @lets_in(Access.INTERNAL)
+    @admits(Access.INTERNAL)
     async def ConfirmReservation(self, request: pb.ConfirmReservationRequest, context: Any) -> pb.Reservation:
         """Turns held stock into sold stock."""
         return reservation_message(await self._service.confirm_reservation(request.reservation_id))
 
-    @lets_in(Access.INTERNAL)
+    @admits(Access.INTERNAL)
     async def ReleaseReservation(self, request: pb.ReleaseReservationRequest, context: Any) -> pb.Reservation:
         """Gives stock back."""
         return reservation_message(await self._service.release_reservation(request.reservation_id))
 
-    @lets_in(Access.EVERYBODY)
+    @admits(Access.EVERYBODY)
     async def StreamProductRows(
         self, request: pb.StreamProductRowsRequest, context: Any
     ) -> AsyncIterator[pb.StreamProductRowsResponse]:

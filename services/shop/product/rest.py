@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 from starlette.responses import Response
 
-from shop.platform.access import Access, Door
+from shop.platform.access import Access, Authenticator
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import changed, found
 from shop.platform.rest.app import rest_api
@@ -37,16 +37,20 @@ TAGS = [
 _ROWS = "product-rows"
 
 
-def build_app(service: ProductService, door: Door, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
+def build_app(service: ProductService, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
     """Returns the application.
 
     Args:
         service: Does the work.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
         page_token_key: Key of this installation's page tokens.
     """
     api = rest_api(
-        title="Hopwise product", summary="The catalogue and its stock", description=ABOUT, tags=TAGS, door=door
+        title="Hopwise product",
+        summary="The catalogue and its stock",
+        description=ABOUT,
+        tags=TAGS,
+        authenticator=authenticator,
     )
     catalogue = LocalProductClient(service)
     add_products(api, catalogue)

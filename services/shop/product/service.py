@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
-from shop.errors import FailedPrecondition, InvalidArgument, NotFound
+from shop.errors import FailedPrecondition, InvalidArgument, NotFound, no_such
 from shop.money import Money
 from shop.platform import page_token as page_tokens
 from shop.platform.validation import (
@@ -43,6 +43,8 @@ REVIEWS = 3
 MOST_REVIEWS = 20
 MOST_LINES = 100
 MOST_PIECES = 1_000
+MOST_STOCK = 1_000_000_000
+"""What can be set; the column holds far more, so that reserved pieces always fit in again."""
 ROWS = 1_000
 MOST_ROWS = 100_000
 ROWS_A_CHUNK = 250
@@ -77,7 +79,7 @@ class ProductService:
         """Returns one product."""
         product = await self._store.get(identifier(product_id, "id"))
         if product is None:
-            raise _no_product(product_id)
+            raise no_such("product", product_id)
         return product
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
@@ -116,7 +118,7 @@ class ProductService:
         _check_fields(change.title, change.description, change.category, change.price, change.stock)
         product = await self._store.change(product_id, change)
         if product is None:
-            raise _no_product(product_id)
+            raise no_such("product", product_id)
         return product
 
     async def delete_product(self, product_id: int) -> None:
@@ -124,7 +126,7 @@ class ProductService:
         identifier(product_id, "id")
         async with self._store.transaction() as stock:
             if not await stock.products_locked([product_id]):
-                raise _no_product(product_id)
+                raise no_such("product", product_id)
             if await stock.is_held(product_id):
                 raise FailedPrecondition(f"product {product_id} has reserved stock; delete it later", field="id")
             await stock.delete(product_id)
@@ -194,10 +196,6 @@ class ProductService:
             left -= asked
 
 
-def _no_product(product_id: int) -> NotFound:
-    return NotFound(f"product {product_id} does not exist", field="id")
-
-
 def _check_fields(
     title: str | None, description: str | None, category: str | None, price: Money | None, stock: int | None
 ) -> None:
@@ -211,7 +209,7 @@ def _check_fields(
     if price is not None:
         positive_money(price, "product.price")
     if stock is not None:
-        between(stock, "product.stock", 0, LARGEST_ID)
+        between(stock, "product.stock", 0, MOST_STOCK)
 
 
 def _check_lines(lines: Sequence[StockLine]) -> None:

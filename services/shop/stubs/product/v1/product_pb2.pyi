@@ -70,7 +70,7 @@ class Product(_message.Message):
     category: _builtins.str
     """Category slug, "c0042": 1 to 40 lower-case letters, digits or hyphens."""
     stock: _builtins.int
-    """Pieces that can be sold now, reservations already taken off."""
+    """Pieces that can be sold now, reservations already taken off; from 0 to 1,000,000,000 where it is set."""
     @_builtins.property
     def price(self) -> _money_pb2.Money:
         """Price of one piece, above zero."""

@@ -1,0 +1,1 @@
+ALTER TABLE shop_product.product DROP CONSTRAINT product_stock_room;

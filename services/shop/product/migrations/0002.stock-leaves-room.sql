@@ -1,0 +1,7 @@
+-- Stock leaves room: giving reserved pieces back can never overflow it.
+-- depends: 0001.catalogue-and-reservations
+
+UPDATE shop_product.product SET stock = 1000000000 WHERE stock > 1000000000;
+
+-- A thousand million times the most that can be set by hand, so that what was reserved always fits in again.
+ALTER TABLE shop_product.product ADD CONSTRAINT product_stock_room CHECK (stock <= 1000000000000000000);
