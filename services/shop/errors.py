@@ -14,6 +14,7 @@
     ├── Conflict               another call is at it; try again later
     ├── PreconditionFailed     an If-Match that does not match
     ├── ResourceExhausted      a limit of the server (depth, cost, size) is passed
+    │   └── TooManyRequests    the same was tried too often; try again later
     ├── DeadlineExceeded       the caller's time is over
     ├── Unavailable            a part that is needed does not answer; try again
     └── Internal               everything else; its cause stays in the log
@@ -43,6 +44,7 @@ class ErrorCode(StrEnum):
     CONFLICT = "CONFLICT"
     PRECONDITION_FAILED = "PRECONDITION_FAILED"
     RESOURCE_EXHAUSTED = "RESOURCE_EXHAUSTED"
+    TOO_MANY_REQUESTS = "TOO_MANY_REQUESTS"
     DEADLINE_EXCEEDED = "DEADLINE_EXCEEDED"
     UNAVAILABLE = "UNAVAILABLE"
     INTERNAL = "INTERNAL"
@@ -57,6 +59,8 @@ class ShopError(Exception):
     """
 
     code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
+    retry_after_s: ClassVar[int] = 0
+    """After how many seconds the same request may work; 0 where time alone changes nothing, or nobody knows."""
 
     def __init__(self, message: str, *, field: str = "") -> None:
         super().__init__(message)
@@ -92,6 +96,17 @@ class NotFound(ShopError):  # noqa: N818
     """The thing named is not there."""
 
     code = ErrorCode.NOT_FOUND
+
+
+def no_such(kind: str, number: int, field: str = "id") -> NotFound:
+    """Returns the answer for an id that does not exist, or that the caller may not know of: nobody can tell which.
+
+    Args:
+        kind: What is missing: "order".
+        number: The id that was asked for.
+        field: The argument that named it.
+    """
+    return NotFound(f"there is no {kind} {number}", field=field)
 
 
 class AlreadyExists(ShopError):  # noqa: N818
@@ -142,6 +157,13 @@ class ResourceExhausted(ShopError):  # noqa: N818
     code = ErrorCode.RESOURCE_EXHAUSTED
 
 
+class TooManyRequests(ResourceExhausted):
+    """The same was tried too often of late."""
+
+    code = ErrorCode.TOO_MANY_REQUESTS
+    retry_after_s = 300
+
+
 class DeadlineExceeded(ShopError):  # noqa: N818
     """The time that the caller allowed is over."""
 
@@ -152,6 +174,7 @@ class Unavailable(ShopError):  # noqa: N818
     """A part that is needed does not answer."""
 
     code = ErrorCode.UNAVAILABLE
+    retry_after_s = 1
 
 
 class Internal(ShopError):  # noqa: N818

@@ -1,6 +1,7 @@
 """Errors on their way over gRPC: google.rpc.Status with an ErrorInfo, in the trailing metadata.
 
-ErrorInfo.reason is the error's code, its domain is "hopwise", and its metadata names the field at fault.
+ErrorInfo.reason is the error's code, its domain is "hopwise", and its metadata names the field at fault. Where a later
+repetition may work, a RetryInfo says when.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import logging
 
 import grpc
 from google.protobuf.any_pb2 import Any
-from google.rpc.error_details_pb2 import ErrorInfo  # type: ignore[import-untyped] # no stubs in any registry
+from google.protobuf.duration_pb2 import Duration
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo  # type: ignore[import-untyped] # no stubs in any registry
 from google.rpc.status_pb2 import Status  # type: ignore[import-untyped]
 from grpc_status import rpc_status
 
@@ -38,7 +40,12 @@ def status_of(error: ShopError) -> grpc.Status:
     info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
     detail = Any()
     detail.Pack(info)
-    return rpc_status.to_status(Status(code=entry.grpc.value[0], message=error.message, details=[detail]))
+    details = [detail]
+    if error.retry_after_s:
+        retry = Any()
+        retry.Pack(RetryInfo(retry_delay=Duration(seconds=error.retry_after_s)))
+        details.append(retry)
+    return rpc_status.to_status(Status(code=entry.grpc.value[0], message=error.message, details=details))
 
 
 def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:

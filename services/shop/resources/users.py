@@ -74,7 +74,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
 
     @api.post(
         "/v1/sessions",
-        **creating("sessions", models.Session, access=Access.EVERYBODY, problems=[401], located=False),
+        **creating("sessions", models.Session, access=Access.EVERYBODY, problems=[401, 429], located=False),
     )
     async def create_session(credentials: models.Credentials) -> Response:
         """Logs a user in: checks e-mail and password and gives a token for one hour."""

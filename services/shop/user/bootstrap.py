@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.auth import TokenSigner
 from shop.platform.config import ConfigError, ServiceConfig, required
 from shop.platform.database import connect_database
@@ -42,17 +42,17 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
 def protocols(service: UserService) -> Protocols:
     """Returns what serves the accounts over each protocol."""
 
-    def rest(door: Door) -> Any:
+    def rest(authenticator: Authenticator) -> Any:
         # Here, so that a process that serves no REST does not load FastAPI.
         from shop.user.rest import build_app
 
-        return build_app(service, door)
+        return build_app(service, authenticator)
 
-    def graphql(door: Door) -> Any:
+    def graphql(authenticator: Authenticator) -> Any:
         # Here, so that a process that serves no GraphQL does not load Strawberry.
         from shop.user.graphql import build_app
 
-        return build_app(service, door)
+        return build_app(service, authenticator)
 
     return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+
+from shop.errors import InvalidArgument
+
+# ASCII from "!" to "~", once with an @ between.
+_EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +64,33 @@ class UserChange:
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """A user together with the hash of the password."""
+    """What a login is checked against.
 
-    user: User
-    password_hash: str
+    Attributes:
+        user: Whose e-mail address it is; None if nobody's.
+        password_hash: Hash of the password; None if there is no user.
+        failures: How many logins with this address have failed of late, whether it is somebody's or not.
+    """
+
+    user: User | None
+    password_hash: str | None
+    failures: int
 
 
-def canonical_email(email: str) -> str:
-    """Returns an e-mail address as it is stored and looked up: nobody tells two customers apart by case."""
+def canonical_email(email: str, field: str) -> str:
+    """Returns an e-mail address as it is stored and looked up: nobody tells two customers apart by case.
+
+    Of ASCII alone every program and every database makes the same lower case.
+
+    Args:
+        email: As the caller wrote it.
+        field: The argument that it came in.
+
+    Raises:
+        InvalidArgument: It does not have the form of an address, or has characters beyond ASCII.
+    """
+    if not _EMAIL.fullmatch(email):
+        raise InvalidArgument(
+            f"{field} must be an e-mail address of printable ASCII characters, as ada@example.com", field=field
+        )
     return email.lower()

@@ -6,7 +6,7 @@ from typing import TypeAlias, cast
 
 import strawberry
 
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.scalars import Long
 from shop.platform.graphql.schema import Schema
@@ -139,11 +139,11 @@ class Mutation:
         return True
 
 
-def build_app(service: UserService, door: Door) -> App:
+def build_app(service: UserService, authenticator: Authenticator) -> App:
     """Returns the accounts' GraphQL application.
 
     Args:
         service: Does the work.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
-    return graphql_app(Schema(query=Query, mutation=Mutation), service, door)
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

@@ -10,7 +10,7 @@ from typing import Any
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from shop.platform.access import Access, lets_in, require_owner
+from shop.platform.access import Access, admits, require_owner
 from shop.platform.protobuf import masked
 from shop.stubs import user_pb2 as pb
 from shop.stubs import user_pb2_grpc
@@ -32,36 +32,36 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
     def __init__(self, service: UserService) -> None:
         self._service = service
 
-    @lets_in(Access.EVERYBODY)
+    @admits(Access.EVERYBODY)
     async def Login(self, request: pb.LoginRequest, context: Any) -> pb.LoginResponse:
         """Returns a token for the right password."""
         return login_message(await self._service.login(request.email, request.password))
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def GetUser(self, request: pb.GetUserRequest, context: Any) -> pb.User:
         """Returns one user."""
         require_owner(request.id)
         return user_message(await self._service.get_user(request.id))
 
-    @lets_in(Access.PARTNER)
+    @admits(Access.PARTNER)
     async def BatchGetUsers(self, request: pb.BatchGetUsersRequest, context: Any) -> pb.BatchGetUsersResponse:
         """Returns many users."""
         users = await self._service.batch_get_users(request.ids)
         return pb.BatchGetUsersResponse(users=map(user_message, users))
 
-    @lets_in(Access.PARTNER)
+    @admits(Access.PARTNER)
     async def ListUsers(self, request: pb.ListUsersRequest, context: Any) -> pb.ListUsersResponse:
         """Returns a page of users."""
         page = await self._service.list_users(page_size=request.page_size, page_token=request.page_token)
         return pb.ListUsersResponse(users=map(user_message, page.users), next_page_token=page.next_page_token)
 
-    @lets_in(Access.EVERYBODY)
+    @admits(Access.EVERYBODY)
     async def CreateUser(self, request: pb.CreateUserRequest, context: Any) -> pb.User:
         """Adds a user."""
         new = NewUser(request.user.email, request.user.name, address_from(request.user.address))
         return user_message(await self._service.create_user(new, request.password))
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def UpdateUser(self, request: pb.UpdateUserRequest, context: Any) -> pb.User:
         """Changes some fields of a user."""
         require_owner(request.user.id)
@@ -72,7 +72,7 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
         )
         return user_message(await self._service.update_user(new.id, change))
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def DeleteUser(self, request: pb.DeleteUserRequest, context: Any) -> Empty:
         """Removes a user."""
         require_owner(request.id)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import asyncpg
@@ -15,7 +16,6 @@ from shop.user.domain import Address, Credentials, NewUser, User, UserChange
 _COLUMNS = "id, email, name, recipient, street, city, postal_code, country_code"
 
 GET = f"SELECT {_COLUMNS} FROM account WHERE id = $1"
-CREDENTIALS = f"SELECT {_COLUMNS}, password_hash FROM account WHERE email = $1"
 BATCH_GET = f"SELECT {_COLUMNS} FROM account WHERE id = ANY($1::bigint[])"
 PAGE = f"SELECT {_COLUMNS} FROM account WHERE id > $1 ORDER BY id LIMIT $2"
 ADD = f"""
@@ -30,7 +30,31 @@ CHANGE = f"""
         country_code = coalesce($7, country_code)
     WHERE id = $1
     RETURNING {_COLUMNS}"""
-DELETE = "DELETE FROM account WHERE id = $1 RETURNING id"
+# The tombstone, in the same statement: from here on the account's tokens reach neither orders nor payments.
+DELETE = """
+    WITH tombstone AS (
+        INSERT INTO shop_shared.deleted_user SELECT id FROM account WHERE id = $1 ON CONFLICT DO NOTHING
+    )
+    DELETE FROM account WHERE id = $1 RETURNING id"""
+CREDENTIALS = f"""
+    SELECT {_COLUMNS}, password_hash, failures
+    FROM account RIGHT JOIN (VALUES (1)) AS always ON email = $1
+    LEFT JOIN failed_login ON address = $2 AND expires_at > now()"""
+# Forgets a few that have expired, so that the table stays small; whoever locks them already does the same.
+NOTE_FAILURE = """
+    WITH expired AS (
+        DELETE FROM failed_login WHERE address IN (
+            SELECT address FROM failed_login WHERE expires_at <= now() AND address <> $1 LIMIT 100
+            FOR UPDATE SKIP LOCKED
+        )
+    )
+    INSERT INTO failed_login AS known (address, failures, expires_at)
+    VALUES ($1, 1, now() + make_interval(secs => $2))
+    ON CONFLICT (address) DO UPDATE
+    SET failures = CASE WHEN known.expires_at <= now() THEN 1 ELSE known.failures + 1 END,
+        expires_at = CASE WHEN known.expires_at <= now() THEN EXCLUDED.expires_at ELSE known.expires_at END
+    RETURNING failures"""
+FORGET_FAILURES = "DELETE FROM failed_login WHERE address = $1"
 
 
 class PostgresUserStore:
@@ -48,10 +72,20 @@ class PostgresUserStore:
         row = await self._database.fetchrow(GET, user_id)
         return _user(row) if row is not None else None
 
-    async def credentials(self, email: str) -> Credentials | None:
-        """Returns the user of an e-mail address, with the hash of the password."""
-        row = await self._database.fetchrow(CREDENTIALS, email)
-        return Credentials(_user(row), row[8]) if row is not None else None
+    async def credentials(self, email: str) -> Credentials:
+        """Returns what a login with an e-mail address is checked against."""
+        row = await self._database.fetchrow(CREDENTIALS, email, _digest(email))
+        assert row is not None, "an outer join of one row gives one"
+        user = _user(row) if row[0] is not None else None
+        return Credentials(user, row[8], row[9] or 0)
+
+    async def note_failure(self, email: str, seconds: float) -> None:
+        """Counts a failed login of an e-mail address; the count ends some seconds after its first one."""
+        await self._database.fetchrow(NOTE_FAILURE, _digest(email), seconds)
+
+    async def forget_failures(self, email: str) -> None:
+        """Ends the count of an e-mail address."""
+        await self._database.fetchrow(FORGET_FAILURES, _digest(email))
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         """Returns the users that exist, in any order, by one query."""
@@ -72,12 +106,16 @@ class PostgresUserStore:
         return _user(row) if row is not None else None
 
     async def delete(self, user_id: int) -> bool:
-        """Removes a user; False if there is none."""
+        """Removes a user, and notes the id as deleted; False if there is none."""
         return await self._database.fetchrow(DELETE, user_id) is not None
 
 
 def _user(row: asyncpg.Record) -> User:
     return User(row[0], row[1], row[2], Address(row[3], row[4], row[5], row[6], row[7]))
+
+
+def _digest(email: str) -> bytes:
+    return hashlib.sha256(email.encode()).digest()
 
 
 def _parts(address: Address | None) -> tuple[str | None, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.rest.app import rest_api
 from shop.platform.rest.docs_page import add_docs
 from shop.resources.about import ABOUT
@@ -18,14 +18,20 @@ TAGS = [
 ]
 
 
-def build_app(service: UserService, door: Door) -> FastAPI:
+def build_app(service: UserService, authenticator: Authenticator) -> FastAPI:
     """Returns the application.
 
     Args:
         service: Does the work.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
-    api = rest_api(title="Hopwise user", summary="Customers and their logins", description=ABOUT, tags=TAGS, door=door)
+    api = rest_api(
+        title="Hopwise user",
+        summary="Customers and their logins",
+        description=ABOUT,
+        tags=TAGS,
+        authenticator=authenticator,
+    )
     add_users(api, LocalUserClient(service))
     add_docs(api)
     return api

@@ -6,19 +6,21 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shop.errors import AlreadyExists, InvalidArgument, NotFound, Unauthenticated
+from shop.errors import AlreadyExists, InvalidArgument, TooManyRequests, Unauthenticated, no_such
 from shop.platform import page_token as page_tokens
 from shop.platform.auth import Principal, TokenSigner
 from shop.platform.validation import identifier, identifiers, matching, size, text
 from shop.user.domain import Address, LoginResult, NewUser, User, UserChange, canonical_email
 from shop.user.store import PasswordHasher, UserStore
+from shop.user.turns import Turns
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000
 LARGEST_BATCH = 1_000
+MOST_FAILURES = 10
+"""Logins that may fail with one e-mail address within `TooManyRequests.retry_after_s` seconds."""
 _SCOPE = "ListUsers"
 
-_EMAIL = re.compile(r"[^@\s]+@[^@\s]+")
 _COUNTRY = re.compile(r"[A-Z]{2}")
 
 
@@ -52,22 +54,33 @@ class UserService:
         self._passwords = passwords
         self._signer = signer
         self._key = page_token_key
+        self._turns = Turns()
 
     async def login(self, email: str, password: str) -> LoginResult:
         """Returns a token for the right password; answers an unknown e-mail as it does a wrong password."""
         text(email, "email", 3, 254)
+        address = canonical_email(email, "email")
         text(password, "password", 8, 128)
-        found = await self._store.credentials(canonical_email(email))
-        matches = await self._passwords.verify(found.password_hash if found is not None else None, password)
-        if found is None or not matches:
-            raise Unauthenticated("e-mail and password do not match")
-        return LoginResult(self._signer.sign(Principal("customer", found.user.id)), found.user)
+        async with self._turns.of(address):
+            known = await self._store.credentials(address)
+            if known.failures >= MOST_FAILURES:
+                raise TooManyRequests(
+                    f"{MOST_FAILURES} logins with this e-mail address have failed; "
+                    f"try again in {TooManyRequests.retry_after_s // 60} minutes"
+                )
+            matches = await self._passwords.verify(known.password_hash, password)
+            if known.user is None or not matches:
+                await self._store.note_failure(address, TooManyRequests.retry_after_s)
+                raise Unauthenticated("e-mail and password do not match")
+            if known.failures:
+                await self._store.forget_failures(address)
+        return LoginResult(self._signer.sign(Principal("customer", known.user.id)), known.user)
 
     async def get_user(self, user_id: int) -> User:
         """Returns one user."""
         user = await self._store.get(identifier(user_id, "id"))
         if user is None:
-            raise _no_user(user_id)
+            raise no_such("user", user_id)
         return user
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
@@ -90,11 +103,10 @@ class UserService:
     async def create_user(self, user: NewUser, password: str) -> User:
         """Adds a user."""
         text(user.email, "user.email", 3, 254)
-        matching(user.email, "user.email", _EMAIL, "an e-mail address, as ada@example.com")
+        email = canonical_email(user.email, "user.email")
         text(user.name, "user.name", 1, 100)
         _check_address(user.address)
         text(password, "password", 8, 128)
-        email = canonical_email(user.email)
         password_hash = await self._passwords.hash(password)
         added = await self._store.add(NewUser(email, user.name, user.address), password_hash)
         if added is None:
@@ -112,17 +124,13 @@ class UserService:
             _check_address(change.address)
         user = await self._store.change(user_id, change)
         if user is None:
-            raise _no_user(user_id)
+            raise no_such("user", user_id)
         return user
 
     async def delete_user(self, user_id: int) -> None:
         """Removes a user."""
         if not await self._store.delete(identifier(user_id, "id")):
-            raise _no_user(user_id)
-
-
-def _no_user(user_id: int) -> NotFound:
-    return NotFound(f"user {user_id} does not exist", field="id")
+            raise no_such("user", user_id)
 
 
 def _check_address(address: Address) -> None:

@@ -15,8 +15,16 @@ class UserStore(Protocol):
         """Returns one user."""
         ...
 
-    async def credentials(self, email: str) -> Credentials | None:
-        """Returns the user of an e-mail address, with the hash of the password."""
+    async def credentials(self, email: str) -> Credentials:
+        """Returns what a login with an e-mail address is checked against."""
+        ...
+
+    async def note_failure(self, email: str, seconds: float) -> None:
+        """Counts a failed login of an e-mail address; the count ends some seconds after its first one."""
+        ...
+
+    async def forget_failures(self, email: str) -> None:
+        """Ends the count of an e-mail address."""
         ...
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
@@ -36,7 +44,7 @@ class UserStore(Protocol):
         ...
 
     async def delete(self, user_id: int) -> bool:
-        """Removes a user; False if there is none."""
+        """Removes a user, and notes the id as deleted; False if there is none."""
         ...
 
 

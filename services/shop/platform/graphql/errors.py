@@ -20,9 +20,11 @@ _SNAKE = re.compile(r"_([a-z])")
 
 def shop_error(error: ShopError) -> dict[str, Any]:
     """Returns an error of the shop as clients see it."""
-    extensions = {"code": error.code.value}
+    extensions: dict[str, Any] = {"code": error.code.value}
     if error.field:
         extensions["field"] = _SNAKE.sub(lambda match: match[1].upper(), error.field)
+    if error.retry_after_s:
+        extensions["retryAfter"] = error.retry_after_s
     return {"message": error.message, "extensions": extensions}
 
 

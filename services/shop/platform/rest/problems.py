@@ -12,13 +12,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shop.errors import ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unauthenticated, Unavailable
+from shop.errors import ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unauthenticated
 from shop.platform.error_table import PROBLEM_TYPES, row
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_AFTER_S = 1
 IS_HEAD = "shop.is_head"
 """Where an ASGI scope says that a request which is handled as GET is a HEAD."""
 
@@ -121,8 +120,8 @@ def problem_answer(error: Exception, path: str) -> Response:
         errors = error.errors
     elif isinstance(error, Unauthenticated):
         headers.append((b"www-authenticate", b'Bearer realm="shop"'))
-    elif isinstance(error, Unavailable):
-        headers.append((b"retry-after", b"%d" % RETRY_AFTER_S))
+    if error.retry_after_s:
+        headers.append((b"retry-after", b"%d" % error.retry_after_s))
     problem = Problem(
         type=kind,
         title=title,

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.integration
 SERVICES = [schema.service for schema in SCHEMAS]
 TABLES = {
     "product": ("product", "review", "reservation", "reservation_line"),
-    "user": ("account",),
+    "user": ("account", "failed_login"),
     "order": ("orders", "order_line", "checkout", "cancellation"),
     "payment": ("payment",),
 }

@@ -33,7 +33,7 @@ class User(_message.Message):
     id: _builtins.int
     """Identifier, from 1 upwards; set by the service."""
     email: _builtins.str
-    """E-mail address, unique, 3 to 254 characters."""
+    """E-mail address, unique whatever its case, 3 to 254 printable ASCII characters."""
     name: _builtins.str
     """Name, 1 to 100 characters."""
     @_builtins.property

@@ -84,7 +84,8 @@ class UserServiceServicer:
     """
 
     def Login(self, request, context):
-        """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong.
+        """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
+        RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -126,7 +127,7 @@ class UserServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def DeleteUser(self, request, context):
-        """Removes a user; NOT_FOUND if there is none.
+        """Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

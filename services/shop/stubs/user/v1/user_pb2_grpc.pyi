@@ -39,7 +39,9 @@ class UserServiceStub:
     @_typing.overload
     def __new__(cls, channel: _aio.Channel) -> UserServiceAsyncStub: ...
     Login: _grpc.UnaryUnaryMultiCallable[_user_pb2.LoginRequest, _user_pb2.LoginResponse]
-    """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong."""
+    """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
+    RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+    """
     GetUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.GetUserRequest, _user_pb2.User]
     """Returns one user; NOT_FOUND if there is none."""
     BatchGetUsers: _grpc.UnaryUnaryMultiCallable[_user_pb2.BatchGetUsersRequest, _user_pb2.BatchGetUsersResponse]
@@ -51,7 +53,7 @@ class UserServiceStub:
     UpdateUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.UpdateUserRequest, _user_pb2.User]
     """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none."""
     DeleteUser: _grpc.UnaryUnaryMultiCallable[_user_pb2.DeleteUserRequest, _empty_pb2.Empty]
-    """Removes a user; NOT_FOUND if there is none."""
+    """Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's."""
 
 @_typing.type_check_only
 class UserServiceAsyncStub(UserServiceStub):
@@ -63,7 +65,9 @@ class UserServiceAsyncStub(UserServiceStub):
 
     def __init__(self, channel: _aio.Channel) -> None: ...
     Login: _aio.UnaryUnaryMultiCallable[_user_pb2.LoginRequest, _user_pb2.LoginResponse]  # type: ignore[assignment]
-    """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong."""
+    """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
+    RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+    """
     GetUser: _aio.UnaryUnaryMultiCallable[_user_pb2.GetUserRequest, _user_pb2.User]  # type: ignore[assignment]
     """Returns one user; NOT_FOUND if there is none."""
     BatchGetUsers: _aio.UnaryUnaryMultiCallable[_user_pb2.BatchGetUsersRequest, _user_pb2.BatchGetUsersResponse]  # type: ignore[assignment]
@@ -75,7 +79,7 @@ class UserServiceAsyncStub(UserServiceStub):
     UpdateUser: _aio.UnaryUnaryMultiCallable[_user_pb2.UpdateUserRequest, _user_pb2.User]  # type: ignore[assignment]
     """Changes the fields named by the mask and returns the user; NOT_FOUND if there is none."""
     DeleteUser: _aio.UnaryUnaryMultiCallable[_user_pb2.DeleteUserRequest, _empty_pb2.Empty]  # type: ignore[assignment]
-    """Removes a user; NOT_FOUND if there is none."""
+    """Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's."""
 
 class UserServiceServicer(metaclass=_abc_1.ABCMeta):
     """Reads and changes users, and lets them log in.
@@ -90,7 +94,9 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _user_pb2.LoginRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_user_pb2.LoginResponse, _abc.Awaitable[_user_pb2.LoginResponse]]:
-        """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong."""
+        """Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
+        RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
+        """
 
     @_abc_1.abstractmethod
     def GetUser(
@@ -138,6 +144,6 @@ class UserServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _user_pb2.DeleteUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_empty_pb2.Empty, _abc.Awaitable[_empty_pb2.Empty]]:
-        """Removes a user; NOT_FOUND if there is none."""
+        """Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's."""
 
 def add_UserServiceServicer_to_server(servicer: UserServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...
