@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from graphql_gateway.app import build_app
 from shop.clients.connect import connect
-from shop.platform.auth import TokenVerifier
-from shop.platform.config import PEERS, ConfigError, ServiceConfig, required
+from shop.platform.access import gateway_authenticator
+from shop.platform.config import PEERS, ServiceConfig, required
 from shop.platform.http_server import serve_http
 
 
@@ -22,15 +20,9 @@ async def serve(config: ServiceConfig) -> None:
         StartError: The port is in use.
     """
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
-    verifier = _verifier(required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt.pub.pem"))
+    key_file = required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt.pub.pem")
+    authenticator = gateway_authenticator(key_file)
     for peer in PEERS:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
     async with connect(config.peers, config.component) as clients:
-        await serve_http(build_app(clients, verifier, loaders=config.graphql_loaders), listen)
-
-
-def _verifier(path: str) -> TokenVerifier:
-    try:
-        return TokenVerifier(Path(path).read_bytes())
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"SHOP_JWT_PUBLIC_KEY_FILE is {path}, which cannot be used: {error}") from error
+        await serve_http(build_app(clients, authenticator, loaders=config.graphql_loaders), listen)

@@ -16,7 +16,7 @@ from graphql_gateway.user import User, user_of
 from shop.clients import CheckoutLine, JoinedOrderLine, OrderStatus
 from shop.clients import Order as ShopOrder
 from shop.clients import OrderLine as ShopOrderLine
-from shop.errors import InvalidArgument, NotFound, PermissionDenied
+from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field, later
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Moment
@@ -149,14 +149,14 @@ def order_of(info: GatewayInfo, number: int) -> Order | None:
 
 
 async def existing_order(info: GatewayInfo, number: int) -> Order:
-    """Returns the order with this id.
+    """Returns the order with this id, whoever asks.
 
     Raises:
         NotFound: There is none.
     """
     order = await info.context.reads.order(number)
     if order is None:
-        raise NotFound(f"there is no order {number}", field="id")
+        raise no_such("order", number)
     return order
 
 
@@ -165,12 +165,11 @@ async def own_order(info: GatewayInfo, number: int) -> Order:
 
     Raises:
         Unauthenticated: There is no valid token.
-        PermissionDenied: It is another customer's.
-        NotFound: There is none.
+        NotFound: There is none, or it is another customer's.
     """
-    _ = info.context.principal
+    caller = info.context.caller
     order = await existing_order(info, number)
-    info.context.require_owner(order.user_number)
+    caller.require_visible(order.user_number, no_such("order", number))
     return order
 
 
@@ -224,7 +223,7 @@ class OrderQuery:
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
         """Returns one order."""
         number = number_of(id, "Order")
-        if asks_for(info, "payment") and info.context.principal:
+        if asks_for(info, "payment") and info.context.caller:
             info.context.reads.expect_payment(number)
         return await own_order(info, number)
 
@@ -234,7 +233,7 @@ class OrderQuery:
     )
     async def order_lines(self, info: GatewayInfo, first: int = 100, after: str | None = None) -> Connection[OrderLine]:
         """Returns a page of order lines, each of which knows its order's id, status, time and user."""
-        info.context.require_partner()
+        info.context.caller.require_partner()
         checked_first(first, MOST_LINES)
         kind, after_line_id = split_global_id(after, "after") if after else ("OrderLine", 0)
         if kind != "OrderLine":
@@ -268,7 +267,7 @@ class OrderMutation:
     @field(description="Moves an order on to SHIPPED or DELIVERED. Partners only.")
     async def update_order_status(self, info: GatewayInfo, input: UpdateOrderStatusInput) -> OrderPayload:  # noqa: A002
         """Moves an order on."""
-        info.context.require_partner()
+        info.context.caller.require_partner()
         number = number_of(input.id, "Order", "input.id")
         return OrderPayload(order=Order.of(await info.context.clients.order.update_order_status(number, input.status)))
 
@@ -276,18 +275,17 @@ class OrderMutation:
     async def cancel_order(self, info: GatewayInfo, input: CancelOrderInput) -> OrderPayload:  # noqa: A002
         """Cancels an order."""
         number = number_of(input.id, "Order", "input.id")
-        if not info.context.is_partner:
+        if not info.context.caller.is_privileged:
             await own_order(info, number)
         return OrderPayload(order=Order.of(await info.context.clients.order.cancel_order(number)))
 
 
 def _buyer(info: GatewayInfo, user_id: strawberry.ID | None) -> int:
     named = None if user_id is None else number_of(user_id, "User", "input.userId")
-    if info.context.is_partner:
+    if info.context.caller.is_privileged:
         if named is None:
             raise InvalidArgument("a partner must name who buys", field="input.userId")
         return named
-    own = info.context.customer()
-    if named not in (None, own):
-        raise PermissionDenied("a customer buys for itself only; leave userId out", field="input.userId")
-    return own
+    if named is not None:
+        info.context.caller.require_owner(named, "input.userId")
+    return info.context.caller.customer_id()

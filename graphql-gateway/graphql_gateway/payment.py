@@ -9,9 +9,10 @@ import strawberry
 from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
-from graphql_gateway.order import Order, order_of, own_order
+from graphql_gateway.order import Order, order_of
 from shop.clients import Payment as ShopPayment
 from shop.clients import PaymentStatus
+from shop.errors import no_such
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money
 
@@ -43,20 +44,15 @@ class Payment(Node):
 
 
 async def own_payment(info: GatewayInfo, number: int) -> Payment:
-    """Returns the payment with this id to whom its order belongs, and to partners.
+    """Returns the payment with this id to whom it belongs, and to partners.
 
     Raises:
         Unauthenticated: There is no valid token.
-        PermissionDenied: It is another customer's, or not tied to an order yet.
-        NotFound: There is none.
+        NotFound: There is none, or it is another customer's.
     """
-    partner = info.context.is_partner
+    caller = info.context.caller
     payment = await info.context.clients.payment.get_payment(number)
-    if not partner:
-        if payment.order_id:
-            await own_order(info, payment.order_id)
-        else:
-            info.context.require_partner()
+    caller.require_visible(payment.user_id, no_such("payment", number))
     return Payment.of(payment)
 
 

@@ -13,7 +13,7 @@ from graphql_gateway.node import Node
 from graphql_gateway.selection import asks_only
 from shop.clients import Product as ShopProduct
 from shop.clients import Review as ShopReview
-from shop.errors import InvalidArgument, NotFound
+from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field, later
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long
@@ -109,7 +109,7 @@ async def existing_product(info: GatewayInfo, number: int) -> Product:
     """
     product = await info.context.reads.product(number)
     if product is None:
-        raise NotFound(f"there is no product {number}", field="id")
+        raise no_such("product", number)
     return product
 
 
@@ -189,7 +189,7 @@ class ProductMutation:
     @field(description="Adds a product. Partners only.")
     async def create_product(self, info: GatewayInfo, input: CreateProductInput) -> ProductPayload:  # noqa: A002
         """Adds a product."""
-        info.context.require_partner()
+        info.context.caller.require_partner()
         made = await info.context.clients.product.create_product(
             title=input.title,
             description=input.description,
@@ -202,7 +202,7 @@ class ProductMutation:
     @field(description="Changes a product. Partners only.")
     async def update_product(self, info: GatewayInfo, input: UpdateProductInput) -> ProductPayload:  # noqa: A002
         """Changes a product."""
-        info.context.require_partner()
+        info.context.caller.require_partner()
         number = number_of(input.id, "Product", "input.id")
         changes = (input.title, input.description, input.category, input.price, input.stock)
         if all(change is None for change in changes):
@@ -222,6 +222,6 @@ class ProductMutation:
     @field(description="Removes a product and its reviews. Partners only.")
     async def delete_product(self, info: GatewayInfo, input: DeleteProductInput) -> DeleteProductPayload:  # noqa: A002
         """Removes a product."""
-        info.context.require_partner()
+        info.context.caller.require_partner()
         await info.context.clients.product.delete_product(number_of(input.id, "Product", "input.id"))
         return DeleteProductPayload(deleted_id=input.id)

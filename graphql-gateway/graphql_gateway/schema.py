@@ -37,7 +37,7 @@ class Query(ProductQuery, UserQuery, OrderQuery, PaymentQuery):
             case "Product":
                 return await existing_product(info, number)
             case _:
-                info.context.require_owner(number)
+                info.context.caller.require_owner(number)
                 return await existing_user(info, number)
 
 

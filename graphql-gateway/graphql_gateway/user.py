@@ -14,7 +14,7 @@ from graphql_gateway.node import Node
 from graphql_gateway.selection import asks_only
 from shop.clients import Order as ShopOrder
 from shop.clients import User as ShopUser
-from shop.errors import InvalidArgument, NotFound
+from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field, later
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class User(Node):
     def check_owner(self, info: GatewayInfo) -> None:
         """Passes this user and partners."""
         if not self.own:
-            info.context.require_owner(self.number)
+            info.context.caller.require_owner(self.number)
 
     @field(description="Only the customer and partners see it.")
     def email(self, info: GatewayInfo) -> str:
@@ -98,7 +98,12 @@ def _order_of(order: ShopOrder) -> Order:
 
 
 def user_of(info: GatewayInfo, number: int) -> User | None:
-    """Returns the user with this id, without a call if the query asks for no more than the id and orders."""
+    """Returns the user with this id, without a call if the query asks for no more than the id and orders.
+
+    None for 0, which stands for an account that is gone.
+    """
+    if not number:
+        return None
     if asks_only(info, _KNOWN):
         return User.known(number)
     return later(info.context.reads.user(number))
@@ -112,7 +117,7 @@ async def existing_user(info: GatewayInfo, number: int) -> User:
     """
     user = await info.context.reads.user(number)
     if user is None:
-        raise NotFound(f"there is no user {number}", field="id")
+        raise no_such("user", number)
     return user
 
 
@@ -178,7 +183,7 @@ class UserQuery:
     @field(description="Whoever the token belongs to. Customers only.")
     async def me(self, info: GatewayInfo) -> User:
         """Returns who is asking."""
-        number = info.context.customer()
+        number = info.context.caller.customer_id()
         if asks_only(info, _KNOWN):
             return User.known(number)
         return await existing_user(info, number)
@@ -187,13 +192,13 @@ class UserQuery:
     async def user(self, info: GatewayInfo, id: strawberry.ID) -> User | None:  # noqa: A002
         """Returns one user."""
         number = number_of(id, "User")
-        info.context.require_owner(number)
+        info.context.caller.require_owner(number)
         return await existing_user(info, number)
 
     @field(description=f"Users by ascending id; `first` is 1 to {MOST_USERS}. Partners only.")
     async def users(self, info: GatewayInfo, first: int = 20, after: str | None = None) -> Connection[User]:
         """Returns a page of users."""
-        info.context.require_partner()
+        info.context.caller.require_partner()
         checked_first(first, MOST_USERS)
         client = info.context.clients.user
         return await connect(
@@ -226,7 +231,7 @@ class UserMutation:
     @field(description="Changes the profile of whoever the token belongs to. Customers only.")
     async def update_profile(self, info: GatewayInfo, input: UpdateProfileInput) -> UserPayload:  # noqa: A002
         """Changes the profile."""
-        number = info.context.customer()
+        number = info.context.caller.customer_id()
         if input.name is None and input.address is None:
             raise InvalidArgument("nothing to change; give at least one of name, address", field="input")
         changed = await info.context.clients.user.update_user(
@@ -238,6 +243,6 @@ class UserMutation:
     async def delete_user(self, info: GatewayInfo, input: DeleteUserInput) -> DeleteUserPayload:  # noqa: A002
         """Removes a user."""
         number = number_of(input.id, "User", "input.id")
-        info.context.require_owner(number)
+        info.context.caller.require_owner(number)
         await info.context.clients.user.delete_user(number)
         return DeleteUserPayload(deleted_id=input.id)

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from graphql_gateway.app import build_app
 from shop.clients.memory import MemoryShop
+from shop.platform.access import Authenticator
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
@@ -89,14 +90,14 @@ def shop(signer: TokenSigner) -> MemoryShop:
 
 @pytest.fixture
 async def gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
-    async with serving(build_app(shop.clients, verifier)) as http:
+    async with serving(build_app(shop.clients, Authenticator(verifier))) as http:
         yield GatewayClient(http, signer, shop)
 
 
 @pytest.fixture
 async def naive_gateway(shop: MemoryShop, signer: TokenSigner, verifier: TokenVerifier) -> AsyncIterator[GatewayClient]:
     """The variant that reads item by item."""
-    async with serving(build_app(shop.clients, verifier, loaders=False)) as http:
+    async with serving(build_app(shop.clients, Authenticator(verifier), loaders=False)) as http:
         yield GatewayClient(http, signer, shop)
 
 

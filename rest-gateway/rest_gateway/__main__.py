@@ -8,7 +8,7 @@ import sys
 from rest_gateway.app import build_app
 from rest_gateway.bootstrap import serve
 from shop.clients.memory import MemoryShop
-from shop.platform.access import Door, NoVerifier
+from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.lifecycle import launch
 from shop.platform.rest.openapi import as_text, document
 
@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
         return launch(serve, os.environ)
     if arguments == ["openapi"]:
         # The routes need some services to be declared over; the document does not depend on them.
-        sys.stdout.write(as_text(document(build_app(MemoryShop().clients, Door(NoVerifier())))))
+        sys.stdout.write(as_text(document(build_app(MemoryShop().clients, Authenticator(NoVerifier())))))
         return 0
     print(f"error: unknown arguments {' '.join(arguments)!r}; valid: none to serve, or openapi", file=sys.stderr)
     return 2

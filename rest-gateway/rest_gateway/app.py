@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from rest_gateway.orders import add_orders
 from rest_gateway.payments import add_payments
 from shop.clients import Clients
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.app import rest_api
 from shop.platform.rest.docs_page import add_docs
@@ -40,12 +40,12 @@ TAGS = [
 ]
 
 
-def build_app(shop: Clients, door: Door, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
+def build_app(shop: Clients, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
     """Returns the application.
 
     Args:
         shop: The services.
-        door: Checks callers.
+        authenticator: Checks callers.
         page_token_key: Key of this installation's page tokens.
     """
     api = rest_api(
@@ -53,7 +53,7 @@ def build_app(shop: Clients, door: Door, page_token_key: bytes = DEFAULT_KEY) ->
         summary="Products, users, orders and payments as resources",
         description=DESCRIPTION,
         tags=TAGS,
-        door=door,
+        authenticator=authenticator,
     )
     add_products(api, shop.product)
     add_users(api, shop.user)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rest_gateway.app import build_app
 from shop.clients.connect import connect
-from shop.platform.access import gateway_door
+from shop.platform.access import gateway_authenticator
 from shop.platform.config import PEERS, ServiceConfig, required
 from shop.platform.http_server import serve_http
 
@@ -22,9 +22,11 @@ async def serve(config: ServiceConfig) -> None:
         StartError: The port is in use.
     """
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18011")
-    door = gateway_door(required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", ".run/jwt_public.pem"))
+    authenticator = gateway_authenticator(
+        required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", ".run/jwt_public.pem")
+    )
     async with connect(_peers(config), config.component) as shop:
-        await serve_http(build_app(shop, door, config.page_token_key), listen)
+        await serve_http(build_app(shop, authenticator, config.page_token_key), listen)
 
 
 def _peers(config: ServiceConfig) -> dict[str, str]:

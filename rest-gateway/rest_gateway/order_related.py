@@ -76,7 +76,7 @@ def _ids(orders: Iterable[Order]) -> Iterable[int]:
 
 
 def _buyers(orders: Iterable[Order]) -> Iterable[int]:
-    return (order.user_id for order in orders)
+    return (order.user_id for order in orders if order.user_id)
 
 
 def _bought(orders: Iterable[Order]) -> Iterable[int]:

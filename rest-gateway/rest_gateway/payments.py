@@ -6,9 +6,8 @@ from fastapi import FastAPI
 from starlette.responses import Response
 
 from shop.clients import Clients
-from shop.errors import NotFound
-from shop.platform.access import Access, may_see, sees_all
-from shop.platform.parallel import both
+from shop.errors import no_such
+from shop.platform.access import Access, may_act_for, require_visible
 from shop.platform.rest.answers import found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
@@ -30,21 +29,13 @@ def add_payments(api: FastAPI, shop: Clients) -> None:
     @api.get("/v1/payments", **reading("payments", models.PaymentList, access=Access.CALLER))
     async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Response:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
-        ids = parse_ids(order_ids, "order_ids")
-        if sees_all():
-            listed = await payments.batch_get_payments_by_order(ids)
-        else:
-            listed, orders = await both(payments.batch_get_payments_by_order(ids), shop.order.batch_get_orders(ids))
-            own = {order.id for order in orders if may_see(order.user_id)}
-            listed = [payment for payment in listed if payment.order_id in own]
-        return found(call, {"payments": [payment_document(payment) for payment in listed]}, PERSONAL)
+        listed = await payments.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
+        shown = [payment_document(payment) for payment in listed if may_act_for(payment.user_id)]
+        return found(call, {"payments": shown}, PERSONAL)
 
     @api.get("/v1/payments/{payment_id}", **reading("payments", models.Payment, access=Access.CALLER, problems=[404]))
     async def get_payment(call: Call, payment_id: PaymentId) -> Response:
-        """One payment: of a customer's own order, any for partners."""
+        """One payment: a customer's own, any for partners."""
         payment = await payments.get_payment(payment_id)
-        if not sees_all():
-            orders = await shop.order.batch_get_orders([payment.order_id]) if payment.order_id else []
-            if not any(may_see(order.user_id) for order in orders):
-                raise NotFound(f"there is no payment {payment_id}", field="id")
+        require_visible(payment.user_id, no_such("payment", payment_id))
         return found(call, payment_document(payment), PERSONAL)

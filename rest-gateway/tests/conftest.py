@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from rest_gateway.app import build_app
 from shop.clients.memory import MemoryShop
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier
 from shop.platform.rest.openapi import document
 
@@ -41,7 +41,7 @@ def public_pem(signing_key: Ed25519PrivateKey) -> bytes:
 def installed(signer: TokenSigner, public_pem: bytes) -> tuple[MemoryShop, FastAPI]:
     """One gateway for all tests: declaring the routes takes longer than most tests do."""
     shop = MemoryShop(sign=lambda user_id: signer.sign(Principal("customer", user_id)))
-    return shop, build_app(shop.clients, Door(TokenVerifier(public_pem)))
+    return shop, build_app(shop.clients, Authenticator(TokenVerifier(public_pem)))
 
 
 @pytest.fixture

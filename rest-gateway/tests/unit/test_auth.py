@@ -9,7 +9,7 @@ import pytest
 from fastapi import FastAPI
 
 from shop.errors import PermissionDenied, Unauthenticated
-from shop.platform.access import Access, Door
+from shop.platform.access import Access, Authenticator
 from shop.platform.auth import Principal, TokenSigner
 from shop.platform.rest.openapi import document
 
@@ -29,54 +29,19 @@ class CountingVerifier:
         return Principal("customer", 3)
 
 
-def admit(door: Door, token: str, access: Access = Access.CALLER) -> None:
-    door.admit(access, f"Bearer {token}", edge=False)
-
-
-def test_a_token_is_checked_once_until_it_expires(signer: TokenSigner) -> None:
-    now = 0.0
-    verifier = CountingVerifier()
-    door = Door(verifier, clock=lambda: now)
-    token = signer.sign(Principal("customer", 3), ttl_s=60)
-    for _ in range(3):
-        admit(door, token)
-    assert verifier.checks == 1
-
-    now = 1e12
-    admit(door, token)
-    assert verifier.checks == 2
-
-
-def test_a_bad_token_is_not_remembered() -> None:
-    verifier = CountingVerifier()
-    door = Door(verifier)
-    for _ in range(2):
-        with pytest.raises(Unauthenticated):
-            admit(door, "bad")
-
-    assert verifier.checks == 2
-
-
-def test_remembers_a_limited_number_of_tokens(signer: TokenSigner, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shop.platform.access.CACHED_TOKENS", 2)
-    verifier = CountingVerifier()
-    door = Door(verifier)
-    tokens = [signer.sign(Principal("customer", id_)) for id_ in (1, 2, 3)]
-    for token in [*tokens, tokens[2], tokens[0]]:
-        admit(door, token)
-
-    assert verifier.checks == 4, "the third was still known, the first was not"
+def admit(authenticator: Authenticator, token: str, access: Access = Access.CALLER) -> None:
+    authenticator.admit(access, f"Bearer {token}", edge=False)
 
 
 def test_partners_only(signer: TokenSigner) -> None:
     token = signer.sign(Principal("customer", 3))
     with pytest.raises(PermissionDenied):
-        admit(Door(CountingVerifier()), token, Access.PARTNER)
+        admit(Authenticator(CountingVerifier()), token, Access.PARTNER)
 
 
 def test_everybody_is_not_asked_for_a_token() -> None:
     verifier = CountingVerifier()
-    admit(Door(verifier), "bad", Access.EVERYBODY)
+    admit(Authenticator(verifier), "bad", Access.EVERYBODY)
 
     assert verifier.checks == 0
 
@@ -107,7 +72,7 @@ async def test_a_caller_is_checked_before_its_request_is_read(
     assert (await api.post("/v1/products", content=b"nonsense", headers=customer(1))).status_code == 403
 
 
-async def test_every_operation_keeps_its_documented_door(
+async def test_every_operation_keeps_its_documented_access(
     app: FastAPI, api: httpx.AsyncClient, customer: Callable[[int], Headers]
 ) -> None:
     for path, operations in document(app)["paths"].items():

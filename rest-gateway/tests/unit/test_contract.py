@@ -15,7 +15,7 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from rest_gateway.app import build_app
 from shop.clients.memory import MemoryShop
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier
 
 CHECKS = [
@@ -33,7 +33,9 @@ OPERATIONS = [f"{method.upper()} {path}" for path, methods in DOCUMENT["paths"].
 @pytest.fixture(scope="module")
 def contract(public_pem: bytes) -> OpenApiSchema:
     shop = MemoryShop.demo(products=20, users=5, regulars=2)
-    return schemathesis.openapi.from_asgi("/openapi.json", build_app(shop.clients, Door(TokenVerifier(public_pem))))
+    return schemathesis.openapi.from_asgi(
+        "/openapi.json", build_app(shop.clients, Authenticator(TokenVerifier(public_pem)))
+    )
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)

@@ -11,11 +11,12 @@ from shop.clients.graphql_channel import Document, GraphQLPeer, money
 from shop.money import Money
 from shop.payment.domain import Payment, PaymentStatus
 
-_PAYMENT = "{ id checkoutId orderId status amount { amountMinor currency } placedAt }"
+_PAYMENT = "{ id checkoutId orderId userId status amount { amountMinor currency } placedAt }"
 
 AUTHORIZE = Document(
-    "mutation AuthorizePayment($checkoutId: String!, $amount: MoneyInput!, $paymentToken: String!) "
-    f"{{ authorizePayment(checkoutId: $checkoutId, amount: $amount, paymentToken: $paymentToken) {_PAYMENT} }}"
+    "mutation AuthorizePayment($checkoutId: String!, $userId: Long!, $amount: MoneyInput!, $paymentToken: String!) "
+    "{ authorizePayment(checkoutId: $checkoutId, userId: $userId, amount: $amount, paymentToken: $paymentToken) "
+    f"{_PAYMENT} }}"
 )
 CAPTURE = Document(
     "mutation CapturePayment($checkoutId: String!, $orderId: Long!) "
@@ -38,10 +39,10 @@ class GraphQLPaymentClient:
     def __init__(self, peer: GraphQLPeer) -> None:
         self._peer = peer
 
-    async def authorize_payment(self, *, checkout_id: str, amount: Money, payment_token: str) -> Payment:
+    async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
         """Asks the bank to set an amount aside."""
         answer = await self._peer.run(
-            AUTHORIZE, checkout_id=checkout_id, amount=asdict(amount), payment_token=payment_token
+            AUTHORIZE, checkout_id=checkout_id, user_id=user_id, amount=asdict(amount), payment_token=payment_token
         )
         return _payment(answer)
 
@@ -67,6 +68,7 @@ def _payment(answer: dict[str, Any]) -> Payment:
         answer["id"],
         answer["checkoutId"],
         answer["orderId"],
+        answer["userId"],
         PaymentStatus(answer["status"]),
         money(answer["amount"]),
         datetime.fromisoformat(answer["placedAt"]),

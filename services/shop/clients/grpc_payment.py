@@ -29,11 +29,12 @@ class GrpcPaymentClient:
         self._peer = peer
         self._stub = payment_pb2_grpc.PaymentServiceStub(channel)
 
-    async def authorize_payment(self, *, checkout_id: str, amount: Money, payment_token: str) -> Payment:
+    async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
         """Asks the bank to set an amount aside."""
         request = build(
             pb.AuthorizePaymentRequest,
             checkout_id=checkout_id,
+            user_id=user_id,
             amount=money_argument(amount, "amount"),
             payment_token=payment_token,
         )
@@ -66,6 +67,7 @@ def _payment(message: pb.Payment) -> Payment:
         message.id,
         message.checkout_id,
         message.order_id,
+        message.user_id,
         _STATUSES[message.status],
         money_from(message.amount),
         datetime.fromtimestamp(message.create_time.seconds, UTC),

@@ -27,9 +27,9 @@ class RestPaymentClient:
     def __init__(self, peer: RestPeer) -> None:
         self._peer = peer
 
-    async def authorize_payment(self, *, checkout_id: str, amount: Money, payment_token: str) -> Payment:
+    async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
         """Asks the bank to set an amount aside."""
-        body = {"amount": amount, "payment_token": payment_token}
+        body = {"user_id": user_id, "amount": amount, "payment_token": payment_token}
         return await self._peer.send(Payment, "PUT", _BY_CHECKOUT, checkout_id, body=body)
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:

@@ -112,6 +112,19 @@ INVARIANTS = (
         """,
     ),
     Invariant(
+        "payments_of_buyers",
+        "Every payment of an order or checkout is its buyer's",
+        "SELECT count(*) FROM shop_payment.payment",
+        """
+        SELECT format('payment %s is user %s''s, its buyer is user %s', p.id, p.user_id, coalesce(o.user_id, c.user_id))
+        FROM shop_payment.payment p
+        LEFT JOIN shop_order.orders o ON o.checkout_id = p.checkout_id
+        LEFT JOIN shop_order.checkout c ON c.id = p.checkout_id
+        -- One that was voided before it was authorised is nobody's; a constraint sees to all others.
+        WHERE p.user_id <> coalesce(o.user_id, c.user_id)
+        """,
+    ),
+    Invariant(
         "orders_paid",
         "Every live order has exactly one captured payment",
         f"SELECT count(*) FROM shop_order.orders WHERE status IN {LIVE}",

@@ -174,7 +174,7 @@ class SeededShop:
             ),
             self._table(
                 "shop_payment.payment",
-                ("id", "checkout_id", "order_id", "status", "amount_minor", "currency", "placed_at"),
+                ("id", "checkout_id", "order_id", "user_id", "status", "amount_minor", "currency", "placed_at"),
                 self.order_ids,
                 self._payments(),
             ),
@@ -253,11 +253,11 @@ class SeededShop:
         return zip(*(column.tolist() for column in columns), self.unit_prices.tolist(), strict=True)
 
     def _payments(self) -> Iterator[tuple[object, ...]]:
-        columns = (self.order_ids, self.statuses, self.placed, self.totals)
+        columns = (self.order_ids, self.order_users, self.statuses, self.placed, self.totals)
         rows = zip(*(column.tolist() for column in columns), self.checkout_ids, strict=True)
-        for order, status, placed, total, checkout in rows:
+        for order, user, status, placed, total, checkout in rows:
             paid = "VOIDED" if status == "CANCELLED" else "CAPTURED"
-            yield (order, checkout, order, paid, total, CURRENCY, _instant(placed))
+            yield (order, checkout, order, user, paid, total, CURRENCY, _instant(placed))
 
     def _reservations(self) -> Iterator[tuple[object, ...]]:
         for status, placed, checkout in zip(

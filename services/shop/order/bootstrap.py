@@ -20,7 +20,7 @@ from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.recovery import Recovery
 from shop.order.service import OrderService
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
 from shop.platform.lifecycle import stop_signal
@@ -79,17 +79,17 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
 def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves orders over each protocol."""
 
-    def rest(door: Door) -> Any:
+    def rest(authenticator: Authenticator) -> Any:
         # Here, so that a process that serves no REST does not load FastAPI.
         from shop.order.rest import build_app
 
-        return build_app(service, door, page_token_key)
+        return build_app(service, authenticator, page_token_key)
 
-    def graphql(door: Door) -> Any:
+    def graphql(authenticator: Authenticator) -> Any:
         # Here, so that a process that serves no GraphQL does not load Strawberry.
         from shop.order.graphql import build_app
 
-        return build_app(service, door)
+        return build_app(service, authenticator)
 
     return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
 

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from shop.clients.ports import PaymentClient, ProductClient
-from shop.errors import Conflict, FailedPrecondition, NotFound, ShopError, Unavailable
+from shop.errors import Conflict, FailedPrecondition, ShopError, Unavailable, no_such
 from shop.order.background import own_time
 from shop.order.domain import Order, OrderStatus
 from shop.order.patience import FINISH_LIMIT_S, patiently
@@ -48,7 +48,7 @@ class CancellationSaga:
         cancellation = await self._store.begin(order_id)
         order = await self._orders.get(order_id)
         if order is None:
-            raise NotFound(f"there is no order {order_id}", field="id")
+            raise no_such("order", order_id)
         if cancellation is None:
             if order.status is OrderStatus.PENDING:
                 raise Conflict(f"the checkout of order {order_id} is still under way; repeat the call in a moment")

@@ -43,7 +43,7 @@ class OrderLine:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What one user bought at one time; `placed_at` has whole seconds in UTC."""
+    """What one user bought at one time; `user_id` is 0 if the account is gone, `placed_at` has whole seconds in UTC."""
 
     id: int
     user_id: int

@@ -10,7 +10,7 @@ import strawberry
 from shop.order import domain
 from shop.order.domain import OrderStatus
 from shop.order.service import LONGEST_STREAM, OrderService
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Long, Moment
@@ -140,11 +140,11 @@ class Mutation:
         return cast(Order, await info.context.service.cancel_order(id))
 
 
-def build_app(service: OrderService, door: Door) -> App:
+def build_app(service: OrderService, authenticator: Authenticator) -> App:
     """Returns the orders' GraphQL application.
 
     Args:
         service: Does the work.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
-    return graphql_app(Schema(query=Query, mutation=Mutation), service, door)
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

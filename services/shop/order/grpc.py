@@ -14,7 +14,7 @@ from grpc.aio import Server, ServicerContext
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.order.service import OrderService
 from shop.order.visibility import visible
-from shop.platform.access import Access, lets_in, require_owner, sees_all
+from shop.platform.access import Access, admits, is_privileged, require_owner
 from shop.platform.protobuf import money_message
 from shop.stubs import order_pb2, order_pb2_grpc
 
@@ -34,7 +34,7 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
     def __init__(self, service: OrderService) -> None:
         self._service = service
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def Checkout(self, request: order_pb2.CheckoutRequest, context: Context) -> order_pb2.Order:
         """Buys."""
         require_owner(request.user_id)
@@ -46,12 +46,12 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
         )
         return _encode(order)
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def GetOrder(self, request: order_pb2.GetOrderRequest, context: Context) -> order_pb2.Order:
         """Returns one order."""
         return _encode(visible(await self._service.get_order(request.id)))
 
-    @lets_in(Access.PARTNER)
+    @admits(Access.PARTNER)
     async def BatchGetOrders(
         self, request: order_pb2.BatchGetOrdersRequest, context: Context
     ) -> order_pb2.BatchGetOrdersResponse:
@@ -59,7 +59,7 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
         orders = await self._service.batch_get_orders(request.ids)
         return order_pb2.BatchGetOrdersResponse(orders=[_encode(order) for order in orders])
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def ListOrdersByUser(
         self, request: order_pb2.ListOrdersByUserRequest, context: Context
     ) -> order_pb2.ListOrdersByUserResponse:
@@ -72,21 +72,21 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
             orders=[_encode(order) for order in page.items], next_page_token=page.next_page_token
         )
 
-    @lets_in(Access.PARTNER)
+    @admits(Access.PARTNER)
     async def UpdateOrderStatus(self, request: order_pb2.UpdateOrderStatusRequest, context: Context) -> order_pb2.Order:
         """Moves an order to its next status."""
         # A number that the contract does not know, 0 included, is refused as a status that no order is moved to.
         status = STATUSES.get(request.status, OrderStatus.PENDING)
         return _encode(await self._service.update_order_status(request.id, status))
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def CancelOrder(self, request: order_pb2.CancelOrderRequest, context: Context) -> order_pb2.Order:
         """Cancels an order."""
-        if not sees_all():
+        if not is_privileged():
             visible(await self._service.get_order(request.id))
         return _encode(await self._service.cancel_order(request.id))
 
-    @lets_in(Access.PARTNER)
+    @admits(Access.PARTNER)
     async def StreamOrderLines(
         self, request: order_pb2.StreamOrderLinesRequest, context: Context
     ) -> AsyncIterator[order_pb2.StreamOrderLinesResponse]:

@@ -47,7 +47,7 @@ class OrderStore(Protocol):
         ...
 
     async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
-        """Returns a user's orders with ids below `before` (0 for all), newest first."""
+        """Returns a user's orders with ids below `before` (0 for all), newest first; none if the account is gone."""
         ...
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
@@ -68,6 +68,9 @@ class CheckoutStore(Protocol):
         Returns:
             The checkout with the id asked for, to be driven by the caller; or the one that was there, with another id.
             One that failed for no lasting reason is begun anew, under the new id.
+
+        Raises:
+            NotFound: There is one, but the user's account is gone.
         """
         ...
 

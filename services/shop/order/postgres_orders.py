@@ -17,15 +17,21 @@ from shop.platform.database import Database
 from shop.platform.statement_tracing import statement_attributes
 from shop.platform.telemetry import child_span
 
-ORDER_COLUMNS = "o.id, o.user_id, o.status, o.placed_at, o.total_minor, o.currency"
+# An order outlives its buyer's account, and is nobody's then: no token of a customer reaches it any more.
+BUYER = "CASE WHEN EXISTS (SELECT FROM shop_shared.deleted_user d WHERE d.id = o.user_id) THEN 0 ELSE o.user_id END"
+ORDER_COLUMNS = f"o.id, {BUYER} AS user_id, o.status, o.placed_at, o.total_minor, o.currency"
 LINE_COLUMNS = "l.id AS line_id, l.line_number, l.product_id, l.quantity, l.unit_price_minor"
 WITH_LINES = f"SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM orders o JOIN order_line l ON l.order_id = o.id"
 
 GET = f"{WITH_LINES} WHERE o.id = $1 ORDER BY l.line_number"
 GET_MANY = f"{WITH_LINES} WHERE o.id = ANY($1) ORDER BY o.id, l.line_number"
 OF_USER = f"""
-    SELECT {ORDER_COLUMNS}, {LINE_COLUMNS}
-    FROM (SELECT * FROM orders WHERE user_id = $1 AND id < $2 ORDER BY id DESC LIMIT $3) o
+    SELECT o.id, o.user_id, o.status, o.placed_at, o.total_minor, o.currency, {LINE_COLUMNS}
+    FROM (
+        SELECT * FROM orders
+        WHERE user_id = $1 AND id < $2 AND NOT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1)
+        ORDER BY id DESC LIMIT $3
+    ) o
     JOIN order_line l ON l.order_id = o.id
     ORDER BY o.id DESC, l.line_number
 """
@@ -33,8 +39,9 @@ MOVE = f"""
     WITH o AS (UPDATE orders SET status = $3 WHERE id = $1 AND status = $2 RETURNING *)
     SELECT {ORDER_COLUMNS}, {LINE_COLUMNS} FROM o JOIN order_line l ON l.order_id = o.id ORDER BY l.line_number
 """
-LINES = """
-    SELECT l.id, l.order_id, o.user_id, o.status, o.placed_at, l.product_id, l.quantity, l.unit_price_minor, o.currency
+LINES = f"""
+    SELECT l.id, l.order_id, {BUYER} AS user_id, o.status, o.placed_at, l.product_id, l.quantity, l.unit_price_minor,
+        o.currency
     FROM order_line l JOIN orders o ON o.id = l.order_id
     WHERE l.id > $1 ORDER BY l.id LIMIT $2
 """

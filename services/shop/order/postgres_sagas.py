@@ -15,7 +15,7 @@ from typing import Any
 
 import asyncpg
 
-from shop.errors import ErrorCode
+from shop.errors import ErrorCode, no_such
 from shop.order.domain import Order, OrderLine, OrderStatus, Purchase
 from shop.order.patience import LEASE_S
 from shop.order.ports import Cancellation, TakenOver
@@ -39,7 +39,11 @@ CLAIM = f"""
     WHERE checkout.state = 'FAILED' AND checkout.error_code = ANY($7) AND checkout.request_hash = EXCLUDED.request_hash
     RETURNING epoch
 """
-FIRST = f"SELECT {CHECKOUT_COLUMNS} FROM checkout WHERE user_id = $1 AND idempotency_key = $2"
+# What a deleted account bought is no longer told to its token.
+FIRST = f"""
+    SELECT {CHECKOUT_COLUMNS} FROM checkout
+    WHERE user_id = $1 AND idempotency_key = $2 AND NOT EXISTS (SELECT FROM shop_shared.deleted_user WHERE id = $1)
+"""
 ADVANCE = f"UPDATE checkout SET step = $3, {LEASE} WHERE {MINE} AND state = 'RUNNING' RETURNING id"
 PLACE = f"""
     WITH moved AS (
@@ -139,7 +143,11 @@ class PostgresCheckouts:
         self._driver = driver
 
     async def claim(self, checkout: Checkout) -> Checkout:
-        """Begins a checkout, unless its user and key have one; then returns that one, with another id."""
+        """Begins a checkout, unless its user and key have one; then returns that one, with another id.
+
+        Raises:
+            NotFound: They have one, but the account is gone.
+        """
         row = await self._database.fetchrow(
             CLAIM,
             checkout.id,
@@ -154,7 +162,7 @@ class PostgresCheckouts:
             return replace(checkout, epoch=row["epoch"])
         first = await self._database.fetchrow(FIRST, checkout.user_id, checkout.idempotency_key)
         if first is None:
-            raise RuntimeError("a checkout that was there is gone")
+            raise no_such("user", checkout.user_id)
         return _checkout(first)
 
     async def advance(self, checkout: Checkout, step: Step) -> Checkout:

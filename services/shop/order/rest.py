@@ -11,7 +11,7 @@ from starlette.responses import Response
 from shop.order.domain import JoinedOrderLine
 from shop.order.service import OrderService
 from shop.order.visibility import visible
-from shop.platform.access import Access, Door, require_owner
+from shop.platform.access import Access, Authenticator, require_owner
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import found
 from shop.platform.rest.app import rest_api
@@ -32,15 +32,21 @@ TAGS = [
 ]
 
 
-def build_app(service: OrderService, door: Door, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
+def build_app(service: OrderService, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
     """Returns the application.
 
     Args:
         service: Does the work.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
         page_token_key: Key of this installation's page tokens.
     """
-    api = rest_api(title="Hopwise order", summary="Orders and the checkout", description=ABOUT, tags=TAGS, door=door)
+    api = rest_api(
+        title="Hopwise order",
+        summary="Orders and the checkout",
+        description=ABOUT,
+        tags=TAGS,
+        authenticator=authenticator,
+    )
     _add_reads(api, service)
     add_order_changes(api, service)
 

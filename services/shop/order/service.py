@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncGenerator, Sequence
 
 from shop.clients.ports import Page
-from shop.errors import NotFound
+from shop.errors import no_such
 from shop.order.background import Background
 from shop.order.cancellation import CancellationSaga
 from shop.order.checkout import CheckoutRequest, CheckoutSaga
@@ -83,7 +83,7 @@ class OrderService:
         """
         order = await self._orders.get(validation.identifier(order_id, "id"))
         if order is None:
-            raise NotFound(f"there is no order {order_id}", field="id")
+            raise no_such("order", order_id)
         return order
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from shop.errors import NotFound
+from shop.errors import no_such
 from shop.order.domain import Order
-from shop.platform.access import may_see
+from shop.platform.access import require_visible
 
 
 def visible(order: Order) -> Order:
-    """Returns an order that the call in hand may see; whether another number is in use is not its business either.
+    """Returns an order that the call in hand may see.
 
     Raises:
         NotFound: It is another customer's.
     """
-    if not may_see(order.user_id):
-        raise NotFound(f"there is no order {order.id}", field="id")
+    require_visible(order.user_id, no_such("order", order.id))
     return order

@@ -10,7 +10,7 @@ from shop.payment.bank import SimulatedBank
 from shop.payment.grpc import register
 from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
 from shop.platform.serve import Protocols, run_servers
@@ -41,17 +41,17 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[PaymentService]:
 def protocols(service: PaymentService) -> Protocols:
     """Returns what serves payments over each protocol."""
 
-    def rest(door: Door) -> Any:
+    def rest(authenticator: Authenticator) -> Any:
         # Here, so that a process that serves no REST does not load FastAPI.
         from shop.payment.rest import build_app
 
-        return build_app(service, door)
+        return build_app(service, authenticator)
 
-    def graphql(door: Door) -> Any:
+    def graphql(authenticator: Authenticator) -> Any:
         # Here, so that a process that serves no GraphQL does not load Strawberry.
         from shop.payment.graphql import build_app
 
-        return build_app(service, door)
+        return build_app(service, authenticator)
 
     return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
 

@@ -21,11 +21,22 @@ class PaymentStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """The payment of one checkout; `order_id` is 0 until it is captured, `placed_at` has whole seconds in UTC."""
+    """The payment of one checkout.
+
+    Attributes:
+        id: Its identifier.
+        checkout_id: The checkout that it pays.
+        order_id: The order that it belongs to; 0 until it is captured.
+        user_id: Who pays; 0 if the account is gone, or if the checkout was voided before it was authorised.
+        status: How far it has come.
+        amount: What is paid.
+        placed_at: When it was authorised, whole seconds in UTC.
+    """
 
     id: int
     checkout_id: str
     order_id: int
+    user_id: int
     status: PaymentStatus
     amount: Money
     placed_at: datetime
@@ -43,11 +54,12 @@ class StoredPayment:
     decline_reason: str = ""
 
 
-def authorized(stored: StoredPayment, amount: Money) -> Payment:
+def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
     """Says what an authorisation comes to, given the payment that is stored for its checkout now.
 
     Args:
         stored: The checkout's one payment, made by this call or by an earlier one.
+        user_id: Who pays, as this call says.
         amount: What this call asked for.
 
     Returns:
@@ -55,11 +67,13 @@ def authorized(stored: StoredPayment, amount: Money) -> Payment:
 
     Raises:
         PaymentDeclined: The bank said no, to this call or to an earlier one.
-        FailedPrecondition: The checkout was voided, or its payment has another amount.
+        FailedPrecondition: The checkout was voided, or its payment is another user's or has another amount.
     """
     payment = stored.payment
     if payment.status is PaymentStatus.VOIDED:
         raise FailedPrecondition(f"checkout {payment.checkout_id} was voided; start another one", field="checkout_id")
+    if payment.user_id != user_id:
+        raise FailedPrecondition(f"checkout {payment.checkout_id} has a payment of another user", field="user_id")
     if payment.amount != amount:
         raise FailedPrecondition(f"checkout {payment.checkout_id} has a payment of another amount", field="amount")
     if payment.status is PaymentStatus.DECLINED:

@@ -8,7 +8,7 @@ import strawberry
 
 from shop.payment.domain import PaymentStatus
 from shop.payment.service import PaymentService
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long, Moment
@@ -23,11 +23,12 @@ strawberry.enum(PaymentStatus, description="How far a payment has come.")
 
 @strawberry.type
 class Payment:
-    """The payment of one checkout; `orderId` is 0 until it is captured."""
+    """The payment of one checkout; `orderId` is 0 until it is captured, `userId` 0 if the account is gone."""
 
     id: Long
     checkout_id: str
     order_id: Long
+    user_id: Long
     status: PaymentStatus
     amount: Money
     placed_at: Moment
@@ -53,10 +54,12 @@ class Mutation:
     """What can be changed."""
 
     @field(description="Asks the bank to set an amount aside; idempotent by checkout.")
-    async def authorize_payment(self, info: Info, checkout_id: str, amount: MoneyInput, payment_token: str) -> Payment:
+    async def authorize_payment(
+        self, info: Info, checkout_id: str, user_id: Long, amount: MoneyInput, payment_token: str
+    ) -> Payment:
         """Asks the bank to set an amount aside."""
         payment = await info.context.service.authorize_payment(
-            checkout_id=checkout_id, amount=amount.to_shop(), payment_token=payment_token
+            checkout_id=checkout_id, user_id=user_id, amount=amount.to_shop(), payment_token=payment_token
         )
         return cast(Payment, payment)
 
@@ -72,11 +75,11 @@ class Mutation:
         return cast(Payment, await info.context.service.void_payment(checkout_id))
 
 
-def build_app(service: PaymentService, door: Door) -> App:
+def build_app(service: PaymentService, authenticator: Authenticator) -> App:
     """Returns the payments' GraphQL application.
 
     Args:
         service: Does the work.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
-    return graphql_app(Schema(query=Query, mutation=Mutation), service, door)
+    return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

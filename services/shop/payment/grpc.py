@@ -11,7 +11,8 @@ from grpc.aio import Server, ServicerContext
 
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
-from shop.platform.access import Access, lets_in
+from shop.payment.visibility import visible, visible_ones
+from shop.platform.access import Access, admits
 from shop.platform.protobuf import money_from, money_message
 from shop.stubs import payment_pb2, payment_pb2_grpc
 
@@ -28,7 +29,7 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
     def __init__(self, service: PaymentService) -> None:
         self._service = service
 
-    @lets_in(Access.INTERNAL)
+    @admits(Access.INTERNAL)
     async def AuthorizePayment(
         self, request: payment_pb2.AuthorizePaymentRequest, context: Context
     ) -> payment_pb2.Payment:
@@ -36,31 +37,34 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
         amount = money_from(request.amount)
         return _encode(
             await self._service.authorize_payment(
-                checkout_id=request.checkout_id, amount=amount, payment_token=request.payment_token
+                checkout_id=request.checkout_id,
+                user_id=request.user_id,
+                amount=amount,
+                payment_token=request.payment_token,
             )
         )
 
-    @lets_in(Access.INTERNAL)
+    @admits(Access.INTERNAL)
     async def CapturePayment(self, request: payment_pb2.CapturePaymentRequest, context: Context) -> payment_pb2.Payment:
         """Takes an amount."""
         return _encode(await self._service.capture_payment(checkout_id=request.checkout_id, order_id=request.order_id))
 
-    @lets_in(Access.INTERNAL)
+    @admits(Access.INTERNAL)
     async def VoidPayment(self, request: payment_pb2.VoidPaymentRequest, context: Context) -> payment_pb2.Payment:
         """Gives an amount back."""
         return _encode(await self._service.void_payment(request.checkout_id))
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def GetPayment(self, request: payment_pb2.GetPaymentRequest, context: Context) -> payment_pb2.Payment:
         """Returns one payment."""
-        return _encode(await self._service.get_payment(request.id))
+        return _encode(visible(await self._service.get_payment(request.id)))
 
-    @lets_in(Access.CALLER)
+    @admits(Access.CALLER)
     async def BatchGetPaymentsByOrder(
         self, request: payment_pb2.BatchGetPaymentsByOrderRequest, context: Context
     ) -> payment_pb2.BatchGetPaymentsByOrderResponse:
         """Returns the payments of many orders."""
-        payments = await self._service.batch_get_payments_by_order(request.order_ids)
+        payments = visible_ones(await self._service.batch_get_payments_by_order(request.order_ids))
         return payment_pb2.BatchGetPaymentsByOrderResponse(payments=[_encode(payment) for payment in payments])
 
 
@@ -75,6 +79,7 @@ def _encode(payment: Payment) -> payment_pb2.Payment:
         id=payment.id,
         checkout_id=payment.checkout_id,
         order_id=payment.order_id,
+        user_id=payment.user_id,
         status=payment_pb2.PaymentStatus.Value(f"PAYMENT_STATUS_{payment.status.value}"),
         amount=money_message(payment.amount),
         create_time=Timestamp(seconds=int(payment.placed_at.timestamp())),

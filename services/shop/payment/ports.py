@@ -28,7 +28,7 @@ class Bank(Protocol):
 class PaymentStore(Protocol):
     """One payment for each checkout; every change is one atomic statement."""
 
-    async def add(self, checkout_id: str, amount: Money, decline_reason: str) -> StoredPayment:
+    async def add(self, checkout_id: str, user_id: int, amount: Money, decline_reason: str) -> StoredPayment:
         """Adds an authorised or declined payment, unless the checkout has one; returns the one that is there then."""
         ...
 
@@ -45,9 +45,9 @@ class PaymentStore(Protocol):
         ...
 
     async def get(self, payment_id: int) -> StoredPayment | None:
-        """Returns one payment."""
+        """Returns one payment; it is nobody's if its user's account is gone."""
         ...
 
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
-        """Returns the payments of many orders in one query, in any order."""
+        """Returns the payments of many orders by one query; those of accounts that are gone are nobody's."""
         ...

@@ -12,12 +12,22 @@ from shop.money import Money
 from shop.payment.domain import NOTHING, Payment, PaymentStatus, StoredPayment
 from shop.platform.database import Database
 
-COLUMNS = "id, checkout_id, order_id, status, amount_minor, currency, decline_reason, placed_at"
+COLUMNS = "id, checkout_id, order_id, user_id, status, amount_minor, currency, decline_reason, placed_at"
+# What a caller may see: the user of a deleted account owns nothing any more.
+READ = """
+    SELECT p.id, p.checkout_id, p.order_id,
+        CASE WHEN EXISTS (SELECT FROM shop_shared.deleted_user d WHERE d.id = p.user_id) THEN NULL ELSE p.user_id END
+            AS user_id,
+        p.status, p.amount_minor, p.currency, p.decline_reason, p.placed_at
+    FROM payment p
+"""
+GET = f"{READ} WHERE p.id = $1"
+OF_ORDERS = f"{READ} WHERE p.order_id = ANY($1)"
 
 # The update changes nothing: it makes the statement return the row that was there first.
 ADD = f"""
-    INSERT INTO payment (checkout_id, status, amount_minor, currency, decline_reason, placed_at)
-    VALUES ($1, $2, $3, $4, $5, date_trunc('second', now()))
+    INSERT INTO payment (checkout_id, user_id, status, amount_minor, currency, decline_reason, placed_at)
+    VALUES ($1, $2, $3, $4, $5, $6, date_trunc('second', now()))
     ON CONFLICT (checkout_id) DO UPDATE SET checkout_id = EXCLUDED.checkout_id
     RETURNING {COLUMNS}
 """
@@ -45,11 +55,11 @@ class PostgresPayments:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def add(self, checkout_id: str, amount: Money, decline_reason: str) -> StoredPayment:
+    async def add(self, checkout_id: str, user_id: int, amount: Money, decline_reason: str) -> StoredPayment:
         """Adds an authorised or declined payment, unless the checkout has one; returns the one that is there then."""
         status = PaymentStatus.DECLINED if decline_reason else PaymentStatus.AUTHORIZED
         row = await self._database.fetchrow(
-            ADD, checkout_id, status.value, amount.amount_minor, amount.currency, decline_reason or None
+            ADD, checkout_id, user_id, status.value, amount.amount_minor, amount.currency, decline_reason or None
         )
         return _present(row)
 
@@ -72,13 +82,13 @@ class PostgresPayments:
         return None if row is None else _stored(row)
 
     async def get(self, payment_id: int) -> StoredPayment | None:
-        """Returns one payment."""
-        row = await self._database.fetchrow(f"SELECT {COLUMNS} FROM payment WHERE id = $1", payment_id)
+        """Returns one payment; it is nobody's if its user's account is gone."""
+        row = await self._database.fetchrow(GET, payment_id)
         return None if row is None else _stored(row)
 
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
-        """Returns the payments of many orders in one query, in any order."""
-        rows = await self._database.fetch(f"SELECT {COLUMNS} FROM payment WHERE order_id = ANY($1)", order_ids)
+        """Returns the payments of many orders by one query; those of accounts that are gone are nobody's."""
+        rows = await self._database.fetch(OF_ORDERS, order_ids)
         return [_stored(row) for row in rows]
 
 
@@ -93,6 +103,7 @@ def _stored(row: asyncpg.Record) -> StoredPayment:
         id=row["id"],
         checkout_id=str(row["checkout_id"]),
         order_id=row["order_id"] or 0,
+        user_id=row["user_id"] or 0,
         status=PaymentStatus(row["status"]),
         amount=Money(row["amount_minor"], row["currency"]),
         placed_at=row["placed_at"],

@@ -10,7 +10,8 @@ from starlette.responses import Response
 from shop.money import Money
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
-from shop.platform.access import Access, Door, from_inside
+from shop.payment.visibility import visible, visible_ones
+from shop.platform.access import Access, Authenticator, is_internal
 from shop.platform.rest.answers import changed, found
 from shop.platform.rest.app import rest_api
 from shop.platform.rest.caching import PERSONAL
@@ -25,14 +26,16 @@ from shop.resources.models import payments as models
 TAGS = [{"name": "payments", "description": "Payments of orders; changed by other parts of the shop only."}]
 
 
-def build_app(service: PaymentService, door: Door) -> FastAPI:
+def build_app(service: PaymentService, authenticator: Authenticator) -> FastAPI:
     """Returns the application.
 
     Args:
         service: Does the work.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
-    api = rest_api(title="Hopwise payment", summary="Payments of orders", description=ABOUT, tags=TAGS, door=door)
+    api = rest_api(
+        title="Hopwise payment", summary="Payments of orders", description=ABOUT, tags=TAGS, authenticator=authenticator
+    )
     _add_reads(api, service)
     _add_changes(api, service)
     add_docs(api)
@@ -42,14 +45,14 @@ def build_app(service: PaymentService, door: Door) -> FastAPI:
 def _add_reads(api: FastAPI, service: PaymentService) -> None:
     @api.get("/v1/payments", **reading("payments", models.PaymentList, access=Access.CALLER))
     async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Response:
-        """The payments of many orders; orders without one are left out."""
-        payments = await service.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
+        """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
+        payments = visible_ones(await service.batch_get_payments_by_order(parse_ids(order_ids, "order_ids")))
         return found(call, {"payments": [_document(payment) for payment in payments]}, PERSONAL)
 
     @api.get("/v1/payments/{payment_id}", **reading("payments", models.Payment, access=Access.CALLER, problems=[404]))
     async def get_payment(call: Call, payment_id: PaymentId) -> Response:
-        """One payment."""
-        return found(call, _document(await service.get_payment(payment_id)), PERSONAL)
+        """One payment: a customer's own, any for partners."""
+        return found(call, _document(visible(await service.get_payment(payment_id))), PERSONAL)
 
 
 def _add_changes(api: FastAPI, service: PaymentService) -> None:
@@ -60,7 +63,7 @@ def _add_changes(api: FastAPI, service: PaymentService) -> None:
         """Asks the bank to set an amount aside; the same again changes nothing."""
         amount = Money(new.amount.amount_minor, new.amount.currency)
         payment = await service.authorize_payment(
-            checkout_id=checkout_id, amount=amount, payment_token=new.payment_token
+            checkout_id=checkout_id, user_id=new.user_id, amount=amount, payment_token=new.payment_token
         )
         return changed(_document(payment))
 
@@ -79,4 +82,4 @@ def _add_changes(api: FastAPI, service: PaymentService) -> None:
 
 def _document(payment: Payment) -> Any:
     """A caller from outside sees what a gateway would show."""
-    return inner_payment_document(payment) if from_inside() else payment_document(payment)
+    return inner_payment_document(payment) if is_internal() else payment_document(payment)

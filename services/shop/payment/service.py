@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from shop.errors import InvalidArgument, NotFound
+from shop.errors import InvalidArgument, no_such
 from shop.money import Money
 from shop.payment.bank import ANSWERS
 from shop.payment.domain import Payment, authorized, refused_capture
@@ -24,7 +24,7 @@ class PaymentService:
         self._store = store
         self._bank = bank
 
-    async def authorize_payment(self, *, checkout_id: str, amount: Money, payment_token: str) -> Payment:
+    async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
         """Asks the bank to set an amount aside; idempotent by checkout.
 
         The bank is asked first and the answer stored once, so that the usual case costs one statement. If the process
@@ -33,14 +33,15 @@ class PaymentService:
         Raises:
             InvalidArgument: An argument is out of range, or the bank does not know the token.
             PaymentDeclined: The bank says no, or said so before.
-            FailedPrecondition: The checkout was voided, or has a payment of another amount.
+            FailedPrecondition: The checkout was voided, or has a payment of another user or amount.
         """
         checkout = validation.uuid_text(checkout_id, "checkout_id")
+        validation.identifier(user_id, "user_id")
         validation.positive_money(amount, "amount")
         if not self._bank.accepts(payment_token):
             raise InvalidArgument(f"payment_token must be one of: {', '.join(ANSWERS)}", field="payment_token")
         reason = await self._bank.authorize(amount, payment_token)
-        return authorized(await self._store.add(checkout, amount, reason), amount)
+        return authorized(await self._store.add(checkout, user_id, amount, reason), user_id, amount)
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
         """Takes an authorised amount and ties it to its order; idempotent.
@@ -73,7 +74,7 @@ class PaymentService:
         """
         stored = await self._store.get(validation.identifier(payment_id, "id"))
         if stored is None:
-            raise NotFound(f"there is no payment {payment_id}", field="id")
+            raise no_such("payment", payment_id)
         return stored.payment
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:

@@ -1,12 +1,14 @@
-"""Whom each method lets in, the same over every protocol.
+"""Who may call what, and act for whom: the same over every protocol, and the only place that decides it.
 
 A gateway checks every caller. A service trusts what comes from inside, where its callers have checked already, and
 checks what the edge sends it: the edge marks each request with `x-hopwise-edge`, whatever the client sent.
+
+A customer who asks for what belongs to another one gets the answer of an id that does not exist: whether it exists
+is not the customer's business either.
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -14,20 +16,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TypeVar
 
-import jwt
-
-from shop.errors import PermissionDenied, Unauthenticated
-from shop.platform.auth import Principal, TokenVerifier, bearer, require_partner, require_user
+from shop.errors import NotFound, PermissionDenied, Unauthenticated
+from shop.platform.auth import Principal, TokenVerifier, bearer
 from shop.platform.config import ConfigError, ServiceConfig
 
 F = TypeVar("F", bound=Callable[..., object])
 
 EDGE_HEADER = "x-hopwise-edge"
-CACHED_TOKENS = 4096
 
 
 class Access(StrEnum):
-    """Whom a method lets in."""
+    """Whom a method admits."""
 
     EVERYBODY = "everybody"
     CALLER = "caller"
@@ -38,53 +37,113 @@ class Access(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
-    """Who was let in.
+class Caller:
+    """Who makes a call, and what that allows.
 
     Attributes:
         principal: Whom the token stands for; None where no token was asked for.
-        inside: Whether the call comes from inside, from a caller that has checked already.
+        internal: Whether the call comes from another part of the shop, which has checked its own caller already.
     """
 
     principal: Principal | None
-    inside: bool
+    internal: bool = False
+
+    @property
+    def is_privileged(self) -> bool:
+        """Whether the caller may act for any user: a partner, or another part of the shop."""
+        return self.internal or (self.principal is not None and self.principal.kind == "partner")
+
+    def may_act_for(self, user_id: int) -> bool:
+        """Whether the caller may read and change what belongs to a user."""
+        return self.is_privileged or (self.principal is not None and self.principal.id == user_id)
+
+    def require_owner(self, user_id: int, field: str = "") -> None:
+        """Checks that the caller may act for the user whom a request names; does not look whether there is one.
+
+        Args:
+            user_id: The user.
+            field: The argument that named it, if not the only one.
+
+        Raises:
+            PermissionDenied: It may not.
+        """
+        if not self.may_act_for(user_id):
+            raise PermissionDenied("a customer's token allows this for the customer only", field=field)
+
+    def require_visible(self, owner: int, missing: NotFound) -> None:
+        """Checks that the caller may see a thing that was found by its own id.
+
+        Args:
+            owner: The user whom it belongs to; 0 if that account is gone.
+            missing: The answer for an id that does not exist.
+
+        Raises:
+            NotFound: It may not: `missing`.
+        """
+        if not self.may_act_for(owner):
+            raise missing
+
+    def require_partner(self) -> None:
+        """Checks that the caller is a partner, or another part of the shop.
+
+        Raises:
+            PermissionDenied: It is not.
+        """
+        if not self.is_privileged:
+            raise PermissionDenied("only a partner's token allows this")
+
+    def customer_id(self) -> int:
+        """Returns the user who calls.
+
+        Raises:
+            PermissionDenied: It is not a customer.
+        """
+        if self.principal is None or self.principal.kind != "customer":
+            raise PermissionDenied("only a customer's token allows this")
+        return self.principal.id
 
 
-_ANYBODY = Admitted(None, inside=False)
-_INSIDE = Admitted(None, inside=True)
-_ADMITTED: ContextVar[Admitted] = ContextVar("shop.admitted", default=_ANYBODY)
+_ANONYMOUS = Caller(None)
+_INTERNAL = Caller(None, internal=True)
+_CALLER: ContextVar[Caller] = ContextVar("shop.caller", default=_ANONYMOUS)
 
 
-def sees_all() -> bool:
-    """Whether the call in hand may see what belongs to any user: it is a partner's, or comes from inside."""
-    admitted = _ADMITTED.get()
-    return admitted.inside or (admitted.principal is not None and admitted.principal.kind == "partner")
+def current_caller() -> Caller:
+    """Returns who makes the call in hand, as `Authenticator.admit` noted it."""
+    return _CALLER.get()
 
 
-def from_inside() -> bool:
+def is_privileged() -> bool:
+    """Whether the call in hand may act for any user."""
+    return _CALLER.get().is_privileged
+
+
+def is_internal() -> bool:
     """Whether the call in hand comes from another part of the shop."""
-    return _ADMITTED.get().inside
+    return _CALLER.get().internal
 
 
-def may_see(user_id: int) -> bool:
-    """Whether the call in hand may see what belongs to a user: the user itself, a partner, or inside."""
-    principal = _ADMITTED.get().principal
-    return sees_all() or (principal is not None and principal.id == user_id)
+def may_act_for(user_id: int) -> bool:
+    """Whether the call in hand may read and change what belongs to a user."""
+    return _CALLER.get().may_act_for(user_id)
 
 
 def require_owner(user_id: int) -> None:
-    """Checks that the call in hand may act for a user.
+    """Checks that the call in hand may act for the user whom it names.
 
     Raises:
-        Unauthenticated: Nobody has been asked for a token.
-        PermissionDenied: The token is another customer's.
+        PermissionDenied: It may not.
     """
-    admitted = _ADMITTED.get()
-    if admitted.inside:
-        return
-    if admitted.principal is None:
-        raise Unauthenticated("this needs a token: send the header Authorization: Bearer <token>")
-    require_user(admitted.principal, user_id)
+    _CALLER.get().require_owner(user_id)
+
+
+def require_visible(owner: int, missing: NotFound) -> None:
+    """Checks that the call in hand may see a thing that was found by its own id; see `Caller.require_visible`.
+
+    Raises:
+        NotFound: It may not: `missing`.
+    """
+    _CALLER.get().require_visible(owner, missing)
 
 
 class Verifier(Protocol):
@@ -103,64 +162,57 @@ class NoVerifier:
         raise Unauthenticated("this process takes no tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
 
 
-class Door:
-    """Lets callers in by their bearer token, and remembers the tokens that it has checked until they expire.
-
-    Checking an Ed25519 signature takes more time than all the rest that a gateway does for one order, and a partner
-    sends the same token for an hour.
+class Authenticator:
+    """Finds out who calls, and admits callers to methods.
 
     Args:
-        verifier: Checks tokens.
-        trusts_inside: Whether calls that the edge has not marked are let in as they are.
-        clock: Returns the time in seconds since 1970.
+        verifier: Checks tokens, and remembers those that it has checked.
+        trusts_inside: Whether calls that the edge has not marked are admitted as they are.
     """
 
-    def __init__(
-        self, verifier: Verifier, *, trusts_inside: bool = False, clock: Callable[[], float] = time.time
-    ) -> None:
+    def __init__(self, verifier: Verifier, *, trusts_inside: bool = False) -> None:
         self._verifier = verifier
         self._trusts_inside = trusts_inside
-        self._clock = clock
-        self._known: dict[str, tuple[Principal, float]] = {}
 
-    def admit(self, access: Access, authorization: str | None, *, edge: bool) -> None:
-        """Lets a call in, or not, and notes who makes it for as long as its task runs.
+    def authenticate(self, authorization: str | None) -> Caller:
+        """Returns whom a bearer token stands for.
 
         Args:
-            access: Whom the method lets in.
+            authorization: The Authorization header.
+
+        Raises:
+            Unauthenticated: There is no token, or it is not valid.
+        """
+        return Caller(self._verifier.verify(bearer(authorization)))
+
+    def admit(self, access: Access, authorization: str | None, *, edge: bool) -> None:
+        """Admits a call, or refuses it, and notes who makes it for as long as its task runs.
+
+        Args:
+            access: Whom the method admits.
             authorization: The Authorization header.
             edge: Whether the edge has marked the call.
 
         Raises:
             Unauthenticated: There is no token, or it is not valid.
-            PermissionDenied: The caller is not one of those whom the method lets in.
+            PermissionDenied: The caller is not one of those whom the method admits.
         """
         if self._trusts_inside and not edge:
-            _ADMITTED.set(_INSIDE)
+            _CALLER.set(_INTERNAL)
             return
-        _ADMITTED.set(_ANYBODY)
+        _CALLER.set(_ANONYMOUS)
         if access is Access.EVERYBODY:
             return
         if access is Access.INTERNAL:
             raise PermissionDenied("only the shop's own services may do this")
-        principal = self._principal(bearer(authorization))
+        caller = self.authenticate(authorization)
         if access is Access.PARTNER:
-            require_partner(principal)
-        _ADMITTED.set(Admitted(principal, inside=False))
-
-    def _principal(self, token: str) -> Principal:
-        known = self._known.get(token)
-        if known is not None and self._clock() < known[1]:
-            return known[0]
-        principal = self._verifier.verify(token)
-        if len(self._known) >= CACHED_TOKENS:
-            self._known.pop(next(iter(self._known)))
-        self._known[token] = (principal, _expiry(token))
-        return principal
+            caller.require_partner()
+        _CALLER.set(caller)
 
 
-def gateway_door(key_file: str) -> Door:
-    """Returns the door of a gateway, which checks every caller.
+def gateway_authenticator(key_file: str) -> Authenticator:
+    """Returns the authenticator of a gateway, which checks every caller.
 
     Args:
         key_file: PEM file of the key that verifies tokens.
@@ -168,11 +220,11 @@ def gateway_door(key_file: str) -> Door:
     Raises:
         ConfigError: The key cannot be used.
     """
-    return Door(_verifier(key_file))
+    return Authenticator(_verifier(key_file))
 
 
-def service_door(config: ServiceConfig) -> Door:
-    """Returns the door of a service, which checks what the edge sends it.
+def service_authenticator(config: ServiceConfig) -> Authenticator:
+    """Returns the authenticator of a service, which checks what the edge sends it.
 
     Args:
         config: Names the key that verifies tokens; without one, no token is valid.
@@ -181,11 +233,11 @@ def service_door(config: ServiceConfig) -> Door:
         ConfigError: The key cannot be used.
     """
     path = config.jwt_public_key_file
-    return Door(NoVerifier() if path is None else _verifier(path), trusts_inside=True)
+    return Authenticator(NoVerifier() if path is None else _verifier(path), trusts_inside=True)
 
 
-def lets_in(access: Access) -> Callable[[F], F]:
-    """Says whom a method of a gRPC servicer lets in; one without this is internal.
+def admits(access: Access) -> Callable[[F], F]:
+    """Says whom a method of a gRPC servicer admits; one without this is internal.
 
     Args:
         access: Whom.
@@ -199,7 +251,7 @@ def lets_in(access: Access) -> Callable[[F], F]:
 
 
 def access_of(method: object) -> Access:
-    """Returns whom a method lets in, as `lets_in` says."""
+    """Returns whom a method admits, as `admits` says."""
     return Access(getattr(method, _MARK, Access.INTERNAL))
 
 
@@ -214,11 +266,3 @@ def _verifier(path: str) -> TokenVerifier:
             f"SHOP_JWT_PUBLIC_KEY_FILE is {path!r}, which cannot be used ({error}); it must be an Ed25519 public key "
             "in PEM form"
         ) from error
-
-
-def _expiry(token: str) -> float:
-    """Returns when a token that has been verified expires, in seconds since 1970."""
-    try:
-        return float(jwt.decode(token, options={"verify_signature": False})["exp"])
-    except (jwt.InvalidTokenError, KeyError) as error:
-        raise Unauthenticated("the token is not valid; log in again") from error

@@ -1,4 +1,4 @@
-"""Signed tokens that say who calls, and what each caller may do."""
+"""Signed tokens that say who calls. What each caller may do is in `shop.platform.access`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
-from shop.errors import PermissionDenied, Unauthenticated
+from shop.errors import Unauthenticated
 
 ALGORITHM = "EdDSA"
 ISSUER = "hopwise"
@@ -133,23 +133,3 @@ def bearer(header_value: str | None) -> str:
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthenticated("this needs a token: send the header Authorization: Bearer <token>")
     return token.strip()
-
-
-def require_user(principal: Principal, user_id: int) -> None:
-    """Checks that a caller may act for a user: the user itself, or a partner.
-
-    Raises:
-        PermissionDenied: It may not.
-    """
-    if principal.kind == "customer" and principal.id != user_id:
-        raise PermissionDenied("a customer's token allows this for the customer only")
-
-
-def require_partner(principal: Principal) -> None:
-    """Checks that a caller is a partner.
-
-    Raises:
-        PermissionDenied: It is not.
-    """
-    if principal.kind != "partner":
-        raise PermissionDenied("only a partner's token allows this")

@@ -7,14 +7,14 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from shop.platform.access import Door, service_door
+from shop.platform.access import Authenticator, service_authenticator
 from shop.platform.config import ConfigError, ServiceConfig
 from shop.platform.grpc_server import Register, grpc_server
 from shop.platform.http_server import http_server
 from shop.platform.lifecycle import stop_signal
 
-BuildApp = Callable[[Door], Any]
-"""Builds the ASGI application of a protocol; the door says who is let in."""
+BuildApp = Callable[[Authenticator], Any]
+"""Builds the ASGI application of a protocol; the authenticator decides who is admitted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +63,19 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
         ConfigError: No protocol is to be served, or one that this service does not have.
         StartError: A port is in use.
     """
-    door = service_door(config)
+    authenticator = service_authenticator(config)
     async with AsyncExitStack() as stack:
         addresses = {}
         for protocol, listen in listening(config).items():
             if protocol == "grpc":
-                server = grpc_server(listen, protocols.grpc, door)
+                server = grpc_server(listen, protocols.grpc, authenticator)
             else:
                 build: BuildApp | None = getattr(protocols, protocol)
                 if build is None:
                     raise ConfigError(
                         f"SHOP_LISTEN_{protocol.upper()} is set, but {config.component} does not serve it"
                     )
-                server = http_server(build(door), listen)
+                server = http_server(build(authenticator), listen)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
 

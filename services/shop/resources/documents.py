@@ -56,6 +56,7 @@ class InnerPaymentDocument(msgspec.Struct, frozen=True):
     status: PaymentStatus
     amount: Money
     checkout_id: str
+    user_id: int
     placed_at: datetime
 
 
@@ -108,7 +109,13 @@ def payment_document(payment: Payment) -> PaymentDocument:
 def inner_payment_document(payment: Payment) -> InnerPaymentDocument:
     """Returns a payment with all that is known of it."""
     return InnerPaymentDocument(
-        payment.id, payment.order_id, payment.status, payment.amount, payment.checkout_id, payment.placed_at
+        payment.id,
+        payment.order_id,
+        payment.status,
+        payment.amount,
+        payment.checkout_id,
+        payment.user_id,
+        payment.placed_at,
     )
 
 

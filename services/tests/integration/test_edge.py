@@ -113,7 +113,7 @@ async def test_payments_show_outside_what_a_gateway_shows(
     role_url: Callable[[str], str], keys: Any, token: Callable[..., dict[str, str]]
 ) -> None:
     path = "/v1/payments/by-checkout/0d5f4a52-7a0c-4d59-8a39-5a6a7f1f0001"
-    body = {"amount": {"amount_minor": 5, "currency": "EUR"}, "payment_token": "tok_ok"}
+    body = {"user_id": 3, "amount": {"amount_minor": 5, "currency": "EUR"}, "payment_token": "tok_ok"}
     async with serving("payment", payment_bootstrap, role_url("payment"), keys) as (rest, _):
         assert (await rest.put(path, json=body, headers=token("partner", 1))).status_code == 403
         made = (await rest.put(path, json=body)).json()

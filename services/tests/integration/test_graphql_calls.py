@@ -18,7 +18,7 @@ from shop.clients import Clients, Product, ProductRow, StockLine
 from shop.clients.connect import connect
 from shop.errors import DeadlineExceeded, ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unavailable
 from shop.money import Money
-from shop.platform.access import Door, NoVerifier
+from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.http_server import http_server
@@ -82,8 +82,8 @@ class Wire:
 
 @asynccontextmanager
 async def serving(puppet: Puppet, listen: str = "127.0.0.1:0") -> AsyncIterator[tuple[Wire, str]]:
-    door = Door(NoVerifier(), trusts_inside=True)
-    wire = Wire(product_graphql.build_app(puppet, door))  # type: ignore[arg-type]
+    authenticator = Authenticator(NoVerifier(), trusts_inside=True)
+    wire = Wire(product_graphql.build_app(puppet, authenticator))  # type: ignore[arg-type]
     async with http_server(wire, listen) as address:
         yield wire, address
 

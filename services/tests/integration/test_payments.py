@@ -22,6 +22,7 @@ from shop.platform.config import ServiceConfig
 pytestmark = pytest.mark.integration
 AMOUNT = Money(1_999, "EUR")
 NOWHERE = 2**62
+USER = 17
 ORDERS = count(1)
 
 
@@ -50,14 +51,16 @@ def order() -> int:
     return next(ORDERS)
 
 
-def authorize(payment: PaymentClient, checkout: str, amount: Money = AMOUNT, token: str = "tok_ok") -> Any:
-    return payment.authorize_payment(checkout_id=checkout, amount=amount, payment_token=token)
+def authorize(
+    payment: PaymentClient, checkout: str, amount: Money = AMOUNT, token: str = "tok_ok", user: int = USER
+) -> Any:
+    return payment.authorize_payment(checkout_id=checkout, user_id=user, amount=amount, payment_token=token)
 
 
 async def test_life_of_a_payment(payment: PaymentClient, checkout: str, order: int) -> None:
     made = await authorize(payment, checkout)
     assert (made.status, made.amount, made.order_id) == (PaymentStatus.AUTHORIZED, AMOUNT, 0)
-    assert made.checkout_id == checkout
+    assert (made.checkout_id, made.user_id) == (checkout, USER)
     assert made.placed_at.microsecond == 0
     captured = await payment.capture_payment(checkout_id=checkout, order_id=order)
     assert (captured.id, captured.status, captured.order_id) == (made.id, PaymentStatus.CAPTURED, order)
@@ -89,7 +92,7 @@ async def test_a_decline_stays_a_decline(payment: PaymentClient, checkout: str, 
 
 async def test_a_checkout_that_was_voided_first_is_never_authorised(payment: PaymentClient, checkout: str) -> None:
     voided = await payment.void_payment(checkout)
-    assert (voided.status, voided.amount) == (PaymentStatus.VOIDED, Money(0, "XXX"))
+    assert (voided.status, voided.amount, voided.user_id) == (PaymentStatus.VOIDED, Money(0, "XXX"), 0)
     with pytest.raises(FailedPrecondition, match="was voided"):
         await authorize(payment, checkout)
     assert await payment.get_payment(voided.id) == voided
@@ -101,6 +104,13 @@ async def test_another_amount_is_refused(payment: PaymentClient, checkout: str) 
         with pytest.raises(FailedPrecondition) as refusal:
             await authorize(payment, checkout, amount)
         assert refusal.value.field == "amount"
+
+
+async def test_another_user_is_refused(payment: PaymentClient, checkout: str) -> None:
+    await authorize(payment, checkout)
+    with pytest.raises(FailedPrecondition) as refusal:
+        await authorize(payment, checkout, user=USER + 1)
+    assert refusal.value.field == "user_id"
 
 
 async def test_captures_that_are_refused(payment: PaymentClient, checkout: str, order: int) -> None:
@@ -155,6 +165,7 @@ async def test_payments_of_many_orders(payment: PaymentClient) -> None:
         ({"amount": Money(-1, "EUR")}, "amount.amount_minor"),
         ({"amount": Money(1, "eur")}, "amount.currency"),
         ({"amount": Money(1, "")}, "amount.currency"),
+        ({"user": 0}, "user_id"),
         ({"token": "4111 1111 1111 1111"}, "payment_token"),
         ({"token": ""}, "payment_token"),
     ],

@@ -13,7 +13,7 @@ from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
-from shop.platform.access import Door, NoVerifier
+from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.http_server import http_server
@@ -41,7 +41,7 @@ class Puppet:
 
 @asynccontextmanager
 async def connected(act: Callable[[], Awaitable[Product]]) -> AsyncIterator[Clients]:
-    app = build_app(Puppet(act), Door(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+    app = build_app(Puppet(act), Authenticator(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
     async with http_server(app, "127.0.0.1:0") as address, calling(address) as clients:
         yield clients
 
@@ -172,7 +172,7 @@ async def test_one_connection_serves_calls_one_after_the_other() -> None:
     async def act() -> Product:
         return TEA
 
-    app = build_app(Puppet(act), Door(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+    app = build_app(Puppet(act), Authenticator(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
     ports: set[int] = set()
 
     async def noting(scope: Any, receive: Any, send: Any) -> None:

@@ -17,8 +17,9 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from shop.errors import PermissionDenied, Unauthenticated
-from shop.platform.auth import Principal, TokenSigner, TokenVerifier, bearer, require_partner, require_user
+from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
+from shop.platform.access import Caller
+from shop.platform.auth import Principal, TokenSigner, TokenVerifier, bearer
 
 
 @pytest.mark.parametrize("principal", [Principal("customer", 17), Principal("partner", 1)])
@@ -115,13 +116,32 @@ def test_header_without_a_token_is_refused(header: str | None) -> None:
 
 
 def test_customers_act_for_themselves_and_partners_for_all() -> None:
-    require_user(Principal("customer", 17), 17)
-    require_user(Principal("partner", 1), 17)
-    require_partner(Principal("partner", 1))
-    with pytest.raises(PermissionDenied):
-        require_user(Principal("customer", 18), 17)
-    with pytest.raises(PermissionDenied):
-        require_partner(Principal("customer", 17))
+    partner, inside, nobody = Caller(Principal("partner", 1)), Caller(None, internal=True), Caller(None)
+    customer, other = Caller(Principal("customer", 17)), Caller(Principal("customer", 18))
+    missing = no_such("order", 5)
+    for allowed in (customer, partner, inside):
+        allowed.require_owner(17)
+        allowed.require_visible(17, missing)
+    for refused in (other, nobody):
+        with pytest.raises(PermissionDenied):
+            refused.require_owner(17)
+        with pytest.raises(NotFound, match="there is no order 5"):
+            refused.require_visible(17, missing)
+    for allowed in (partner, inside):
+        allowed.require_partner()
+    for refused in (customer, nobody):
+        with pytest.raises(PermissionDenied):
+            refused.require_partner()
+    assert customer.customer_id() == 17
+    for refused in (partner, inside, nobody):
+        with pytest.raises(PermissionDenied):
+            refused.customer_id()
+
+
+def test_what_belongs_to_nobody_is_hidden_from_customers() -> None:
+    with pytest.raises(NotFound):
+        Caller(Principal("customer", 17)).require_visible(0, no_such("order", 5))
+    Caller(Principal("partner", 1)).require_visible(0, no_such("order", 5))
 
 
 def test_a_verified_token_is_remembered_until_it_expires(keys: Any, monkeypatch: pytest.MonkeyPatch) -> None:

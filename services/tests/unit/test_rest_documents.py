@@ -10,7 +10,7 @@ import schemathesis
 
 from shop.order import rest as order
 from shop.payment import rest as payment
-from shop.platform.access import Door, NoVerifier
+from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.rest.openapi import document
 from shop.product import rest as product
 from shop.user import rest as user
@@ -25,7 +25,7 @@ SERVICES = {
 
 def app(name: str) -> Any:
     service: Any = _Nothing()
-    return SERVICES[name][0].build_app(service, Door(NoVerifier(), trusts_inside=True))  # type: ignore[attr-defined]
+    return SERVICES[name][0].build_app(service, Authenticator(NoVerifier(), trusts_inside=True))  # type: ignore[attr-defined]
 
 
 class _Nothing:

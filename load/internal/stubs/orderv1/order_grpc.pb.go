@@ -45,15 +45,16 @@ type OrderServiceClient interface {
 	// FAILED_PRECONDITION, and ABORTED while the first call is still under way. NOT_FOUND for an unknown user or product,
 	// FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
 	Checkout(ctx context.Context, in *CheckoutRequest, opts ...grpc.CallOption) (*Order, error)
-	// Returns one order with its lines; NOT_FOUND if there is none.
+	// Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's.
 	GetOrder(ctx context.Context, in *GetOrderRequest, opts ...grpc.CallOption) (*Order, error)
 	// Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out.
 	BatchGetOrders(ctx context.Context, in *BatchGetOrdersRequest, opts ...grpc.CallOption) (*BatchGetOrdersResponse, error)
-	// Returns a page of one user's orders, newest first, with their lines; empty if the user has none.
+	// Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there.
 	ListOrdersByUser(ctx context.Context, in *ListOrdersByUserRequest, opts ...grpc.CallOption) (*ListOrdersByUserResponse, error)
 	// Moves an order along CONFIRMED, SHIPPED, DELIVERED; FAILED_PRECONDITION for any other step, NOT_FOUND if there is none.
 	UpdateOrderStatus(ctx context.Context, in *UpdateOrderStatusRequest, opts ...grpc.CallOption) (*Order, error)
-	// Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none.
+	// Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+	// or if it is not the calling customer's.
 	CancelOrder(ctx context.Context, in *CancelOrderRequest, opts ...grpc.CallOption) (*Order, error)
 	// Streams order lines joined with their orders, by ascending line id, in chunks.
 	StreamOrderLines(ctx context.Context, in *StreamOrderLinesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[StreamOrderLinesResponse], error)
@@ -161,15 +162,16 @@ type OrderServiceServer interface {
 	// FAILED_PRECONDITION, and ABORTED while the first call is still under way. NOT_FOUND for an unknown user or product,
 	// FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
 	Checkout(context.Context, *CheckoutRequest) (*Order, error)
-	// Returns one order with its lines; NOT_FOUND if there is none.
+	// Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's.
 	GetOrder(context.Context, *GetOrderRequest) (*Order, error)
 	// Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out.
 	BatchGetOrders(context.Context, *BatchGetOrdersRequest) (*BatchGetOrdersResponse, error)
-	// Returns a page of one user's orders, newest first, with their lines; empty if the user has none.
+	// Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there.
 	ListOrdersByUser(context.Context, *ListOrdersByUserRequest) (*ListOrdersByUserResponse, error)
 	// Moves an order along CONFIRMED, SHIPPED, DELIVERED; FAILED_PRECONDITION for any other step, NOT_FOUND if there is none.
 	UpdateOrderStatus(context.Context, *UpdateOrderStatusRequest) (*Order, error)
-	// Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none.
+	// Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+	// or if it is not the calling customer's.
 	CancelOrder(context.Context, *CancelOrderRequest) (*Order, error)
 	// Streams order lines joined with their orders, by ascending line id, in chunks.
 	StreamOrderLines(*StreamOrderLinesRequest, grpc.ServerStreamingServer[StreamOrderLinesResponse]) error

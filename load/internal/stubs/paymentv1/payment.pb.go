@@ -100,7 +100,9 @@ type Payment struct {
 	// The amount of the order.
 	Amount *typev1.Money `protobuf:"bytes,5,opt,name=amount,proto3" json:"amount,omitempty"`
 	// When it was authorised, whole seconds, UTC.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// Who pays; 0 if the account is gone, or if the checkout was voided before it was authorised.
+	UserId        int64 `protobuf:"varint,7,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -177,6 +179,13 @@ func (x *Payment) GetCreateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Payment) GetUserId() int64 {
+	if x != nil {
+		return x.UserId
+	}
+	return 0
+}
+
 // Asks the bank to set an amount aside.
 type AuthorizePaymentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -185,7 +194,9 @@ type AuthorizePaymentRequest struct {
 	// The amount, above zero.
 	Amount *typev1.Money `protobuf:"bytes,2,opt,name=amount,proto3" json:"amount,omitempty"`
 	// Stands for the customer's card at the bank; one of those named at the service.
-	PaymentToken  string `protobuf:"bytes,3,opt,name=payment_token,json=paymentToken,proto3" json:"payment_token,omitempty"`
+	PaymentToken string `protobuf:"bytes,3,opt,name=payment_token,json=paymentToken,proto3" json:"payment_token,omitempty"`
+	// Who pays, at least 1; the same at each repetition.
+	UserId        int64 `protobuf:"varint,4,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -239,6 +250,13 @@ func (x *AuthorizePaymentRequest) GetPaymentToken() string {
 		return x.PaymentToken
 	}
 	return ""
+}
+
+func (x *AuthorizePaymentRequest) GetUserId() int64 {
+	if x != nil {
+		return x.UserId
+	}
+	return 0
 }
 
 // Names the payment to take.
@@ -484,7 +502,7 @@ var File_shop_payment_v1_payment_proto protoreflect.FileDescriptor
 
 const file_shop_payment_v1_payment_proto_rawDesc = "" +
 	"\n" +
-	"\x1dshop/payment/v1/payment.proto\x12\x0fshop.payment.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\xf7\x01\n" +
+	"\x1dshop/payment/v1/payment.proto\x12\x0fshop.payment.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\x90\x02\n" +
 	"\aPayment\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x1f\n" +
 	"\vcheckout_id\x18\x02 \x01(\tR\n" +
@@ -493,12 +511,14 @@ const file_shop_payment_v1_payment_proto_rawDesc = "" +
 	"\x06status\x18\x04 \x01(\x0e2\x1e.shop.payment.v1.PaymentStatusR\x06status\x12+\n" +
 	"\x06amount\x18\x05 \x01(\v2\x13.shop.type.v1.MoneyR\x06amount\x12;\n" +
 	"\vcreate_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
-	"createTime\"\x8c\x01\n" +
+	"createTime\x12\x17\n" +
+	"\auser_id\x18\a \x01(\x03R\x06userId\"\xa5\x01\n" +
 	"\x17AuthorizePaymentRequest\x12\x1f\n" +
 	"\vcheckout_id\x18\x01 \x01(\tR\n" +
 	"checkoutId\x12+\n" +
 	"\x06amount\x18\x02 \x01(\v2\x13.shop.type.v1.MoneyR\x06amount\x12#\n" +
-	"\rpayment_token\x18\x03 \x01(\tR\fpaymentToken\"S\n" +
+	"\rpayment_token\x18\x03 \x01(\tR\fpaymentToken\x12\x17\n" +
+	"\auser_id\x18\x04 \x01(\x03R\x06userId\"S\n" +
 	"\x15CapturePaymentRequest\x12\x1f\n" +
 	"\vcheckout_id\x18\x01 \x01(\tR\n" +
 	"checkoutId\x12\x19\n" +

@@ -96,7 +96,7 @@ type Product struct {
 	Category string `protobuf:"bytes,4,opt,name=category,proto3" json:"category,omitempty"`
 	// Price of one piece, above zero.
 	Price *typev1.Money `protobuf:"bytes,5,opt,name=price,proto3" json:"price,omitempty"`
-	// Pieces that can be sold now, reservations already taken off.
+	// Pieces that can be sold now, reservations already taken off; from 0 to 1,000,000,000 where it is set.
 	Stock         int64 `protobuf:"varint,6,opt,name=stock,proto3" json:"stock,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -31,7 +31,7 @@ type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Identifier, from 1 upwards; set by the service.
 	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	// E-mail address, unique, 3 to 254 characters.
+	// E-mail address, unique whatever its case, 3 to 254 printable ASCII characters.
 	Email string `protobuf:"bytes,2,opt,name=email,proto3" json:"email,omitempty"`
 	// Name, 1 to 100 characters.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`

@@ -40,7 +40,8 @@ const (
 // Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
 // values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
 type UserServiceClient interface {
-	// Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong.
+	// Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
+	// RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
 	Login(ctx context.Context, in *LoginRequest, opts ...grpc.CallOption) (*LoginResponse, error)
 	// Returns one user; NOT_FOUND if there is none.
 	GetUser(ctx context.Context, in *GetUserRequest, opts ...grpc.CallOption) (*User, error)
@@ -52,7 +53,7 @@ type UserServiceClient interface {
 	CreateUser(ctx context.Context, in *CreateUserRequest, opts ...grpc.CallOption) (*User, error)
 	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none.
 	UpdateUser(ctx context.Context, in *UpdateUserRequest, opts ...grpc.CallOption) (*User, error)
-	// Removes a user; NOT_FOUND if there is none.
+	// Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's.
 	DeleteUser(ctx context.Context, in *DeleteUserRequest, opts ...grpc.CallOption) (*emptypb.Empty, error)
 }
 
@@ -143,7 +144,8 @@ func (c *userServiceClient) DeleteUser(ctx context.Context, in *DeleteUserReques
 // Every method answers INVALID_ARGUMENT for an argument out of range, with the field's name and the valid
 // values; DEADLINE_EXCEEDED when the caller's deadline passes; UNAVAILABLE when the database does not answer.
 type UserServiceServer interface {
-	// Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong.
+	// Checks e-mail and password and returns a signed token; UNAUTHENTICATED if they do not match, whichever of them is wrong;
+	// RESOURCE_EXHAUSTED if 10 logins with the same e-mail, somebody's or not, have failed within 5 minutes.
 	Login(context.Context, *LoginRequest) (*LoginResponse, error)
 	// Returns one user; NOT_FOUND if there is none.
 	GetUser(context.Context, *GetUserRequest) (*User, error)
@@ -155,7 +157,7 @@ type UserServiceServer interface {
 	CreateUser(context.Context, *CreateUserRequest) (*User, error)
 	// Changes the fields named by the mask and returns the user; NOT_FOUND if there is none.
 	UpdateUser(context.Context, *UpdateUserRequest) (*User, error)
-	// Removes a user; NOT_FOUND if there is none.
+	// Removes a user; NOT_FOUND if there is none. The orders and payments stay, and are nobody's.
 	DeleteUser(context.Context, *DeleteUserRequest) (*emptypb.Empty, error)
 	mustEmbedUnimplementedUserServiceServer()
 }

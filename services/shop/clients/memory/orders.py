@@ -54,7 +54,9 @@ class MemoryOrders(MemoryService):
         total = sum((line.unit_price.amount_minor * line.quantity for line in reserved.lines), 0)
         amount = Money(total, reserved.lines[0].unit_price.currency)
         try:
-            await self._payments.authorize_payment(checkout_id=checkout_id, amount=amount, payment_token=payment_token)
+            await self._payments.authorize_payment(
+                checkout_id=checkout_id, user_id=user_id, amount=amount, payment_token=payment_token
+            )
         except ShopError:
             await self._products.release_reservation(checkout_id)
             raise
@@ -74,13 +76,13 @@ class MemoryOrders(MemoryService):
         """Returns one order with its lines."""
         await self.called("get_order")
         check_id(order_id, "id")
-        return self._order(order_id)
+        return self._shown(self._order(order_id))
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
         """Returns the orders that exist among those asked for."""
         await self.called("batch_get_orders")
         orders = self.store.orders
-        return [orders[id_] for id_ in check_batch(ids, "ids") if id_ in orders]
+        return [self._shown(orders[id_]) for id_ in check_batch(ids, "ids") if id_ in orders]
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
         """Returns a page of one user's orders, newest first."""
@@ -92,7 +94,7 @@ class MemoryOrders(MemoryService):
         found = [
             order
             for id_, order in sorted(self.store.orders.items(), reverse=True)
-            if order.user_id == user_id and (not before or id_ < before)
+            if self.store.owner(order.user_id) == user_id and (not before or id_ < before)
         ]
         return page_of(found, size, scope, lambda order: order.id)
 
@@ -142,6 +144,9 @@ class MemoryOrders(MemoryService):
         if order is None:
             raise NotFound(f"there is no order {order_id}", field="id")
         return order
+
+    def _shown(self, order: Order) -> Order:
+        return replace(order, user_id=self.store.owner(order.user_id))
 
     def _keep(self, order: Order) -> Order:
         self.store.orders[order.id] = order

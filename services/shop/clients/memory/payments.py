@@ -18,7 +18,7 @@ _TOKENS = {"tok_ok": True, "tok_declined": False, "tok_insufficient_funds": Fals
 class MemoryPayments(MemoryService):
     """`PaymentClient` over the store."""
 
-    async def authorize_payment(self, *, checkout_id: str, amount: Money, payment_token: str) -> Payment:
+    async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
         """Sets the amount aside, or declines by the token."""
         await self.called("authorize_payment")
         if payment_token not in _TOKENS:
@@ -28,11 +28,11 @@ class MemoryPayments(MemoryService):
             raise PaymentDeclined("the bank declined the payment", field="payment_token")
         known = self._by_checkout(checkout_id)
         if known is not None:
-            if known.status is PaymentStatus.VOIDED or known.amount != amount:
-                raise FailedPrecondition("the checkout was voided or has another amount", field="checkout_id")
+            if known.status is PaymentStatus.VOIDED or (known.user_id, known.amount) != (user_id, amount):
+                raise FailedPrecondition("the checkout was voided or has another user or amount", field="checkout_id")
             return known
         id_ = max(self.store.payments, default=0) + 1
-        return self._keep(Payment(id_, checkout_id, 0, PaymentStatus.AUTHORIZED, amount, _PLACED_AT))
+        return self._keep(Payment(id_, checkout_id, 0, user_id, PaymentStatus.AUTHORIZED, amount, _PLACED_AT))
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
         """Takes the amount."""
@@ -48,7 +48,7 @@ class MemoryPayments(MemoryService):
         known = self._by_checkout(checkout_id)
         if known is None:
             id_ = max(self.store.payments, default=0) + 1
-            known = Payment(id_, checkout_id, 0, PaymentStatus.VOIDED, Money(0, "EUR"), _PLACED_AT)
+            known = Payment(id_, checkout_id, 0, 0, PaymentStatus.VOIDED, Money(0, "EUR"), _PLACED_AT)
         return self._keep(replace(known, status=PaymentStatus.VOIDED))
 
     async def get_payment(self, payment_id: int) -> Payment:
@@ -58,16 +58,19 @@ class MemoryPayments(MemoryService):
         payment = self.store.payments.get(payment_id)
         if payment is None:
             raise NotFound(f"there is no payment {payment_id}", field="id")
-        return payment
+        return self._shown(payment)
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
         """Returns the payments of the orders that have one."""
         await self.called("batch_get_payments_by_order")
         found = {payment.order_id: payment for payment in self.store.payments.values()}
-        return [found[id_] for id_ in check_batch(order_ids, "order_ids") if id_ in found]
+        return [self._shown(found[id_]) for id_ in check_batch(order_ids, "order_ids") if id_ in found]
 
     def _by_checkout(self, checkout_id: str) -> Payment | None:
         return next((one for one in self.store.payments.values() if one.checkout_id == checkout_id), None)
+
+    def _shown(self, payment: Payment) -> Payment:
+        return replace(payment, user_id=self.store.owner(payment.user_id))
 
     def _keep(self, payment: Payment) -> Payment:
         self.store.payments[payment.id] = payment

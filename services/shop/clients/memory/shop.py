@@ -74,6 +74,7 @@ class MemoryShop:
                 id=id_,
                 checkout_id=f"checkout-{id_}",
                 order_id=id_,
+                user_id=order.user_id,
                 status=PaymentStatus.VOIDED if voided else PaymentStatus.CAPTURED,
                 amount=order.total,
                 placed_at=order.placed_at,

@@ -53,6 +53,10 @@ class Store:
     on_call: Callable[[str], Awaitable[None]] | None = None
     moments: int = 0
 
+    def owner(self, user_id: int) -> int:
+        """Returns whom a thing of this user belongs to: 0 once the account is gone."""
+        return user_id if user_id in self.users else 0
+
     def moment(self) -> int:
         """Returns the next number of the logical clock that orders starts and ends."""
         self.moments += 1

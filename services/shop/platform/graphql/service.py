@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from shop.platform.access import EDGE_HEADER, Access, Door
+from shop.platform.access import EDGE_HEADER, Access, Authenticator
 from shop.platform.graphql.endpoint import ROUTE, Endpoint
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import App, Traced
@@ -27,17 +27,17 @@ class ServiceContext(RequestContext, Generic[S]):
         self.service = service
 
 
-def graphql_app(schema: Schema, service: S, door: Door) -> App:
+def graphql_app(schema: Schema, service: S, authenticator: Authenticator) -> App:
     """Returns a service's GraphQL application.
 
     Args:
         schema: What can be asked.
         service: Does the work; the resolvers' `info.context.service`.
-        door: Refuses whatever comes through the edge, which leads clients to the gateway only.
+        authenticator: Refuses whatever comes through the edge, which leads clients to the gateway only.
     """
 
     def context(headers: dict[bytes, bytes]) -> ServiceContext[S]:
-        door.admit(Access.INTERNAL, None, edge=_EDGE in headers)
+        authenticator.admit(Access.INTERNAL, None, edge=_EDGE in headers)
         return ServiceContext(service)
 
     return Traced(Endpoint(schema, context), ROUTE)

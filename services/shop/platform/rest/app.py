@@ -9,13 +9,15 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from shop.errors import ShopError
-from shop.platform.access import Door
+from shop.platform.access import Authenticator
 from shop.platform.rest.problems import answer_http_error, answer_invalid_request, answer_shop_error
 from shop.platform.rest.route import NameConvertor, route_class
 from shop.platform.rest.serving import Serving
 
 
-def rest_api(*, title: str, summary: str, description: str, tags: list[dict[str, str]], door: Door) -> FastAPI:
+def rest_api(
+    *, title: str, summary: str, description: str, tags: list[dict[str, str]], authenticator: Authenticator
+) -> FastAPI:
     """Returns an application without routes; add the docs (`add_docs`) after them.
 
     Args:
@@ -23,7 +25,7 @@ def rest_api(*, title: str, summary: str, description: str, tags: list[dict[str,
         summary: What it is for, in a few words.
         description: What its users must know, in Markdown.
         tags: The groups of its routes, each with name and description.
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
     register_url_convertor("name", NameConvertor())
     api = FastAPI(
@@ -47,5 +49,5 @@ def rest_api(*, title: str, summary: str, description: str, tags: list[dict[str,
             HTTPException: answer_http_error,
         },
     )
-    api.router.route_class = route_class(door)
+    api.router.route_class = route_class(authenticator)
     return api

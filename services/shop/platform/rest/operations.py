@@ -36,7 +36,7 @@ def reading(tag: str, model: type[BaseModel], *, access: Access, problems: Seque
     Args:
         tag: The group that it stands in.
         model: What it answers.
-        access: Whom it lets in.
+        access: Whom it admits.
         problems: HTTP statuses of the problems that it can have besides those of every operation.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
@@ -58,7 +58,7 @@ def creating(
     Args:
         tag: The group that it stands in.
         model: What it answers.
-        access: Whom it lets in.
+        access: Whom it admits.
         problems: HTTP statuses of the problems that it can have besides those of every operation.
         located: Whether what was made has a path of its own.
     """
@@ -74,7 +74,7 @@ def changing(
     Args:
         tag: The group that it stands in.
         model: What it answers.
-        access: Whom it lets in.
+        access: Whom it admits.
         problems: HTTP statuses of the problems that it can have besides those of every operation.
         body: Whether it takes a body.
     """

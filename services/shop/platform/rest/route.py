@@ -11,7 +11,7 @@ from starlette.convertors import Convertor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shop.platform.access import EDGE_HEADER, Access, Door
+from shop.platform.access import EDGE_HEADER, Access, Authenticator
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import ACCESS_KEY
 from shop.platform.rest.problems import FieldError, InvalidRequest, unsupported_media_type
@@ -35,18 +35,18 @@ class NameConvertor(Convertor[str]):
         return str(value)
 
 
-def route_class(door: Door) -> type[APIRoute]:
+def route_class(authenticator: Authenticator) -> type[APIRoute]:
     """Returns the class of the routes of an API.
 
     The checks stand here and not in dependencies, because FastAPI reads and decodes the body before it runs them,
-    and a caller who is not let in should learn nothing and cost nothing.
+    and a caller who is not admitted should learn nothing and cost nothing.
 
     Args:
-        door: Says who is let in.
+        authenticator: Decides who is admitted.
     """
 
     class ShopRoute(APIRoute):
-        """A route that lets callers in by its `x-access`, and takes documented query parameters and JSON only."""
+        """A route that admits callers by its `x-access`, and takes documented query parameters and JSON only."""
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
             """Returns what answers a request."""
@@ -57,7 +57,7 @@ def route_class(door: Door) -> type[APIRoute]:
 
             async def answer(request: Request) -> Response:
                 call = Call(request.scope, request.receive)
-                door.admit(access, call.header(b"authorization"), edge=call.header(_EDGE) is not None)
+                authenticator.admit(access, call.header(b"authorization"), edge=call.header(_EDGE) is not None)
                 raw: bytes = call.scope["query_string"]
                 if raw:
                     _check_query(raw, known)

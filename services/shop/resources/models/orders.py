@@ -75,7 +75,7 @@ class Order(Sent):
     model_config = ConfigDict(json_schema_extra={"examples": [_ORDER, {**_ORDER, "payment": PAYMENT}]})
 
     id: Id
-    user_id: Annotated[Id, Field(description="Who bought.")]
+    user_id: Annotated[int, Field(ge=0, description="Who bought; 0 if the account is gone.")]
     status: OrderStatus
     placed_at: Instant
     total: Annotated[Money, Field(description="Sum over the lines of quantity times unit price.")]
@@ -118,7 +118,7 @@ class JoinedOrderLine(Sent):
 
     id: Id
     order_id: Id
-    user_id: Annotated[Id, Field(description="Who bought.")]
+    user_id: Annotated[int, Field(ge=0, description="Who bought; 0 if the account is gone.")]
     status: OrderStatus
     placed_at: Instant
     product_id: Id

@@ -22,6 +22,14 @@ class Payment(Sent):
     status: PaymentStatus
     amount: Money
     checkout_id: Annotated[str, Field(default_factory=absent, description=f"UUID of the checkout; {_INSIDE}")]
+    user_id: Annotated[
+        int,
+        Field(
+            ge=0,
+            default_factory=absent,
+            description=f"Who pays; 0 if the account is gone, or the checkout was voided first; {_INSIDE}",
+        ),
+    ]
     placed_at: Annotated[Instant, Field(default_factory=absent, description=f"When it was authorised; {_INSIDE}")]
 
 
@@ -38,10 +46,13 @@ class Authorization(Received):
 
     model_config = ConfigDict(
         json_schema_extra={
-            "examples": [{"amount": {"amount_minor": 3998, "currency": "EUR"}, "payment_token": "tok_ok"}]
+            "examples": [
+                {"user_id": 17, "amount": {"amount_minor": 3998, "currency": "EUR"}, "payment_token": "tok_ok"}
+            ]
         }
     )
 
+    user_id: Annotated[Id, Field(description="Who pays.")]
     amount: Money
     payment_token: Annotated[str, Field(description="Stands for the customer's card at the bank.")]
 

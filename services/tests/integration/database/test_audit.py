@@ -30,7 +30,7 @@ WHOLE = f"""
     INSERT INTO shop_product.reservation VALUES ('{NEW}', 'CONFIRMED', now());
     INSERT INTO shop_product.reservation_line VALUES ('{NEW}', 9000, 3, 100, 'EUR');
     UPDATE shop_product.product SET stock = stock - 3, sold = sold + 3 WHERE id = 9000;
-    INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', 10001, 'CAPTURED', 300, 'EUR', NULL, now());
+    INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', 10001, 'CAPTURED', 300, 'EUR', NULL, now(), 9000);
 """
 UNDER_WAY = f"""
     INSERT INTO shop_order.checkout (id, user_id, idempotency_key, request_hash, state, step, instance, boot,
@@ -38,7 +38,7 @@ UNDER_WAY = f"""
     INSERT INTO shop_product.reservation VALUES ('{NEW}', 'HELD', now());
     INSERT INTO shop_product.reservation_line VALUES ('{NEW}', 9000, 3, 100, 'EUR');
     UPDATE shop_product.product SET stock = stock - 3 WHERE id = 9000;
-    INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 300, 'EUR', NULL, now());
+    INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 300, 'EUR', NULL, now(), 9000);
 """
 BROKEN = [
     ("stock_conserved", "UPDATE shop_product.product SET stock = stock + 1 WHERE id = 5"),
@@ -66,8 +66,10 @@ BROKEN = [
     ("captured_belongs", f"UPDATE shop_payment.payment SET status = 'CAPTURED' WHERE order_id = {GONE_ORDER}"),
     (
         "captured_belongs",
-        f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', 99999, 'CAPTURED', 1, 'EUR', NULL, now())",
+        f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', 99999, 'CAPTURED', 1, 'EUR', NULL, now(), 9000)",
     ),
+    ("payments_of_buyers", f"UPDATE shop_payment.payment SET user_id = user_id + 1 WHERE order_id = {LIVE_ORDER}"),
+    ("payments_of_buyers", UNDER_WAY + "UPDATE shop_payment.payment SET user_id = 9001 WHERE id = 10001"),
     ("orders_paid", f"UPDATE shop_payment.payment SET status = 'VOIDED' WHERE order_id = {LIVE_ORDER}"),
     ("orders_paid", f"DELETE FROM shop_payment.payment WHERE order_id = {LIVE_ORDER}"),
     ("cancelled_given_back", f"UPDATE shop_payment.payment SET status = 'AUTHORIZED' WHERE order_id = {GONE_ORDER}"),
@@ -90,7 +92,7 @@ BROKEN = [
     ("nothing_held", f"INSERT INTO shop_product.reservation VALUES ('{NEW}', 'HELD', now())"),
     (
         "nothing_authorized",
-        f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 1, 'EUR', NULL, now())",
+        f"INSERT INTO shop_payment.payment VALUES (10001, '{NEW}', NULL, 'AUTHORIZED', 1, 'EUR', NULL, now(), 9000)",
     ),
     ("sagas_end", UNDER_WAY + "UPDATE shop_order.checkout SET updated_at = now() - interval '61 s'"),
     (

@@ -76,7 +76,7 @@ class Order(_message.Message):
     id: _builtins.int
     """Identifier, from 1 upwards; set by the service."""
     user_id: _builtins.int
-    """Who bought."""
+    """Who bought; 0 if the account is gone."""
     status: Global___OrderStatus.ValueType
     """How far it has come."""
     @_builtins.property
@@ -456,7 +456,7 @@ class JoinedOrderLine(_message.Message):
     order_id: _builtins.int
     """The order that it belongs to."""
     user_id: _builtins.int
-    """Who bought."""
+    """Who bought; 0 if the account is gone."""
     status: Global___OrderStatus.ValueType
     """How far the order has come."""
     product_id: _builtins.int

@@ -95,7 +95,7 @@ class OrderServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetOrder(self, request, context):
-        """Returns one order with its lines; NOT_FOUND if there is none.
+        """Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -109,7 +109,7 @@ class OrderServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def ListOrdersByUser(self, request, context):
-        """Returns a page of one user's orders, newest first, with their lines; empty if the user has none.
+        """Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -123,7 +123,8 @@ class OrderServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def CancelOrder(self, request, context):
-        """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none.
+        """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+        or if it is not the calling customer's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -45,15 +45,17 @@ class OrderServiceStub:
     FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
     """
     GetOrder: _grpc.UnaryUnaryMultiCallable[_order_pb2.GetOrderRequest, _order_pb2.Order]
-    """Returns one order with its lines; NOT_FOUND if there is none."""
+    """Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's."""
     BatchGetOrders: _grpc.UnaryUnaryMultiCallable[_order_pb2.BatchGetOrdersRequest, _order_pb2.BatchGetOrdersResponse]
     """Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out."""
     ListOrdersByUser: _grpc.UnaryUnaryMultiCallable[_order_pb2.ListOrdersByUserRequest, _order_pb2.ListOrdersByUserResponse]
-    """Returns a page of one user's orders, newest first, with their lines; empty if the user has none."""
+    """Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there."""
     UpdateOrderStatus: _grpc.UnaryUnaryMultiCallable[_order_pb2.UpdateOrderStatusRequest, _order_pb2.Order]
     """Moves an order along CONFIRMED, SHIPPED, DELIVERED; FAILED_PRECONDITION for any other step, NOT_FOUND if there is none."""
     CancelOrder: _grpc.UnaryUnaryMultiCallable[_order_pb2.CancelOrderRequest, _order_pb2.Order]
-    """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none."""
+    """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+    or if it is not the calling customer's.
+    """
     StreamOrderLines: _grpc.UnaryStreamMultiCallable[_order_pb2.StreamOrderLinesRequest, _order_pb2.StreamOrderLinesResponse]
     """Streams order lines joined with their orders, by ascending line id, in chunks."""
 
@@ -74,15 +76,17 @@ class OrderServiceAsyncStub(OrderServiceStub):
     FAILED_PRECONDITION when stock is short or the bank declines; then nothing is bought.
     """
     GetOrder: _aio.UnaryUnaryMultiCallable[_order_pb2.GetOrderRequest, _order_pb2.Order]  # type: ignore[assignment]
-    """Returns one order with its lines; NOT_FOUND if there is none."""
+    """Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's."""
     BatchGetOrders: _aio.UnaryUnaryMultiCallable[_order_pb2.BatchGetOrdersRequest, _order_pb2.BatchGetOrdersResponse]  # type: ignore[assignment]
     """Returns many orders with their lines in a fixed number of queries, in the order of the ids asked for; unknown ids are left out."""
     ListOrdersByUser: _aio.UnaryUnaryMultiCallable[_order_pb2.ListOrdersByUserRequest, _order_pb2.ListOrdersByUserResponse]  # type: ignore[assignment]
-    """Returns a page of one user's orders, newest first, with their lines; empty if the user has none."""
+    """Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there."""
     UpdateOrderStatus: _aio.UnaryUnaryMultiCallable[_order_pb2.UpdateOrderStatusRequest, _order_pb2.Order]  # type: ignore[assignment]
     """Moves an order along CONFIRMED, SHIPPED, DELIVERED; FAILED_PRECONDITION for any other step, NOT_FOUND if there is none."""
     CancelOrder: _aio.UnaryUnaryMultiCallable[_order_pb2.CancelOrderRequest, _order_pb2.Order]  # type: ignore[assignment]
-    """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none."""
+    """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+    or if it is not the calling customer's.
+    """
     StreamOrderLines: _aio.UnaryStreamMultiCallable[_order_pb2.StreamOrderLinesRequest, _order_pb2.StreamOrderLinesResponse]  # type: ignore[assignment]
     """Streams order lines joined with their orders, by ascending line id, in chunks."""
 
@@ -112,7 +116,7 @@ class OrderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _order_pb2.GetOrderRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_order_pb2.Order, _abc.Awaitable[_order_pb2.Order]]:
-        """Returns one order with its lines; NOT_FOUND if there is none."""
+        """Returns one order with its lines; NOT_FOUND if there is none, or if it is not the calling customer's."""
 
     @_abc_1.abstractmethod
     def BatchGetOrders(
@@ -128,7 +132,7 @@ class OrderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _order_pb2.ListOrdersByUserRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_order_pb2.ListOrdersByUserResponse, _abc.Awaitable[_order_pb2.ListOrdersByUserResponse]]:
-        """Returns a page of one user's orders, newest first, with their lines; empty if the user has none."""
+        """Returns a page of one user's orders, newest first, with their lines; empty if the user has none or is not there."""
 
     @_abc_1.abstractmethod
     def UpdateOrderStatus(
@@ -144,7 +148,9 @@ class OrderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _order_pb2.CancelOrderRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_order_pb2.Order, _abc.Awaitable[_order_pb2.Order]]:
-        """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none."""
+        """Cancels a CONFIRMED order: gives stock and money back. Idempotent; FAILED_PRECONDITION once shipped, NOT_FOUND if there is none,
+        or if it is not the calling customer's.
+        """
 
     @_abc_1.abstractmethod
     def StreamOrderLines(

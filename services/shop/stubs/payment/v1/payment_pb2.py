@@ -26,29 +26,29 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from shop.stubs.type.v1 import money_pb2 as shop_dot_type_dot_v1_dot_money__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dshop/payment/v1/payment.proto\x12\x0fshop.payment.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\xc2\x01\n\x07Payment\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x13\n\x0b\x63heckout_id\x18\x02 \x01(\t\x12\x10\n\x08order_id\x18\x03 \x01(\x03\x12.\n\x06status\x18\x04 \x01(\x0e\x32\x1e.shop.payment.v1.PaymentStatus\x12#\n\x06\x61mount\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\"j\n\x17\x41uthorizePaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\x12#\n\x06\x61mount\x18\x02 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\x15\n\rpayment_token\x18\x03 \x01(\t\">\n\x15\x43\x61pturePaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\x12\x10\n\x08order_id\x18\x02 \x01(\x03\")\n\x12VoidPaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\"\x1f\n\x11GetPaymentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"3\n\x1e\x42\x61tchGetPaymentsByOrderRequest\x12\x11\n\torder_ids\x18\x01 \x03(\x03\"M\n\x1f\x42\x61tchGetPaymentsByOrderResponse\x12*\n\x08payments\x18\x01 \x03(\x0b\x32\x18.shop.payment.v1.Payment*\xa3\x01\n\rPaymentStatus\x12\x1e\n\x1aPAYMENT_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAYMENT_STATUS_AUTHORIZED\x10\x01\x12\x1b\n\x17PAYMENT_STATUS_CAPTURED\x10\x02\x12\x19\n\x15PAYMENT_STATUS_VOIDED\x10\x03\x12\x1b\n\x17PAYMENT_STATUS_DECLINED\x10\x04\x32\xd4\x03\n\x0ePaymentService\x12V\n\x10\x41uthorizePayment\x12(.shop.payment.v1.AuthorizePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12R\n\x0e\x43\x61pturePayment\x12&.shop.payment.v1.CapturePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12L\n\x0bVoidPayment\x12#.shop.payment.v1.VoidPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12J\n\nGetPayment\x12\".shop.payment.v1.GetPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12|\n\x17\x42\x61tchGetPaymentsByOrder\x12/.shop.payment.v1.BatchGetPaymentsByOrderRequest\x1a\x30.shop.payment.v1.BatchGetPaymentsByOrderResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dshop/payment/v1/payment.proto\x12\x0fshop.payment.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x18shop/type/v1/money.proto\"\xd3\x01\n\x07Payment\x12\n\n\x02id\x18\x01 \x01(\x03\x12\x13\n\x0b\x63heckout_id\x18\x02 \x01(\t\x12\x10\n\x08order_id\x18\x03 \x01(\x03\x12.\n\x06status\x18\x04 \x01(\x0e\x32\x1e.shop.payment.v1.PaymentStatus\x12#\n\x06\x61mount\x18\x05 \x01(\x0b\x32\x13.shop.type.v1.Money\x12/\n\x0b\x63reate_time\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0f\n\x07user_id\x18\x07 \x01(\x03\"{\n\x17\x41uthorizePaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\x12#\n\x06\x61mount\x18\x02 \x01(\x0b\x32\x13.shop.type.v1.Money\x12\x15\n\rpayment_token\x18\x03 \x01(\t\x12\x0f\n\x07user_id\x18\x04 \x01(\x03\">\n\x15\x43\x61pturePaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\x12\x10\n\x08order_id\x18\x02 \x01(\x03\")\n\x12VoidPaymentRequest\x12\x13\n\x0b\x63heckout_id\x18\x01 \x01(\t\"\x1f\n\x11GetPaymentRequest\x12\n\n\x02id\x18\x01 \x01(\x03\"3\n\x1e\x42\x61tchGetPaymentsByOrderRequest\x12\x11\n\torder_ids\x18\x01 \x03(\x03\"M\n\x1f\x42\x61tchGetPaymentsByOrderResponse\x12*\n\x08payments\x18\x01 \x03(\x0b\x32\x18.shop.payment.v1.Payment*\xa3\x01\n\rPaymentStatus\x12\x1e\n\x1aPAYMENT_STATUS_UNSPECIFIED\x10\x00\x12\x1d\n\x19PAYMENT_STATUS_AUTHORIZED\x10\x01\x12\x1b\n\x17PAYMENT_STATUS_CAPTURED\x10\x02\x12\x19\n\x15PAYMENT_STATUS_VOIDED\x10\x03\x12\x1b\n\x17PAYMENT_STATUS_DECLINED\x10\x04\x32\xd4\x03\n\x0ePaymentService\x12V\n\x10\x41uthorizePayment\x12(.shop.payment.v1.AuthorizePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12R\n\x0e\x43\x61pturePayment\x12&.shop.payment.v1.CapturePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12L\n\x0bVoidPayment\x12#.shop.payment.v1.VoidPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12J\n\nGetPayment\x12\".shop.payment.v1.GetPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12|\n\x17\x42\x61tchGetPaymentsByOrder\x12/.shop.payment.v1.BatchGetPaymentsByOrderRequest\x1a\x30.shop.payment.v1.BatchGetPaymentsByOrderResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'shop.payment.v1.payment_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
-  _globals['_PAYMENTSTATUS']._serialized_start=687
-  _globals['_PAYMENTSTATUS']._serialized_end=850
+  _globals['_PAYMENTSTATUS']._serialized_start=721
+  _globals['_PAYMENTSTATUS']._serialized_end=884
   _globals['_PAYMENT']._serialized_start=110
-  _globals['_PAYMENT']._serialized_end=304
-  _globals['_AUTHORIZEPAYMENTREQUEST']._serialized_start=306
-  _globals['_AUTHORIZEPAYMENTREQUEST']._serialized_end=412
-  _globals['_CAPTUREPAYMENTREQUEST']._serialized_start=414
-  _globals['_CAPTUREPAYMENTREQUEST']._serialized_end=476
-  _globals['_VOIDPAYMENTREQUEST']._serialized_start=478
-  _globals['_VOIDPAYMENTREQUEST']._serialized_end=519
-  _globals['_GETPAYMENTREQUEST']._serialized_start=521
-  _globals['_GETPAYMENTREQUEST']._serialized_end=552
-  _globals['_BATCHGETPAYMENTSBYORDERREQUEST']._serialized_start=554
-  _globals['_BATCHGETPAYMENTSBYORDERREQUEST']._serialized_end=605
-  _globals['_BATCHGETPAYMENTSBYORDERRESPONSE']._serialized_start=607
-  _globals['_BATCHGETPAYMENTSBYORDERRESPONSE']._serialized_end=684
-  _globals['_PAYMENTSERVICE']._serialized_start=853
-  _globals['_PAYMENTSERVICE']._serialized_end=1321
+  _globals['_PAYMENT']._serialized_end=321
+  _globals['_AUTHORIZEPAYMENTREQUEST']._serialized_start=323
+  _globals['_AUTHORIZEPAYMENTREQUEST']._serialized_end=446
+  _globals['_CAPTUREPAYMENTREQUEST']._serialized_start=448
+  _globals['_CAPTUREPAYMENTREQUEST']._serialized_end=510
+  _globals['_VOIDPAYMENTREQUEST']._serialized_start=512
+  _globals['_VOIDPAYMENTREQUEST']._serialized_end=553
+  _globals['_GETPAYMENTREQUEST']._serialized_start=555
+  _globals['_GETPAYMENTREQUEST']._serialized_end=586
+  _globals['_BATCHGETPAYMENTSBYORDERREQUEST']._serialized_start=588
+  _globals['_BATCHGETPAYMENTSBYORDERREQUEST']._serialized_end=639
+  _globals['_BATCHGETPAYMENTSBYORDERRESPONSE']._serialized_start=641
+  _globals['_BATCHGETPAYMENTSBYORDERRESPONSE']._serialized_end=718
+  _globals['_PAYMENTSERVICE']._serialized_start=887
+  _globals['_PAYMENTSERVICE']._serialized_end=1355
 # @@protoc_insertion_point(module_scope)

@@ -65,6 +65,7 @@ class Payment(_message.Message):
     STATUS_FIELD_NUMBER: _builtins.int
     AMOUNT_FIELD_NUMBER: _builtins.int
     CREATE_TIME_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
     id: _builtins.int
     """Identifier, from 1 upwards; set by the service."""
     checkout_id: _builtins.str
@@ -73,6 +74,8 @@ class Payment(_message.Message):
     """The order that it belongs to; 0 until captured."""
     status: Global___PaymentStatus.ValueType
     """How far it has come."""
+    user_id: _builtins.int
+    """Who pays; 0 if the account is gone, or if the checkout was voided before it was authorised."""
     @_builtins.property
     def amount(self) -> _money_pb2.Money:
         """The amount of the order."""
@@ -90,10 +93,11 @@ class Payment(_message.Message):
         status: Global___PaymentStatus.ValueType = ...,
         amount: _money_pb2.Money | None = ...,
         create_time: _timestamp_pb2.Timestamp | None = ...,
+        user_id: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "create_time", b"create_time"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "checkout_id", b"checkout_id", "create_time", b"create_time", "id", b"id", "order_id", b"order_id", "status", b"status"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "checkout_id", b"checkout_id", "create_time", b"create_time", "id", b"id", "order_id", b"order_id", "status", b"status", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -108,10 +112,13 @@ class AuthorizePaymentRequest(_message.Message):
     CHECKOUT_ID_FIELD_NUMBER: _builtins.int
     AMOUNT_FIELD_NUMBER: _builtins.int
     PAYMENT_TOKEN_FIELD_NUMBER: _builtins.int
+    USER_ID_FIELD_NUMBER: _builtins.int
     checkout_id: _builtins.str
     """The checkout that it pays: a UUID."""
     payment_token: _builtins.str
     """Stands for the customer's card at the bank; one of those named at the service."""
+    user_id: _builtins.int
+    """Who pays, at least 1; the same at each repetition."""
     @_builtins.property
     def amount(self) -> _money_pb2.Money:
         """The amount, above zero."""
@@ -122,10 +129,11 @@ class AuthorizePaymentRequest(_message.Message):
         checkout_id: _builtins.str = ...,
         amount: _money_pb2.Money | None = ...,
         payment_token: _builtins.str = ...,
+        user_id: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "checkout_id", b"checkout_id", "payment_token", b"payment_token"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["amount", b"amount", "checkout_id", b"checkout_id", "payment_token", b"payment_token", "user_id", b"user_id"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -78,7 +78,7 @@ class PaymentServiceServicer:
 
     def AuthorizePayment(self, request, context):
         """Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
-        if the checkout was voided before, or if the same checkout comes with another amount.
+        if the checkout was voided before, or if the same checkout comes with another user or amount.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -99,14 +99,15 @@ class PaymentServiceServicer:
         raise NotImplementedError('Method not implemented!')
 
     def GetPayment(self, request, context):
-        """Returns one payment; NOT_FOUND if there is none.
+        """Returns one payment; NOT_FOUND if there is none, or if it is not the calling customer's.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def BatchGetPaymentsByOrder(self, request, context):
-        """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one are left out.
+        """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
+        one that is not the calling customer's, are left out.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

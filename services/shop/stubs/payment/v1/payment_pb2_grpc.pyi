@@ -41,16 +41,18 @@ class PaymentServiceStub:
     def __new__(cls, channel: _aio.Channel) -> PaymentServiceAsyncStub: ...
     AuthorizePayment: _grpc.UnaryUnaryMultiCallable[_payment_pb2.AuthorizePaymentRequest, _payment_pb2.Payment]
     """Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
-    if the checkout was voided before, or if the same checkout comes with another amount.
+    if the checkout was voided before, or if the same checkout comes with another user or amount.
     """
     CapturePayment: _grpc.UnaryUnaryMultiCallable[_payment_pb2.CapturePaymentRequest, _payment_pb2.Payment]
     """Takes the amount and ties the payment to its order. Idempotent; FAILED_PRECONDITION unless authorised."""
     VoidPayment: _grpc.UnaryUnaryMultiCallable[_payment_pb2.VoidPaymentRequest, _payment_pb2.Payment]
     """Gives the amount back. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails."""
     GetPayment: _grpc.UnaryUnaryMultiCallable[_payment_pb2.GetPaymentRequest, _payment_pb2.Payment]
-    """Returns one payment; NOT_FOUND if there is none."""
+    """Returns one payment; NOT_FOUND if there is none, or if it is not the calling customer's."""
     BatchGetPaymentsByOrder: _grpc.UnaryUnaryMultiCallable[_payment_pb2.BatchGetPaymentsByOrderRequest, _payment_pb2.BatchGetPaymentsByOrderResponse]
-    """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one are left out."""
+    """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
+    one that is not the calling customer's, are left out.
+    """
 
 @_typing.type_check_only
 class PaymentServiceAsyncStub(PaymentServiceStub):
@@ -65,16 +67,18 @@ class PaymentServiceAsyncStub(PaymentServiceStub):
     def __init__(self, channel: _aio.Channel) -> None: ...
     AuthorizePayment: _aio.UnaryUnaryMultiCallable[_payment_pb2.AuthorizePaymentRequest, _payment_pb2.Payment]  # type: ignore[assignment]
     """Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
-    if the checkout was voided before, or if the same checkout comes with another amount.
+    if the checkout was voided before, or if the same checkout comes with another user or amount.
     """
     CapturePayment: _aio.UnaryUnaryMultiCallable[_payment_pb2.CapturePaymentRequest, _payment_pb2.Payment]  # type: ignore[assignment]
     """Takes the amount and ties the payment to its order. Idempotent; FAILED_PRECONDITION unless authorised."""
     VoidPayment: _aio.UnaryUnaryMultiCallable[_payment_pb2.VoidPaymentRequest, _payment_pb2.Payment]  # type: ignore[assignment]
     """Gives the amount back. Idempotent by checkout_id; an unknown checkout is remembered as voided, so that a late authorisation fails."""
     GetPayment: _aio.UnaryUnaryMultiCallable[_payment_pb2.GetPaymentRequest, _payment_pb2.Payment]  # type: ignore[assignment]
-    """Returns one payment; NOT_FOUND if there is none."""
+    """Returns one payment; NOT_FOUND if there is none, or if it is not the calling customer's."""
     BatchGetPaymentsByOrder: _aio.UnaryUnaryMultiCallable[_payment_pb2.BatchGetPaymentsByOrderRequest, _payment_pb2.BatchGetPaymentsByOrderResponse]  # type: ignore[assignment]
-    """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one are left out."""
+    """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
+    one that is not the calling customer's, are left out.
+    """
 
 class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
     """Authorises, captures and voids payments.
@@ -92,7 +96,7 @@ class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_payment_pb2.Payment, _abc.Awaitable[_payment_pb2.Payment]]:
         """Asks the bank to set the amount aside. Idempotent by checkout_id; FAILED_PRECONDITION if the bank declines,
-        if the checkout was voided before, or if the same checkout comes with another amount.
+        if the checkout was voided before, or if the same checkout comes with another user or amount.
         """
 
     @_abc_1.abstractmethod
@@ -117,7 +121,7 @@ class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _payment_pb2.GetPaymentRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_payment_pb2.Payment, _abc.Awaitable[_payment_pb2.Payment]]:
-        """Returns one payment; NOT_FOUND if there is none."""
+        """Returns one payment; NOT_FOUND if there is none, or if it is not the calling customer's."""
 
     @_abc_1.abstractmethod
     def BatchGetPaymentsByOrder(
@@ -125,6 +129,8 @@ class PaymentServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _payment_pb2.BatchGetPaymentsByOrderRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_payment_pb2.BatchGetPaymentsByOrderResponse, _abc.Awaitable[_payment_pb2.BatchGetPaymentsByOrderResponse]]:
-        """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one are left out."""
+        """Returns the payments of many orders in one query, in the order of the ids asked for; orders without one, or with
+        one that is not the calling customer's, are left out.
+        """
 
 def add_PaymentServiceServicer_to_server(servicer: PaymentServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

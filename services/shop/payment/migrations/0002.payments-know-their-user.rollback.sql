@@ -1,0 +1,1 @@
+ALTER TABLE shop_payment.payment DROP COLUMN user_id;
