@@ -1,0 +1,181 @@
+"""What the arguments of the contracts name, and whose it is.
+
+Every argument of every contract must stand here: the attempts of `over_grpc`, `over_rest` and `over_graphql` are
+generated from the contracts, and an argument of a name that nobody has classified fails the test.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Kind(StrEnum):
+    """What an argument names that belongs to one customer."""
+
+    USER = "user"
+    ORDER = "order"
+    PAYMENT = "payment"
+    LINE = "line"
+    CHECKOUT = "checkout"
+    PAGE = "page"
+    KEY = "key"
+
+
+@dataclass(frozen=True)
+class Ids:
+    """What a customer has, or what does not exist; both have values of the same length."""
+
+    user: int
+    order: int
+    payment: int
+    line: int
+    checkout: str
+    page: str
+    key: str
+
+    def of(self, kind: Kind) -> Any:
+        """The value of a kind."""
+        return getattr(self, kind.value)
+
+
+OWNED = {
+    "user_id": Kind.USER,
+    "order_id": Kind.ORDER,
+    "order_ids": Kind.ORDER,
+    "payment_id": Kind.PAYMENT,
+    "checkout_id": Kind.CHECKOUT,
+    "reservation_id": Kind.CHECKOUT,
+    "after_line_id": Kind.LINE,
+    "idempotency_key": Kind.KEY,
+}
+RESOURCES = {"User": Kind.USER, "Order": Kind.ORDER, "Payment": Kind.PAYMENT, "Product": None}
+NONCE = "<nonce>"
+# Everything else that a call says: nothing of it names what belongs to a customer.
+PLAIN: dict[str, Any] = {
+    "product_id": 9000,
+    "product_ids": [9000],
+    "after_product_id": 0,
+    "page_size": 5,
+    "first": 2,
+    "limit": 5,
+    "category": "c0001",
+    "include": "",
+    "quantity": 1,
+    "payment_token": "tok_ok",
+    "title": "Title",
+    "description": "About",
+    "amount_minor": 100,
+    "currency": "EUR",
+    "stock": 5,
+    "status": "SHIPPED",
+    "email": f"{NONCE}@example.com",
+    "name": "Mallory",
+    "recipient": "Mallory",
+    "street": "Street 1",
+    "city": "City",
+    "postal_code": "12345",
+    "country_code": "DE",
+    "password": "correct horse",
+    "if_match": "",
+    "if_none_match": "",
+}
+# Identifiers of resources that a caller may send, and that the services do not look at.
+IGNORED = {"CreateUser.user.id", "CreateProduct.product.id"}
+
+
+class UnclassifiedError(AssertionError):
+    """A contract has an argument that this test does not know."""
+
+
+def classify(where: str, name: str, resource: str, *, names_user: bool) -> Kind | None:
+    """Says what an argument names.
+
+    Args:
+        where: The method and the path of the argument, for the message.
+        name: The argument in snake case.
+        resource: The resource that the method is about: "Order".
+        names_user: Whether the method names a user, too: then its pages are that user's.
+
+    Raises:
+        UnclassifiedError: Nobody has said it yet.
+    """
+    if name in OWNED:
+        return OWNED[name]
+    if name in ("id", "ids") and resource in RESOURCES:
+        return RESOURCES[resource]
+    if name in ("page_token", "after"):
+        return Kind.PAGE if names_user else None
+    if name in PLAIN:
+        return None
+    raise UnclassifiedError(
+        f"{where}: does {name!r} name what belongs to a customer? Say it in OWNED or PLAIN of {__file__}"
+    )
+
+
+def resource_of(text: str) -> str:
+    """The resource that a method, message or path is about: the first that it names."""
+    found = re.search("|".join(RESOURCES), text, re.IGNORECASE)
+    return found[0].capitalize() if found else ""
+
+
+def snake(name: str) -> str:
+    """A name of GraphQL or of a header as the other contracts spell it."""
+    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"_\1", name).replace("-", "_").lower()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One argument of one method that may name what belongs to somebody else.
+
+    Attributes:
+        name: Protocol, method and argument.
+        kind: What the argument names.
+        send: Makes the call with this token and value, everything else being this customer's own; gives the answer.
+        makes: Whether it makes something new, with an id of its own.
+        ignored: Whether the argument is not looked at, whoever sends it.
+    """
+
+    name: str
+    kind: Kind
+    send: Callable[[str, Ids, Any], str]
+    makes: bool = False
+    ignored: bool = False
+
+
+@dataclass
+class Nonces:
+    """Values that may come once only; all of one length."""
+
+    used: list[str] = field(default_factory=list)
+
+    def new(self) -> str:
+        """Another one."""
+        self.used.append(uuid.uuid4().hex)
+        return self.used[-1]
+
+    def hide(self, text: str) -> str:
+        """The text without them."""
+        for used in self.used:
+            text = text.replace(used, NONCE)
+        return text
+
+
+NONCES = Nonces()
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+(Z|\+00:00)?")
+_MADE = re.compile(r"'etag', '[^']*'|\d{5,}|[A-Za-z0-9+/]{11,}={0,2}(?=\")")
+
+
+def normalized(attempt: Attempt, value: Any, answer: str) -> str:
+    """An answer without the identifier that was asked for."""
+    spelled = [str(value), base64.b64encode(str(value).encode()).decode()]
+    spelled += [base64.b64encode(f"{name}:{value}".encode()).decode() for name in (*RESOURCES, "OrderLine")]
+    for form in spelled:
+        answer = answer.replace(form, "<id>")
+    answer = NONCES.hide(answer)
+    return _MADE.sub("<made>", _TIME.sub("<time>", answer)) if attempt.makes else answer

@@ -1,0 +1,233 @@
+"""No customer reaches what belongs to another one, by any argument of any contract, in any topology.
+
+The attempts are generated from the contracts, so that a new method, route or field is tried without being asked for.
+Each is made through the real edge with the identifier of somebody's order, payment, user, page, key and so on, and with
+one of the same form that does not exist: the two answers must be the same. So that no attempt passes by being wrong,
+the owner or a partner then makes it too, and must get two different answers.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import httpx
+import psycopg
+import pytest
+
+from experiment.trial import trial_database_url
+from mesh.ports import load_ports
+from mesh.switches import parse_switches
+from mesh.system import System
+from mesh.topology import Protocol, Topology, load_topology
+from mesh.topology import names as topology_names
+from shop.platform import page_token
+from shop.platform.auth import Principal, TokenSigner
+
+from .contract import NONCES, Attempt, Ids, Kind, normalized
+from .over_graphql import graphql_attempts, hidden_fields, post
+from .over_grpc import grpc_attempts, transcoder_attempts
+from .over_rest import gateway_documents, rest_attempts, service_documents
+
+pytestmark = pytest.mark.integration
+BASE = "23400"
+# What only the victim's own things say.
+EMAIL, STREET, TOTAL = "victim-marker@example.com", "Victim Lane 1", 1_234_567
+MARKERS = (EMAIL, STREET, str(TOTAL))
+NOBODY = 99_999
+ATTACKER = Ids(user=1, order=1, payment=1, line=1, checkout=str(uuid.uuid4()), page="", key="")
+MISSING = Ids(
+    user=NOBODY,
+    order=NOBODY,
+    payment=NOBODY,
+    line=NOBODY,
+    checkout=str(uuid.uuid4()),
+    page=page_token.encode(f"ListOrdersByUser:{NOBODY}", NOBODY),
+    key=uuid.uuid4().hex,
+)
+# The answers of what nobody from outside may call: of a service, and of an edge that leads nowhere.
+CLOSED = ("only the shop's own services may do this", '"title":"edge: 404"')
+
+
+@dataclass
+class Shop:
+    """A topology that runs, and the customer whose things are attempted."""
+
+    attempts: list[Attempt]
+    victim: Ids
+    http: httpx.Client
+    signer: TokenSigner
+    database: psycopg.Connection
+    graphql: bool
+
+    def token(self, kind: Any, number: int) -> str:
+        """A good token."""
+        return self.signer.sign(Principal(kind, number))
+
+    def answers(self, attempt: Attempt, token: str, own: Ids) -> tuple[str, str]:
+        """What comes for the victim's identifier, and for one that does not exist."""
+        found = []
+        for ids in (self.victim, MISSING):
+            value = ids.of(attempt.kind)
+            if attempt.kind is Kind.KEY and ids is MISSING:
+                value = NONCES.new()
+            found.append(attempt.send(token, own, value))
+        return found[0], found[1]
+
+    def rows(self) -> list[Any]:
+        """Everything that is the victim's."""
+        mine = {
+            "shop_user.account": "id = %(user)s",
+            "shop_order.orders": "user_id = %(user)s",
+            "shop_order.order_line": "order_id = %(order)s",
+            "shop_order.checkout": "user_id = %(user)s",
+            "shop_order.cancellation": "order_id = %(order)s",
+            "shop_payment.payment": "user_id = %(user)s OR order_id = %(order)s",
+            "shop_product.reservation": "id = %(checkout)s",
+            "shop_shared.deleted_user": "id = %(user)s",
+        }
+        ids = {"user": self.victim.user, "order": self.victim.order, "checkout": self.victim.checkout}
+        return [
+            self.database.execute(f"SELECT t::text FROM {table} t WHERE {which} ORDER BY 1".encode(), ids).fetchall()
+            for table, which in mine.items()
+        ]
+
+
+@pytest.fixture(params=topology_names())
+def shop(request: pytest.FixtureRequest) -> Iterator[Shop]:
+    topology = load_topology(request.param)
+    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
+    with (
+        System(topology, parse_switches(trace=0), ports, "other-customers") as system,
+        closing(psycopg.connect(trial_database_url(system), autocommit=True)) as database,
+        httpx.Client(base_url=system.url, trust_env=False, timeout=10) as http,
+        grpc.insecure_channel(ports.address("edge"), options=[("grpc.enable_http_proxy", 0)]) as channel,
+    ):
+        with open(json.loads(system.target.read_text())["jwt_private_key"], "rb") as key:
+            signer = TokenSigner(key.read())
+        attempts = list(_attempts(topology, http, channel))
+        graphql = "graphql-gateway" in topology.gateways
+        yield Shop(attempts, _add_victim(database), http, signer, database, graphql)
+
+
+def _attempts(topology: Topology, http: httpx.Client, channel: grpc.Channel) -> Iterator[Attempt]:
+    exposed = set(topology.exposed.values())
+    if "graphql-gateway" in topology.gateways:
+        yield from graphql_attempts(http)
+    if "rest-gateway" in topology.gateways:
+        yield from rest_attempts(http, gateway_documents())
+    if Protocol.REST in exposed:
+        yield from rest_attempts(http, service_documents())
+    if Protocol.GRPC in exposed:
+        yield from grpc_attempts(channel)
+    if topology.transcodes:
+        yield from transcoder_attempts(http)
+
+
+def _add_victim(database: psycopg.Connection) -> Ids:
+    """A customer with an order; all identifiers have five digits, as NOBODY's have."""
+    checkout, key = str(uuid.uuid4()), uuid.uuid4().hex
+
+    def add(statement: str, *values: Any) -> int:
+        row = database.execute(statement.encode(), values).fetchone()
+        assert row is not None
+        return int(row[0])
+
+    user = add(
+        "INSERT INTO shop_user.account (email, name, recipient, street, city, postal_code, country_code, "
+        "password_hash) VALUES (%s, 'V', 'V', %s, 'V', 'V', 'DE', '') RETURNING id",
+        EMAIL,
+        STREET,
+    )
+    order = add(
+        "INSERT INTO shop_order.orders (user_id, status, placed_at, total_minor, currency, checkout_id) "
+        "VALUES (%s, 'CONFIRMED', now(), %s, 'EUR', %s) RETURNING id",
+        user,
+        TOTAL,
+        checkout,
+    )
+    line = add(
+        "INSERT INTO shop_order.order_line (order_id, line_number, product_id, quantity, unit_price_minor) "
+        "VALUES (%s, 1, 9000, 1, %s) RETURNING id",
+        order,
+        TOTAL,
+    )
+    add(
+        "INSERT INTO shop_order.checkout (id, user_id, idempotency_key, request_hash, state, step, order_id, instance, "
+        "boot, lease_until) VALUES (%s, %s, %s, '', 'COMPLETED', 'SETTLE', %s, 'x', %s, now()) RETURNING 1",
+        checkout,
+        user,
+        key,
+        order,
+        checkout,
+    )
+    payment = add(
+        "INSERT INTO shop_payment.payment (checkout_id, order_id, user_id, status, amount_minor, currency, placed_at) "
+        "VALUES (%s, %s, %s, 'CAPTURED', %s, 'EUR', now()) RETURNING id",
+        checkout,
+        order,
+        user,
+        TOTAL,
+    )
+    add("INSERT INTO shop_product.reservation (id, state, created_at) VALUES (%s, 'HELD', now()) RETURNING 1", checkout)
+    add(
+        "INSERT INTO shop_product.review (id, product_id, user_id, rating, title, body) "
+        "VALUES (30001, 9000, %s, 5, 'T', 'B') RETURNING 1",
+        user,
+    )
+    return Ids(user, order, payment, line - 1, checkout, page_token.encode(f"ListOrdersByUser:{user}", NOBODY), key)
+
+
+def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None:
+    assert len(shop.attempts) >= 10
+    attacker, partner, owner = (
+        shop.token("customer", 1),
+        shop.token("partner", 1),
+        shop.token("customer", shop.victim.user),
+    )
+    before = shop.rows()
+    for attempt in shop.attempts:
+        taken, missing = shop.answers(attempt, attacker, ATTACKER)
+        same = normalized(attempt, shop.victim.of(attempt.kind), taken)
+        assert same == normalized(attempt, MISSING.of(attempt.kind), missing), attempt.name
+        assert not any(marker in taken for marker in MARKERS), attempt.name
+    assert shop.rows() == before
+    if shop.graphql:
+        for field in hidden_fields():
+            product = "UHJvZHVjdDo5MDAw"
+            answer = post(
+                shop.http,
+                attacker,
+                f'{{ product(id: "{product}") {{ reviews(first: 9) {{ author {{ {field} }} }} }} }}',
+            )
+            assert "PERMISSION_DENIED" in answer, field
+            assert not any(marker in answer for marker in MARKERS), field
+
+    # An attempt that cannot succeed proves nothing: who may, gets another answer than for what does not exist.
+    for attempt in sorted(shop.attempts, key=lambda attempt: "delete" in attempt.name.lower()):
+        for token in (owner, partner):
+            taken, missing = shop.answers(attempt, token, shop.victim)
+            same = normalized(attempt, MISSING.of(attempt.kind), missing)
+            closed = attempt.ignored or any(answer in taken for answer in CLOSED)
+            if closed or normalized(attempt, shop.victim.of(attempt.kind), taken) != same:
+                break
+        else:
+            pytest.fail(f"{attempt.name}: neither the owner nor a partner reaches anything:\n{taken}")
+
+    # The account was deleted on the way; its token is good for an hour, and good for nothing.
+    assert shop.rows()[0] == []
+    for attempt in shop.attempts:
+        taken, missing = shop.answers(attempt, owner, shop.victim)
+        assert not any(marker in taken + missing for marker in MARKERS), attempt.name
+        if attempt.kind in (Kind.ORDER, Kind.PAYMENT):
+            same = normalized(attempt, shop.victim.of(attempt.kind), taken)
+            assert same == normalized(attempt, MISSING.of(attempt.kind), missing), attempt.name
+    reads = shop.rows()
+    assert reads[1], "orders stay"
+    assert reads[5], "payments stay"
