@@ -75,9 +75,7 @@ def redact(error: BaseException) -> None:
             code = one.sqlstate or "unknown"
             one.args = (str(one.args[0]) if code.startswith(_WITHOUT_VALUES) and one.args else f"sqlstate {code}",)
             one.__dict__.update(dict.fromkeys(_QUOTING))
-        elif isinstance(one, asyncpg.InterfaceError) and isinstance(one, ValueError):
-            # It quotes the argument, and so does what it came from.
-            one.args = ("an argument of the statement does not fit its type",)
+            # An argument that does not fit its type is quoted by what the error came from, too.
             one.__cause__, one.__suppress_context__ = None, True
 
 

@@ -15,6 +15,7 @@ from shop.clients import Product, ReservationState, ReservedLine, StockLine
 from shop.clients.ports import ProductClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock
 from shop.money import Money
+from shop.product.service import MOST_STOCK
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[Product]]
@@ -208,3 +209,30 @@ async def test_argument_out_of_range_is_named(
         await call(product)
     assert refusal.value.field == field
     assert field in refusal.value.message
+
+
+async def test_stock_is_bounded_so_that_what_was_reserved_fits_in_again(
+    product: ProductClient, make_product: Make
+) -> None:
+    for stock in (MOST_STOCK + 1, 2**63 - 1):
+        with pytest.raises(InvalidArgument, match=f"to {MOST_STOCK}|less than or equal to {MOST_STOCK}") as refusal:
+            await make_product(stock=stock)
+        assert refusal.value.field.endswith("stock")
+    made = await make_product(stock=5)
+    with pytest.raises(InvalidArgument):
+        await product.update_product(made.id, stock=2**63 - 1)
+    key = new_id()
+    await product.reserve_stock(key, [StockLine(made.id, 5)])
+    await product.confirm_reservation(key)
+    # The most that can be set while pieces are out: giving them back goes beyond it, and works.
+    await product.update_product(made.id, stock=MOST_STOCK)
+    await product.release_reservation(key)
+    assert (await product.get_product(made.id)).stock == MOST_STOCK + 5
+
+
+def test_the_database_leaves_room_too(admin: psycopg.Connection) -> None:
+    with pytest.raises(psycopg.errors.CheckViolation, match="product_stock_room"):
+        admin.execute(
+            "INSERT INTO shop_product.product (title, description, category, price_minor, currency, stock) "
+            "VALUES ('T', '', 'c', 1, 'EUR', 9223372036854775807)"
+        )

@@ -77,3 +77,22 @@ def test_every_wait_in_the_database_has_a_limit(service: str, shared_trial: Any)
     with contextlib.closing(psycopg.connect(shared_trial.role_url(service))) as connection:
         for setting in ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"):
             assert connection.execute("SELECT current_setting(%s)", [setting]).fetchone() != ("0",)
+
+
+@pytest.mark.parametrize("service", SERVICES)
+def test_who_may_do_what_with_the_ids_of_deleted_users(service: str, shared_trial: Any) -> None:
+    allowed = {"user": ("SELECT", "INSERT"), "order": ("SELECT",), "payment": ("SELECT",), "product": ()}[service]
+    statements = {
+        "SELECT": "SELECT id FROM shop_shared.deleted_user",
+        "INSERT": "INSERT INTO shop_shared.deleted_user SELECT 1 WHERE false",
+        "UPDATE": "UPDATE shop_shared.deleted_user SET id = 1 WHERE false",
+        "DELETE": "DELETE FROM shop_shared.deleted_user WHERE false",
+        "TRUNCATE": "TRUNCATE shop_shared.deleted_user",
+        "CREATE": "CREATE TABLE shop_shared.mine (id int)",
+    }
+    for privilege, statement in statements.items():
+        if privilege in allowed:
+            with contextlib.closing(psycopg.connect(shared_trial.role_url(service))) as connection:
+                connection.execute(statement.encode())
+        else:
+            refused(shared_trial.role_url(service), statement)

@@ -1,0 +1,59 @@
+"""One canonical form of an e-mail address, on which Python and PostgreSQL agree; everything else is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import uuid
+from collections.abc import Awaitable, Callable
+
+import psycopg
+import pytest
+
+from shop.clients import Address, User
+from shop.clients.ports import UserClient
+from shop.errors import AlreadyExists, InvalidArgument
+from shop.user.domain import canonical_email
+
+pytestmark = pytest.mark.integration
+Make = Callable[..., Awaitable[User]]
+ADDRESS = Address("Ada", "Street 1", "Berlin", "10115", "DE")
+CHARACTERS = [chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
+
+
+@pytest.fixture
+def disputed(admin: psycopg.Connection) -> list[str]:
+    """The characters that Python and the database put into lower case differently."""
+    # Each alone: what a letter becomes may depend on its neighbours.
+    rows = admin.execute("SELECT c, lower(c) FROM unnest(%s::text[]) AS c", [CHARACTERS]).fetchall()
+    return [one for one, lower in rows if lower != one.lower()]
+
+
+def test_the_canonical_form_is_the_database_s_own(admin: psycopg.Connection, disputed: list[str]) -> None:
+    assert disputed, "were there none, any character could be let in"
+    admitted = []
+    for character in CHARACTERS:
+        with contextlib.suppress(InvalidArgument):
+            admitted.append(canonical_email(f"{character}x@example.com", "email"))
+    assert len(admitted) == len(range(ord("!"), ord("~") + 1)) - 1, "printable ASCII but the @"
+    rows = admin.execute("SELECT a FROM unnest(%s::text[]) AS a WHERE a <> lower(a)", [admitted]).fetchall()
+    assert rows == []
+
+
+async def test_a_character_beyond_ascii_is_the_caller_s_error(user: UserClient, disputed: list[str]) -> None:
+    for character in [*disputed, "ü", "\u200b", "\uff41"]:
+        for email in (f"{character}x@example.com", f"x@{character}.example"):
+            with pytest.raises(InvalidArgument, match="printable ASCII") as refusal:
+                await user.create_user(email=email, name="Ada", address=ADDRESS, password="correct horse")
+            assert refusal.value.field.endswith("email")
+            with pytest.raises(InvalidArgument) as refusal:
+                await user.login(email, "correct horse")
+            assert refusal.value.field.endswith("email")
+
+
+async def test_case_tells_nobody_apart(user: UserClient, make_user: Make) -> None:
+    made = await make_user(email=f"Ada.{uuid.uuid4().hex}@Example.COM")
+    assert made.email == made.email.lower()
+    assert (await user.login(made.email.upper(), "correct horse")).user == made
+    with pytest.raises(AlreadyExists):
+        await make_user(email=made.email.upper())

@@ -1,0 +1,122 @@
+"""Nothing of a row gets into the logs, whatever goes wrong in the database, and whoever logs it."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import logging
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import asyncpg
+import grpc
+import httpx
+import psycopg
+import pytest
+
+from shop.clients import Address, User
+from shop.clients.ports import UserClient
+from shop.errors import Internal
+from shop.platform.config import ServiceConfig
+from shop.platform.http_server import http_server
+from shop.platform.logs import configure_logging
+
+pytestmark = pytest.mark.integration
+Make = Callable[..., Awaitable[User]]
+MARKER = "marker-of-a-person"
+ADDRESS = Address(MARKER, "Street 1", "Berlin", "10115", "DE")
+# Each breaks with the marker in it: PostgreSQL's DETAIL, its message, and asyncpg's own check of an argument.
+STATEMENTS = {
+    "the row that breaks a constraint": ("INSERT INTO broken VALUES (1, $1)", (MARKER,), "broken_check"),
+    "a value of the wrong form": ("SELECT CAST($1::text AS uuid)", (MARKER,), "sqlstate 22P02"),
+    "an argument of the wrong form": ("SELECT $1::uuid", (MARKER,), "sqlstate 22000"),
+}
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What this process logs, as it would to stderr."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    stream = io.StringIO()
+    configure_logging(ServiceConfig(component="user"), stream)
+    yield stream
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.fixture
+def refuses_marker(admin: psycopg.Connection) -> Iterator[None]:
+    """The accounts take no row with the marker."""
+    admin.execute(f"ALTER TABLE shop_user.account ADD CONSTRAINT refuses CHECK (recipient <> '{MARKER}')")
+    yield
+    admin.execute("ALTER TABLE shop_user.account DROP CONSTRAINT refuses")
+
+
+@pytest.mark.usefixtures("refuses_marker")
+async def test_a_row_that_the_database_refuses_stays_out_of_the_log(user: UserClient, log: io.StringIO) -> None:
+    with pytest.raises(Internal) as told:
+        await user.create_user(
+            email=f"{uuid.uuid4().hex}@example.com", name="Ada", address=ADDRESS, password="correct horse"
+        )
+    assert told.value.message == "internal error"
+    said = log.getvalue()
+    assert 'violates check constraint \\"refuses\\"' in said
+    assert "asyncpg.exceptions.CheckViolationError" in said
+    assert not any(secret in said for secret in (MARKER, "example.com", "argon2id", "DETAIL"))
+
+
+async def broken(url: str, statement: str, arguments: tuple[Any, ...]) -> None:
+    connection = await asyncpg.connect(url)
+    try:
+        await connection.execute("CREATE TEMPORARY TABLE broken (id int, v text CHECK (v = ''))")
+        await connection.execute("ALTER TABLE broken RENAME CONSTRAINT broken_v_check TO broken_check")
+        await (connection.execute(statement, *arguments) if arguments else connection.execute(statement))
+    finally:
+        await connection.close()
+
+
+@pytest.mark.parametrize("case", STATEMENTS)
+async def test_whoever_logs_it(case: str, shop_url: str, log: io.StringIO, free_address: str) -> None:
+    statement, arguments, shown = STATEMENTS[case]
+
+    async def fails(*_: Any) -> None:
+        try:
+            await broken(shop_url, statement, arguments)
+        except Exception as error:
+            raise RuntimeError("no error that the shop knows") from error
+
+    # uvicorn, of an application that does not catch it.
+    async def app(_scope: Any, _receive: Any, _send: Any) -> None:
+        await fails()
+
+    async with http_server(app, free_address) as address, httpx.AsyncClient(trust_env=False) as client:
+        assert (await client.get(f"http://{address}/")).status_code == 500
+    # gRPC, of a method that nothing guards.
+    server = grpc.aio.server()
+    handler = grpc.unary_unary_rpc_method_handler(fails)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("test", {"Fail": handler}),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=[("grpc.enable_http_proxy", 0)]) as channel:
+        with pytest.raises(grpc.aio.AioRpcError):
+            await channel.unary_unary("/test/Fail")(b"")
+    await server.stop(None)
+    # asyncio, of a task that nobody waits for; and a log line that quotes an error, or a group of them.
+    loop = asyncio.get_running_loop()
+    error = await asyncio.gather(fails(), return_exceptions=True)
+    loop.call_exception_handler({"message": "lost", "exception": error[0]})
+    cause = error[0].__cause__
+    logging.getLogger("shop").error(
+        "it failed: %s", (await asyncio.gather(fails(), return_exceptions=True))[0].__cause__
+    )
+    logging.getLogger("shop").error("all failed", exc_info=ExceptionGroup("all", [error[0], cause]))
+
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    loggers = {line["logger"] for line in lines}
+    assert {"uvicorn.error", "grpc._cython.cygrpc", "asyncio", "shop"} <= loggers
+    assert MARKER not in log.getvalue()
+    assert "DETAIL" not in log.getvalue()
+    assert shown in log.getvalue()

@@ -1,0 +1,146 @@
+"""How many logins may fail: per e-mail address, whether it is somebody's or not, over each protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import grpc
+import httpx
+import psycopg
+import pytest
+from google.rpc.error_details_pb2 import RetryInfo
+from grpc_status import rpc_status
+
+from shop.clients import User
+from shop.clients.ports import UserClient
+from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
+from shop.platform.config import ServiceConfig
+from shop.platform.serve import servers
+from shop.stubs import user_pb2, user_pb2_grpc
+from shop.user import bootstrap as user_bootstrap
+from shop.user.service import MOST_FAILURES
+
+pytestmark = pytest.mark.integration
+Make = Callable[..., Awaitable[User]]
+PASSWORD, WRONG = "correct horse", "battery staple"
+
+
+async def fail(user: UserClient, email: str, times: int = MOST_FAILURES) -> None:
+    for _ in range(times):
+        with pytest.raises(Unauthenticated, match="do not match"):
+            await user.login(email, WRONG)
+
+
+def failures(admin: psycopg.Connection) -> int:
+    row = admin.execute("SELECT count(*) FROM shop_user.failed_login").fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def test_after_ten_failures_nobody_is_told_whether_the_next_would_match(
+    user: UserClient, make_user: Make
+) -> None:
+    made = await make_user()
+    nobody = f"{uuid.uuid4().hex}@example.com"
+    messages = set()
+    for email in (made.email, nobody):
+        await fail(user, email)
+        for password in (PASSWORD, WRONG):
+            with pytest.raises(TooManyRequests) as refusal:
+                await user.login(email.upper(), password)
+            messages.add(refusal.value.message)
+    assert len(messages) == 1
+    assert (await user.login((await make_user()).email, PASSWORD)).token
+
+
+async def test_a_success_begins_the_count_anew(user: UserClient, make_user: Make) -> None:
+    made = await make_user()
+    for _ in range(2):
+        await fail(user, made.email, MOST_FAILURES - 1)
+        assert (await user.login(made.email, PASSWORD)).user == made
+
+
+async def test_failures_are_forgotten_in_time(user: UserClient, make_user: Make, admin: psycopg.Connection) -> None:
+    made = await make_user()
+    await fail(user, made.email)
+    admin.execute("UPDATE shop_user.failed_login SET expires_at = now()")
+    await fail(user, made.email, 1)
+    assert failures(admin) == 1, "those of other addresses are removed when they have expired"
+    assert (await user.login(made.email, PASSWORD)).user == made
+
+
+async def test_a_good_login_writes_nothing(user: UserClient, make_user: Make, admin: psycopg.Connection) -> None:
+    made = await make_user()
+    admin.execute("DELETE FROM shop_user.failed_login")
+    before = admin.execute("SELECT xmin::text, ctid::text FROM shop_user.account ORDER BY id").fetchall()
+    assert (await user.login(made.email, PASSWORD)).user == made
+    assert failures(admin) == 0
+    assert admin.execute("SELECT xmin::text, ctid::text FROM shop_user.account ORDER BY id").fetchall() == before
+
+
+async def test_many_tries_at_once_do_not_slip_past_the_count(user: UserClient, make_user: Make) -> None:
+    made = await make_user()
+    outcomes = await asyncio.gather(*(user.login(made.email, WRONG) for _ in range(30)), return_exceptions=True)
+    kinds = [type(outcome) for outcome in outcomes]
+    assert kinds.count(Unauthenticated) == MOST_FAILURES
+    assert kinds.count(TooManyRequests) == 30 - MOST_FAILURES
+
+
+async def test_the_table_holds_no_address(user: UserClient, make_user: Make, admin: psycopg.Connection) -> None:
+    made = await make_user()
+    await fail(user, made.email, 1)
+    rows = admin.execute("SELECT f::text, encode(address, 'escape') FROM shop_user.failed_login f").fetchall()
+    assert rows
+    assert not any(made.email in str(row) for row in rows)
+
+
+async def test_what_was_not_tried_does_not_count(user: UserClient, make_user: Make) -> None:
+    made = await make_user()
+    for _ in range(MOST_FAILURES + 1):
+        with pytest.raises(InvalidArgument):
+            await user.login(made.email, "short")
+    assert (await user.login(made.email, PASSWORD)).user == made
+
+
+@contextlib.asynccontextmanager
+async def raw(role_url: Callable[[str], str], keys: Any) -> AsyncIterator[tuple[Any, str, str]]:
+    config = ServiceConfig(
+        component="user",
+        listen_grpc="127.0.0.1:0",
+        listen_rest="127.0.0.1:0",
+        listen_graphql="127.0.0.1:0",
+        database_url=role_url("user"),
+        database_pool=2,
+        jwt_private_key_file=str(keys.private_file),
+    )
+    async with (
+        user_bootstrap.bootstrap(config) as service,
+        servers(config, user_bootstrap.protocols(service)) as addresses,
+        grpc.aio.insecure_channel(addresses["grpc"], options=[("grpc.enable_http_proxy", 0)]) as channel,
+    ):
+        yield user_pb2_grpc.UserServiceStub(channel), addresses["rest"], addresses["graphql"]
+
+
+async def test_each_protocol_says_when_to_come_again(role_url: Callable[[str], str], keys: Any) -> None:
+    email = f"{uuid.uuid4().hex}@example.com"
+    credentials = {"email": email, "password": WRONG}
+    async with raw(role_url, keys) as (stub, rest, graphql), httpx.AsyncClient(trust_env=False) as client:
+        for _ in range(MOST_FAILURES):
+            assert (await client.post(f"http://{rest}/v1/sessions", json=credentials)).status_code == 401
+        answer = await client.post(f"http://{rest}/v1/sessions", json=credentials)
+        assert (answer.status_code, answer.headers["retry-after"]) == (429, "300")
+        assert answer.json()["code"] == "TOO_MANY_REQUESTS"
+        query = f'mutation {{ login(email: "{email}", password: "{WRONG}") {{ token }} }}'
+        (error,) = (await client.post(f"http://{graphql}/graphql", json={"query": query})).json()["errors"]
+        assert error["extensions"] == {"code": "TOO_MANY_REQUESTS", "retryAfter": 300}
+        with pytest.raises(grpc.aio.AioRpcError) as refusal:
+            await stub.Login(user_pb2.LoginRequest(**credentials))
+    assert refusal.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    retry = RetryInfo()
+    details = rpc_status.from_call(refusal.value).details
+    assert any(detail.Unpack(retry) for detail in details)
+    assert retry.retry_delay.seconds == 300
