@@ -128,3 +128,18 @@ async def test_open_reads_do_not_look_at_the_token(gateway: Any) -> None:
     response = await gateway.post({"query": "{ products(first: 1) { edges { cursor } } }"}, authorization="Bearer x")
 
     assert "errors" not in response.json()
+
+
+@pytest.mark.parametrize(
+    "selection", ["id status user { id }", "id user { id name }", "payment { status } user { id }"]
+)
+async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(gateway: Any, selection: str) -> None:
+    query = f'{{ order(id: "{ORDER_1}") {{ {selection} }} }}'
+    assert (await gateway.data(query, user=1))["order"]["user"]["id"] == USER_1
+    del gateway.shop.store.users[1]
+
+    assert (await gateway.data(query, partner=True))["order"]["user"] is None
+    unknown = await gateway.error(query.replace(ORDER_1, global_id("Order", 9)), user=1)
+    assert await gateway.error(query, user=1) == ("NOT_FOUND", "id", "there is no order 1")
+    assert unknown == ("NOT_FOUND", "id", "there is no order 9")
+    assert (await gateway.error(f'{{ payment(id: "{PAYMENT_1}") {{ status }} }}', user=1))[0] == "NOT_FOUND"

@@ -53,6 +53,24 @@ async def test_includes_user_and_products_in_one_call_each(
     ]
 
 
+async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(
+    api: httpx.AsyncClient, shop: MemoryShop, partner: Headers, customer: ForUser
+) -> None:
+    buyer = shop.store.orders[4].user_id
+    path, params = "/v1/orders/4", {"include": "payment,user"}
+    assert (await api.get(path, params=params, headers=customer(buyer))).status_code == 200
+    del shop.store.users[buyer]
+    order = (await api.get(path, params=params, headers=partner)).json()
+
+    assert order["user_id"] == 0
+    assert order["payment"]["status"] == "VOIDED" if order["status"] == "CANCELLED" else "CAPTURED"
+    assert "user" not in order
+    for gone in (path, "/v1/payments/4"):
+        assert (await api.get(gone, headers=customer(buyer))).status_code == 404
+    listed = await api.get("/v1/payments", params={"order_ids": "4"}, headers=customer(buyer))
+    assert listed.json() == {"payments": []}
+
+
 async def test_a_product_that_is_gone_is_left_out(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
     gone = shop.store.orders[4].lines[0].product_id
     del shop.store.products[gone]

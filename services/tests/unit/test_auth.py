@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
-from shop.platform.access import Caller
+from shop.platform.access import Access, Authenticator, Caller, current_caller
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier, bearer
 
 
@@ -176,3 +176,13 @@ def test_only_the_tokens_used_last_are_remembered(keys: Any, monkeypatch: pytest
     for token in (first, third, second):
         verifier.verify(token)
     assert read == [second]
+
+
+def test_no_token_stays_in_memory(keys: Any) -> None:
+    token = TokenSigner(keys.private_pem).sign(Principal("customer", 17))
+    verifier = TokenVerifier(keys.public_pem)
+    authenticator = Authenticator(verifier)
+    authenticator.admit(Access.CALLER, f"Bearer {token}", edge=False)
+    held = repr([vars(verifier), vars(authenticator), current_caller()])
+    assert "Principal(kind='customer', id=17)" in held
+    assert not any(part in held for part in token.split("."))

@@ -148,6 +148,26 @@ async def test_an_order_moves_along(shop: Clients, buy: Buy) -> None:
         await shop.order.update_order_status(NOWHERE, OrderStatus.SHIPPED)
 
 
+async def test_what_a_deleted_user_bought_is_nobody_s(shop: Clients, buy: Buy, user: int, shared_trial: Any) -> None:
+    order = await buy(shop.order)
+    (payment,) = await shop.payment.batch_get_payments_by_order([order.id])
+    assert (order.user_id, payment.user_id) == (user, user)
+    await shop.user.delete_user(user)
+    # Partners and services still find it.
+    assert (await shop.order.get_order(order.id)).user_id == 0
+    assert [one.user_id for one in await shop.order.batch_get_orders([order.id])] == [0]
+    assert [one.user_id for one in await shop.payment.batch_get_payments_by_order([order.id])] == [0]
+    assert (await shop.payment.get_payment(payment.id)).user_id == 0
+    assert (await shop.order.list_orders_by_user(user)).items == ()
+    lines = shop.order.stream_order_lines(after_line_id=order.lines[0].id - 1, limit=1)
+    assert [line.user_id async for line in lines] == [0]
+    for key in ("key", "another"):
+        with pytest.raises(NotFound, match=f"there is no user {user}"):
+            await buy(shop.order, key=key)
+    assert (await shop.order.update_order_status(order.id, OrderStatus.SHIPPED)).user_id == 0
+    assert [finding.name for finding in audit(shared_trial.admin_url, shared_trial.name) if not finding.ok] == []
+
+
 @pytest.mark.parametrize("status", sorted(set(OrderStatus) - {OrderStatus.SHIPPED, OrderStatus.DELIVERED}))
 async def test_statuses_that_are_not_set_by_hand(shop: Clients, status: OrderStatus) -> None:
     with pytest.raises(InvalidArgument, match="SHIPPED, DELIVERED") as refusal:
