@@ -13,13 +13,11 @@ from shop.payment.domain import NOTHING, Payment, PaymentStatus, StoredPayment
 from shop.platform.database import Database
 
 COLUMNS = "id, checkout_id, order_id, user_id, status, amount_minor, currency, decline_reason, placed_at"
-# What a caller may see: the user of a deleted account owns nothing any more.
+# A payment outlives its user's account, and is nobody's then.
 READ = """
-    SELECT p.id, p.checkout_id, p.order_id,
-        CASE WHEN EXISTS (SELECT FROM shop_shared.deleted_user d WHERE d.id = p.user_id) THEN NULL ELSE p.user_id END
-            AS user_id,
-        p.status, p.amount_minor, p.currency, p.decline_reason, p.placed_at
-    FROM payment p
+    SELECT p.id, p.checkout_id, p.order_id, CASE WHEN gone.id IS NULL THEN p.user_id END AS user_id, p.status,
+        p.amount_minor, p.currency, p.decline_reason, p.placed_at
+    FROM payment p LEFT JOIN shop_shared.deleted_user gone ON gone.id = p.user_id
 """
 GET = f"{READ} WHERE p.id = $1"
 OF_ORDERS = f"{READ} WHERE p.order_id = ANY($1)"

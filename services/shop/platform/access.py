@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated
 from shop.platform.auth import Principal, TokenVerifier, bearer
@@ -36,9 +35,8 @@ class Access(StrEnum):
     """Other services and gateways, and nobody from outside."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
-    """Who makes a call, and what that allows.
+class Caller(NamedTuple):
+    """Who makes a call, and what that allows; a tuple, which is made in a fraction of a frozen dataclass's time.
 
     Attributes:
         principal: Whom the token stands for; None where no token was asked for.

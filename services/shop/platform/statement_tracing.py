@@ -25,8 +25,6 @@ _SELECT = re.compile(r"\bSELECT\b")
 _CHANGE = re.compile(r"\b(INSERT INTO|DELETE FROM|(?<!FOR )(?<!DO )UPDATE)\s+([a-z_][a-z0-9_.]*)")
 # What follows FROM is a table unless it is called as a function.
 _READ = re.compile(r"\bFROM\s+([a-z_][a-z0-9_.]*)\b(?!\s*\()")
-# Looks something up beside what the statement is about.
-_PROBE = re.compile(r"\bEXISTS \([^()]*\)")
 _INNERMOST = re.compile(r"\([^()]*\)")
 
 
@@ -54,7 +52,7 @@ def _named_after(query: str) -> tuple[str, str]:
         if change is not None:
             return change[1].partition(" ")[0], change[2]
         operation = "SELECT" if _SELECT.search(query) else operation
-    table = _READ.search(_PROBE.sub("", query)) or _READ.search(query)
+    table = _READ.search(query)
     return operation, table[1] if table else ""
 
 

@@ -30,8 +30,6 @@ from shop.platform.statement_tracing import statement_attributes
             "SELECT review",
         ),
         ("SELECT EXISTS (SELECT FROM line WHERE id = $1)", "SELECT line"),
-        # Nor is what is only looked up beside the rows.
-        ("SELECT CASE WHEN EXISTS (SELECT FROM gone WHERE id = 1) THEN 0 ELSE id END FROM orders o", "SELECT orders"),
     ],
 )
 def test_summary_names_operation_and_table(query: str, summary: str) -> None:

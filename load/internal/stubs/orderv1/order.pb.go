@@ -861,7 +861,7 @@ type JoinedOrderLine struct {
 	Id int64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The order that it belongs to.
 	OrderId int64 `protobuf:"varint,2,opt,name=order_id,json=orderId,proto3" json:"order_id,omitempty"`
-	// Who bought; 0 if the account is gone.
+	// Who bought, whether the account is there or gone.
 	UserId int64 `protobuf:"varint,3,opt,name=user_id,json=userId,proto3" json:"user_id,omitempty"`
 	// How far the order has come.
 	Status OrderStatus `protobuf:"varint,4,opt,name=status,proto3,enum=shop.order.v1.OrderStatus" json:"status,omitempty"`

@@ -118,7 +118,7 @@ class JoinedOrderLine(Sent):
 
     id: Id
     order_id: Id
-    user_id: Annotated[int, Field(ge=0, description="Who bought; 0 if the account is gone.")]
+    user_id: Annotated[Id, Field(description="Who bought, whether the account is there or gone.")]
     status: OrderStatus
     placed_at: Instant
     product_id: Id

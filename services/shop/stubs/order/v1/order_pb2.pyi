@@ -456,7 +456,7 @@ class JoinedOrderLine(_message.Message):
     order_id: _builtins.int
     """The order that it belongs to."""
     user_id: _builtins.int
-    """Who bought; 0 if the account is gone."""
+    """Who bought, whether the account is there or gone."""
     status: Global___OrderStatus.ValueType
     """How far the order has come."""
     product_id: _builtins.int
