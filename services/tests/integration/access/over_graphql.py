@@ -43,7 +43,7 @@ def graphql_attempts(client: httpx.Client) -> Iterator[Attempt]:
 def hidden_fields() -> list[str]:
     """What of a user only the user sees, each as a selection."""
     fields = SCHEMA.type_map["User"].fields
-    return [_selected(name, field, 2) for name, field in fields.items() if name not in PUBLIC]
+    return [_selected(name, field, DEPTH + 1) for name, field in fields.items() if name not in PUBLIC]
 
 
 def post(client: httpx.Client, token: str, document: str) -> str:
@@ -88,7 +88,7 @@ def _nested(client: httpx.Client) -> Iterator[Attempt]:
         for name, field in type_.fields.items():
             if field.args:
                 around = {"User": "me { {} }", "Product": f'product(id: "{_global("Product", 9000)}") {{ {{}} }}'}
-                selection = _selection(get_named_type(field.type), 2)
+                selection = _selection(get_named_type(field.type))
                 yield from _attempts(client, "query", name, field, type_.name, selection, around[type_.name])
 
 
@@ -135,7 +135,7 @@ def _literal(
 
 def _selection(type_: Any, depth: int = DEPTH) -> str:
     shown = [_selected(name, field, depth) for name, field in type_.fields.items()]
-    return "{ " + " ".join(filter(None, shown)) + " }"
+    return "{ " + " ".join(filter(None, shown)) + " }" if any(shown) else ""
 
 
 def _selected(name: str, field: Any, depth: int) -> str:
@@ -145,7 +145,8 @@ def _selected(name: str, field: Any, depth: int) -> str:
     if is_leaf_type(named):
         return name
     first = "(first: 2)" if "first" in field.args else ""
-    return f"{name}{first} {_selection(named, depth - 1)}" if depth > 1 else ""
+    inner = _selection(named, depth - 1) if depth > 1 else ""
+    return f"{name}{first} {inner}" if inner else ""
 
 
 def _global(resource: str, number: Any) -> str:

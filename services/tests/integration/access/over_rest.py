@@ -103,15 +103,23 @@ def _example(made: dict[str, Any], operation: dict[str, Any]) -> Any:
         return None
     schema = operation["requestBody"]["content"]["application/json"]["schema"]
     schema = made["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
-    # What the first example leaves out is not sent; every property must be classified all the same.
-    for name in schema["properties"]:
-        classify(f"body of {operation['operationId']}", snake(name), "", names_user=True) if name not in (
-            "lines",
-            "address",
-            "price",
-            "amount",
-        ) else None
+    # An attempt sends what the first example has; what that leaves out must be classified all the same.
+    for name in _properties(made, schema):
+        classify(f"body of {operation['operationId']}", snake(name), "", names_user=True)
     return copy.deepcopy(schema["examples"][0])
+
+
+def _properties(made: dict[str, Any], schema: dict[str, Any]) -> Iterator[str]:
+    for name, one in schema.get("properties", {}).items():
+        inner = one.get("items", one)
+        for option in (inner, *inner.get("anyOf", ()), *inner.get("allOf", ())):
+            if "$ref" in option:
+                referred = made["components"]["schemas"][option["$ref"].rpartition("/")[2]]
+                if "properties" in referred:
+                    yield from _properties(made, referred)
+                    break
+        else:
+            yield name
 
 
 def _leaves(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

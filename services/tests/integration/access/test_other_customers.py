@@ -30,7 +30,7 @@ from mesh.topology import names as topology_names
 from shop.platform import page_token
 from shop.platform.auth import Principal, TokenSigner
 
-from .contract import NONCES, Attempt, Ids, Kind, normalized
+from .contract import NONCES, Attempt, Ids, Kind, UnclassifiedError, classify, normalized, resource_of
 from .over_graphql import graphql_attempts, hidden_fields, post
 from .over_grpc import grpc_attempts, transcoder_attempts
 from .over_rest import gateway_documents, rest_attempts, service_documents
@@ -182,6 +182,12 @@ def _add_victim(database: psycopg.Connection) -> Ids:
         user,
     )
     return Ids(user, order, payment, line - 1, checkout, page_token.encode(f"ListOrdersByUser:{user}", NOBODY), key)
+
+
+def test_an_argument_that_nobody_has_classified_fails() -> None:
+    for name in ("voucher_id", "id", "ids"):
+        with pytest.raises(UnclassifiedError, match=name):
+            classify("GetVoucher", name, resource_of("GetVoucher"), names_user=False)
 
 
 def test_other_customers_things_are_as_if_they_did_not_exist(shop: Shop) -> None:
