@@ -85,7 +85,11 @@ def test_it_serves_and_stops(process: subprocess.Popen[bytes], environment: dict
     [
         ("SHOP_LISTEN_HTTP", "", "SHOP_LISTEN_HTTP is not set"),
         ("SHOP_JWT_PUBLIC_KEY_FILE", "", "SHOP_JWT_PUBLIC_KEY_FILE is not set"),
-        ("SHOP_JWT_PUBLIC_KEY_FILE", "/nowhere.pem", "SHOP_JWT_PUBLIC_KEY_FILE is /nowhere.pem, which cannot be used"),
+        (
+            "SHOP_JWT_PUBLIC_KEY_FILE",
+            "/nowhere.pem",
+            "SHOP_JWT_PUBLIC_KEY_FILE is '/nowhere.pem', which cannot be used",
+        ),
         ("SHOP_PEER_ORDER", "", "SHOP_PEER_ORDER is not set"),
         ("SHOP_PEER_ORDER", "ftp://127.0.0.1:1", "SHOP_PEER_ORDER is 'ftp://127.0.0.1:1'"),
     ],

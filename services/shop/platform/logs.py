@@ -35,9 +35,9 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Returns the line of a record, without its end."""
-        for argument in record.args if isinstance(record.args, tuple) else ():
-            if isinstance(argument, BaseException):
-                redact(argument)
+        for said in (record.msg, *(record.args if isinstance(record.args, tuple) else ())):
+            if isinstance(said, BaseException):
+                redact(said)
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,

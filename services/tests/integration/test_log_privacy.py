@@ -112,6 +112,7 @@ async def test_whoever_logs_it(case: str, shop_url: str, log: io.StringIO, free_
     logging.getLogger("shop").error(
         "it failed: %s", (await asyncio.gather(fails(), return_exceptions=True))[0].__cause__
     )
+    logging.getLogger("shop").error((await asyncio.gather(fails(), return_exceptions=True))[0].__cause__)
     logging.getLogger("shop").error("all failed", exc_info=ExceptionGroup("all", [error[0], cause]))
 
     lines = [json.loads(line) for line in log.getvalue().splitlines()]
