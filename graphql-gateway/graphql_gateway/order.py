@@ -223,7 +223,7 @@ class OrderQuery:
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
         """Returns one order."""
         number = number_of(id, "Order")
-        if asks_for(info, "payment") and info.context.caller:
+        if info.context.caller and asks_for(info, "payment"):
             info.context.reads.expect_payment(number)
         return await own_order(info, number)
 
