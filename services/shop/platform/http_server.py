@@ -111,7 +111,9 @@ async def serve_http(app: Any, listen: str, grace: int = GRACE_S, *, stop: async
 
 def _bind(listen: str) -> socket.socket:
     host, port = split_address(listen)
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    # asyncio's own loop turns Nagle's algorithm off only where a socket names its protocol.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
