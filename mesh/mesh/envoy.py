@@ -110,9 +110,9 @@ def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]
     (host,) = manager["route_config"]["virtual_hosts"]
     action = host.pop("upstream_action")
     host["routes"] += [_route(route, action, compresses=topology.transcodes) for route in routes(topology)]
-    compressor, transcoder, router = manager["http_filters"]
+    buffer, compressor, transcoder, router = manager["http_filters"]
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
-    manager["http_filters"] = [compressor, transcoder, router] if topology.transcodes else [router]
+    manager["http_filters"] = [buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     over_http1, over_http2, collector = resources["clusters"]
     behind = {**topology.exposed, **GATEWAYS}
     resources["clusters"] = [
