@@ -1,0 +1,210 @@
+"""Requests whose bodies never end, through the real Envoy: whoever else is there is served as before."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+import httpx
+import pytest
+
+from graphql_gateway.app import build_app as graphql_gateway
+from mesh.envoy import envoy_component
+from mesh.interrupts import Interrupts
+from mesh.paths import RunFolder
+from mesh.ports import HOST, Ports, load_ports
+from mesh.processes import Supervisor
+from mesh.topology import load_topology
+from rest_gateway.app import build_app as rest_gateway
+from shop.clients.memory import MemoryShop
+from shop.platform.access import Door, NoVerifier
+from shop.platform.auth import TokenVerifier
+from shop.platform.config import ServiceConfig
+from shop.platform.http_server import http_server
+from shop.platform.serve import servers
+from shop.stubs import user_pb2, user_pb2_grpc
+from shop.user import bootstrap as user_bootstrap
+
+pytestmark = pytest.mark.integration
+UNFINISHED = 400
+STREAMS = 100
+PROBES = 50
+JSON = b"application/json"
+GRPC = b"application/grpc"
+# Topology, what is behind its edge, the path and the type of the bodies that never end.
+TARGETS = [
+    ("hybrid", "graphql-gateway", b"/graphql", JSON),
+    ("hybrid", "rest-gateway", b"/v1/sessions", JSON),
+    ("rest", "user-rest", b"/v1/sessions", JSON),
+    ("grpc", "user-grpc", b"/shop.user.v1.UserService/Login", GRPC),
+]
+
+Probe = Callable[[], Awaitable[None]]
+
+
+@pytest.fixture
+def ports() -> Ports:
+    """A free port for everything that an edge's configuration names."""
+    names = list(load_ports({}).offsets)
+    with contextlib.ExitStack() as stack:
+        probes = [stack.enter_context(socket.socket()) for _ in names]
+        for probe in probes:
+            probe.bind((HOST, 0))
+        return Ports(0, {name: probe.getsockname()[1] for name, probe in zip(names, probes, strict=True)})
+
+
+@pytest.fixture
+def edge(request: pytest.FixtureRequest, ports: Ports, tmp_path: Path) -> Iterator[int]:
+    """The edge of the topology that the test names; gives its port."""
+    folder = RunFolder.of(ports.base, root=tmp_path)
+    supervisor = Supervisor(folder, Interrupts())
+    try:
+        supervisor.start([envoy_component(load_topology(request.param), ports, folder)])
+        yield ports["edge"]
+    finally:
+        supervisor.stop()
+
+
+@asynccontextmanager
+async def behind(component: str, listen: str, user_url: str, keys: Any) -> AsyncIterator[None]:
+    """Serves what the edge leads to."""
+    match component:
+        case "graphql-gateway":
+            async with http_server(graphql_gateway(MemoryShop.demo().clients, TokenVerifier(keys.public_pem)), listen):
+                yield
+        case "rest-gateway":
+            door = Door(NoVerifier(), trusts_inside=False)
+            async with http_server(rest_gateway(MemoryShop.demo().clients, door), listen):
+                yield
+        case _:
+            config = ServiceConfig(
+                component="user",
+                **{f"listen_{component.removeprefix('user-')}": listen},
+                database_url=user_url,
+                database_pool=2,
+                jwt_private_key_file=str(keys.private_file),
+            )
+            async with user_bootstrap.bootstrap(config) as service, servers(config, user_bootstrap.protocols(service)):
+                yield
+
+
+@asynccontextmanager
+async def probing(component: str, edge: int) -> AsyncIterator[Probe]:
+    """Another client; its probe fails unless the component itself answers."""
+    async with (
+        httpx.AsyncClient(base_url=f"http://{HOST}:{edge}", trust_env=False, timeout=10) as http,
+        grpc.aio.insecure_channel(f"{HOST}:{edge}", options=[("grpc.enable_http_proxy", 0)]) as channel,
+    ):
+
+        async def probe() -> None:
+            match component:
+                case "graphql-gateway":
+                    answer = await http.post("/graphql", json={"query": "{ __typename }"})
+                    assert answer.json() == {"data": {"__typename": "Query"}}
+                case "rest-gateway":
+                    assert (await http.get("/v1/products", params={"page_size": 1})).status_code == 200
+                case "user-rest":
+                    assert (await http.get("/v1/users/1")).json()["code"] == "UNAUTHENTICATED"
+                case _:
+                    with pytest.raises(grpc.aio.AioRpcError) as refusal:
+                        await user_pb2_grpc.UserServiceStub(channel).GetUser(user_pb2.GetUserRequest(id=1), timeout=10)
+                    assert refusal.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+        yield probe
+
+
+@asynccontextmanager
+async def unfinished(edge: int, connections: int, begin: bytes, more: bytes) -> AsyncIterator[None]:
+    """Connections that send their beginning and then, now and then, a little more; whatever ends begins anew.
+
+    Args:
+        edge: The edge's port.
+        connections: How many there are at a time.
+        begin: What each connection sends at first.
+        more: What it sends every half second.
+    """
+
+    async def one() -> None:
+        while True:
+            reader, writer = await asyncio.open_connection(HOST, edge)
+            try:
+                writer.write(begin)
+                for _ in range(5):
+                    await asyncio.sleep(0.5)
+                    if reader.at_eof() or writer.is_closing():
+                        break
+                    writer.write(more)
+            finally:
+                writer.transport.abort()
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one()) for _ in range(connections)]
+        try:
+            yield
+        finally:
+            for task in tasks:
+                task.cancel()
+
+
+def over_http1(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
+    """400 connections with a request each."""
+    head = b"POST %s HTTP/1.1\r\nhost: shop\r\ncontent-type: %s\r\ncontent-length: 5000\r\n\r\n{" % (path, kind)
+    return UNFINISHED, head, b" "
+
+
+def over_http2(path: bytes, kind: bytes) -> tuple[int, bytes, bytes]:
+    """4 connections with 100 streams each."""
+    # HPACK with the static table: POST, http, and the names of the other headers.
+    fields = b"\x83\x86" + b"".join(
+        b"%b%c%b" % (name, len(value), value)
+        for name, value in ((b"\x04", path), (b"\x01", b"shop"), (b"\x0f\x10", kind))
+    )
+    streams = range(1, 2 * STREAMS, 2)
+    heads = b"".join(_frame(1, 4, stream, fields) for stream in streams)
+    drops = b"".join(_frame(0, 0, stream, b" ") for stream in streams)
+    return UNFINISHED // STREAMS, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _frame(4, 0, 0, b"") + heads + drops, drops
+
+
+def _frame(kind: int, flags: int, stream: int, payload: bytes) -> bytes:
+    return len(payload).to_bytes(3, "big") + bytes([kind, flags]) + stream.to_bytes(4, "big") + payload
+
+
+async def latencies(probe: Probe) -> list[float]:
+    """Returns the time that each probe took, in milliseconds, the shortest first."""
+    found = []
+    for _ in range(PROBES):
+        began = time.perf_counter()
+        await probe()
+        found.append((time.perf_counter() - began) * 1000)
+        await asyncio.sleep(0.01)
+    return sorted(found)
+
+
+@pytest.mark.parametrize("over", [over_http1, over_http2])
+@pytest.mark.parametrize(("edge", "component", "path", "kind"), TARGETS, indirect=["edge"])
+async def test_others_are_served(
+    edge: int,
+    component: str,
+    path: bytes,
+    kind: bytes,
+    over: Callable[[bytes, bytes], tuple[int, bytes, bytes]],
+    ports: Ports,
+    role_url: Callable[[str], str],
+    keys: Any,
+) -> None:
+    async with behind(component, ports.address(component), role_url("user"), keys), probing(component, edge) as probe:
+        await probe()
+        before = await latencies(probe)
+        async with unfinished(edge, *over(path, kind)):
+            await asyncio.sleep(0.5)
+            beside = await latencies(probe)
+    usual, p99, longest = before[-2], beside[-2], beside[-1]
+    print(f"{component}, {over.__name__}: p99 {p99:.1f} ms, longest {longest:.1f} ms; usually {usual:.1f} ms")
+    assert longest < 2000
