@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
-from graphql import FieldNode, FragmentDefinitionNode, FragmentSpreadNode, InlineFragmentNode, SelectionSetNode
+from graphql import FieldNode, FragmentSpreadNode, InlineFragmentNode
 
 from graphql_gateway.context import GatewayInfo
 
@@ -31,15 +31,16 @@ def asks_for(info: GatewayInfo, name: str) -> bool:
 
 def _asked(info: GatewayInfo) -> Iterator[str]:
     raw = info._raw_info
-    for node in raw.field_nodes:
-        yield from _names(node.selection_set, raw.fragments)
-
-
-def _names(selection_set: SelectionSetNode | None, fragments: Mapping[str, FragmentDefinitionNode]) -> Iterator[str]:
-    for selection in selection_set.selections if selection_set is not None else ():
-        if isinstance(selection, FieldNode):
-            yield selection.name.value
-        elif isinstance(selection, FragmentSpreadNode):
-            yield from _names(fragments[selection.name.value].selection_set, fragments)
-        elif isinstance(selection, InlineFragmentNode):
-            yield from _names(selection.selection_set, fragments)
+    # Each fragment once: fragments that spread each other twice would double the work with every one of them.
+    visited: set[str] = set()
+    pending = [node.selection_set for node in raw.field_nodes]
+    while pending:
+        selection_set = pending.pop()
+        for selection in selection_set.selections if selection_set is not None else ():
+            if isinstance(selection, FieldNode):
+                yield selection.name.value
+            elif isinstance(selection, InlineFragmentNode):
+                pending.append(selection.selection_set)
+            elif isinstance(selection, FragmentSpreadNode) and selection.name.value not in visited:
+                visited.add(selection.name.value)
+                pending.append(raw.fragments[selection.name.value].selection_set)

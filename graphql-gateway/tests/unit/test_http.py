@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import time
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from shop.errors import ErrorCode, Internal, Unavailable
+from shop.platform.body import MOST_BYTES
 from shop.platform.deadline import remaining
 from shop.platform.error_table import ERROR_TABLE
 
@@ -150,10 +152,10 @@ async def test_the_newer_media_type_is_given_to_whoever_accepts_it(gateway: Any)
 
 
 async def test_large_bodies_are_refused(gateway: Any) -> None:
-    response = await gateway.post({"query": "#" * (256 * 1024)})
+    response = await gateway.post({"query": "#" * MOST_BYTES})
     assert response.status_code == 413
     assert response.json()["errors"][0]["extensions"]["code"] == "RESOURCE_EXHAUSTED"
-    assert "262144" in response.json()["errors"][0]["message"]
+    assert str(MOST_BYTES) in response.json()["errors"][0]["message"]
 
     async def chunks() -> Any:
         for _ in range(40):
@@ -161,6 +163,78 @@ async def test_large_bodies_are_refused(gateway: Any) -> None:
 
     response = await gateway.http.post("/graphql", content=chunks(), headers={"content-type": "application/json"})
     assert response.status_code == 413
+
+
+@pytest.mark.parametrize("length", ["9" * 30, "9" * 5000])
+async def test_lengths_beyond_all_bounds_are_too_large(gateway: Any, length: str) -> None:
+    headers = {"content-type": "application/json", "content-length": length}
+    response = await gateway.http.post("/graphql", content=b"{}", headers=headers)
+
+    assert response.status_code == 413
+
+
+async def test_a_body_that_does_not_come_is_given_up(gateway: Any) -> None:
+    async def stalled() -> Any:
+        yield b'{"query": '
+        await asyncio.sleep(30)
+
+    headers = {"content-type": "application/json", "x-envoy-expected-rq-timeout-ms": "50"}
+    response = await gateway.http.post("/graphql", content=stalled(), headers=headers)
+
+    assert (response.status_code, response.headers["connection"]) == (408, "close")
+    error = response.json()["errors"][0]
+    assert error["extensions"]["code"] == "DEADLINE_EXCEEDED"
+    assert error["message"] == "the body did not arrive in time; send it faster or allow more time"
+
+
+async def test_a_body_that_breaks_off_is_a_bad_request(gateway: Any) -> None:
+    messages = iter([{"type": "http.request", "body": b"{", "more_body": True}, {"type": "http.disconnect"}])
+    answered = []
+
+    async def receive() -> Any:
+        return next(messages)
+
+    async def send(message: Any) -> None:
+        answered.append(message)
+
+    scope = {"type": "http", "method": "POST", "path": "/graphql", "query_string": b""}
+    headers = [(b"content-type", b"application/json")]
+    await gateway.http._transport.app({**scope, "headers": headers}, receive, send)
+
+    assert answered[0]["status"] == 400
+
+
+ODD_VALUES = [
+    ("mutation ($s: OrderStatus!) { updateOrderStatus(input: {id: 1, status: $s}) { order { id } } }", "\u0130@\u0130"),
+    ('mutation { updateOrderStatus(input: {id: 1, status: "\u0130@\u0130"}) { order { id } } }', None),
+    ("mutation ($s: UpdateOrderStatusInput!) { updateOrderStatus(input: $s) { order { id } } }", {"\u0130@\u0130": 1}),
+]
+
+
+@pytest.mark.parametrize(("query", "value"), ODD_VALUES)
+async def test_texts_that_grow_in_lower_case_are_values_like_others(gateway: Any, query: str, value: Any) -> None:
+    response = await gateway.post({"query": query, "variables": {"s": value}}, accept=RESPONSE_JSON, partner=True)
+
+    assert response.status_code == 400
+    error = response.json()["errors"][0]
+    assert error["extensions"]["code"] == "INVALID_ARGUMENT"
+    assert "\u0130@\u0130" in error["message"]
+
+
+async def test_numbers_beyond_all_bounds_are_refused(gateway: Any) -> None:
+    query = "query ($n: Int!) { products(first: $n) { edges { cursor } } }"
+    for digits, message in ((25, "Variable '$n'"), (5000, "the body is not JSON")):
+        body = json.dumps({"query": query, "variables": {"n": 0}}).replace('"n": 0', f'"n": {"1" * digits}')
+        response = await gateway.http.post("/graphql", content=body, headers={"content-type": "application/json"})
+        assert response.json()["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
+        assert message in response.json()["errors"][0]["message"]
+
+
+async def test_long_names_are_not_repeated_in_full(gateway: Any) -> None:
+    response = await gateway.post({"query": "{" + "a" * 50_000 + "}"})
+
+    assert response.json()["errors"][0]["message"].startswith("Cannot query field 'aaaa")
+    assert len(response.content) < 2_000
 
 
 async def test_large_answers_are_compressed(gateway: Any) -> None:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 from graphql import parse
 
+from graphql_gateway import cost as cost_module
 from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
 from shop.errors import ResourceExhausted
-from shop.platform.graphql.limits import check_shape
+from shop.platform.graphql.documents import RequestError
+from shop.platform.graphql.limits import check_shape, operations_of
 
 SCHEMA = build_schema()._schema
 
 
 def cost(query: str, **variables: object) -> int:
-    return CostModel(SCHEMA, parse(query)).check(variables)
+    document = parse(query)
+    return CostModel(SCHEMA, document).check(operations_of(document)[0], variables)
 
 
 @pytest.mark.parametrize(
@@ -47,28 +51,47 @@ def test_depth_and_aliases(query: str, depth: int, aliases: int) -> None:
         ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": 7}, 50 + 7 * 3),
         ("query ($n: Int! = 9) { products(first: $n) { edges { node { title } } } }", {}, 50 + 9 * 3),
         ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": -7}, 50 + 3),
-        ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": "7"}, 0),
-        ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": [7]}, 0),
+        ("query ($n: Int!) { products(first: $n) { edges { node { title } } } }", {"n": 7.0}, 50 + 7 * 3),
+        ("query ($n: Int! = 9) { products(first: $n) { edges { node { title } } } }", {"n": 7}, 50 + 7 * 3),
+        ("query ($n: Int) { products(first: $n) { edges { node { title } } } }", {}, 50 + 20 * 3),
+        ("query ($n: Int) { products(first: $n) { edges { node { title } } } }", {"n": 7}, 50 + 7 * 3),
+        # Execution answers null with an error in place of the field.
+        ("query ($n: Int) { products(first: $n) { edges { node { title } } } }", {"n": None}, 50 + 3),
         ("{ products(first: 10) { edges { node { reviews(first: 5) { id title } } } } }", {}, 50 + 10 * (3 + 5 * 2)),
         ("{ me { orders(first: 10) { edges { node { lines { id } } } } } }", {}, 50 + 50 + 10 * (2 + 1 + 5)),
         ("{ a: product(id: 1) { id } b: product(id: 2) { id } }", {}, 102),
         ("{ node(id: 1) { ... on Product { title } ...p } } fragment p on Payment { status }", {}, 52),
         ("mutation { login(input: {email: 1, password: 1}) { token } }", {}, 51),
-        ("query a { product(id: 1) { id } } query b { product(id: 1) { id title } }", {}, 52),
-        ("{ __schema { types { name } } }", {}, 1),
+        ("query a { product(id: 1) { id } } query b { product(id: 1) { id title } }", {}, 51),
+        (
+            "query a($n: Int! = 2) { ...f } query b($n: Int! = 9) { ...f } fragment f on Query "
+            "{ products(first: $n) { edges { cursor } } }",
+            {},
+            50 + 2 * 2,
+        ),
+        ("{ orderLines(first: 10) { edges { node { lineNumber } } } }", {}, 50 + 10 * (2 + 4)),
+        ("{ __schema { types { name } } }", {}, 2 + len(SCHEMA.type_map)),
+        ("{ __schema { types { fields { name } } } }", {}, 2 + len(SCHEMA.type_map) * (1 + 2)),
     ],
 )
 def test_cost(query: str, variables: dict[str, object], expected: int) -> None:
     assert cost(query, **variables) == expected
 
 
-def test_cost_is_known_per_value_of_the_variables_it_depends_on() -> None:
-    model = CostModel(
-        SCHEMA, parse("query ($n: Int!, $c: String) { products(first: $n, category: $c) { edges { cursor } } }")
-    )
+@pytest.mark.parametrize("value", ["7", [7], {}, True, 7.5, 2**31, 1e300, None])
+def test_a_variable_that_execution_refuses_has_no_cost(value: object) -> None:
+    query = "query ($n: Int!) { products(first: $n) { edges { cursor } } }"
 
-    assert model.variables == ("n",)
-    assert [model.check({"n": number, "c": "x"}) for number in [*range(1, 101), 1]] == [
+    for variables in ({"n": value}, {}):
+        with pytest.raises(RequestError, match=r"Variable '\$n' has invalid value"):
+            cost(query, **variables)
+
+
+def test_cost_is_known_per_value_of_the_variables_it_depends_on() -> None:
+    document = parse("query ($n: Int!, $c: String) { products(first: $n, category: $c) { edges { cursor } } }")
+    model, (operation,) = CostModel(SCHEMA, document), operations_of(document)
+
+    assert [model.check(operation, {"n": number, "c": "x"}) for number in [*range(1, 101), 1]] == [
         50 + number * 2 for number in [*range(1, 101), 1]
     ]
 
@@ -80,7 +103,7 @@ def test_fragments_that_spread_each_other_many_times_are_measured_in_linear_time
     assert check_shape(document).depth == 2
     # 3^60 fields on paper, of which execution resolves one; it is refused all the same.
     with pytest.raises(ResourceExhausted, match="cost"):
-        CostModel(SCHEMA, document).check({})
+        CostModel(SCHEMA, document).check(operations_of(document)[0], {})
 
 
 DEEP = """{ products { edges { node { reviews { author {
@@ -92,11 +115,23 @@ REFUSED = [
     ("{ product(id: 1) " * 400 + "}" * 400, "more than 1000 tokens"),
     ("{ product(id: " + "[" * 480 + "]" * 480 + ") { id } }", "nested too deeply"),
     ("{a" * 250 + "}" * 250, "nested too deeply"),
+    (
+        "{ products(first: " + "1" * 4400 + ") { edges { cursor } } }",
+        "line 1, column 19 has 4400 digits; the limit is 50",
+    ),
+    ("query ($id: ID = " + "1" * 5000 + ") { product(id: $id) { id } }", "has 5000 digits; the limit is 50"),
+    ("mutation { updateProduct(input: {id: 1, stock: " + "1" * 4400 + "}) { product { id } } }", "has 4400 digits"),
+    (
+        "{ a: __schema { ...s } b: __schema { ...s } } fragment s on __Schema { types { "
+        + " ".join(f"a{n}: fields {{ name args {{ name }} type {{ name }} }}" for n in range(18))
+        + " } }",
+        "the limit is 16000; ask for fewer items",
+    ),
     ("{a" * 100 + "}" * 100, "depth of 100; the limit is 10"),
     (
         "{ products(first: 100) { edges { node { reviews(first: 20) { author { id name } id rating title body "
         "a: id b: id c: id d: id e: id f: id g: id h: id } } } } }",
-        "the limit is 25000; ask for fewer items (`first`)",
+        "the limit is 16000; ask for fewer items (`first`)",
     ),
 ]
 
@@ -119,7 +154,41 @@ async def test_a_variable_can_make_it_too_much(gateway: Any) -> None:
     code, _, message = await gateway.error(query, {"first": 1000}, partner=True)
 
     assert code == "RESOURCE_EXHAUSTED"
-    assert "has a cost of 33050; the limit is 25000" in message
+    assert "has a cost of 33050; the limit is 16000" in message
+
+
+FAN_OUT = "".join(f"fragment f{n} on Order {{ ...f{n + 1} ...f{n + 1} }} " for n in range(30)) + (
+    "fragment f30 on Order { id }"
+)
+
+
+@pytest.mark.parametrize("first", [1, 1.0])
+@pytest.mark.parametrize("user", [1, None])
+async def test_fragments_in_each_other_are_never_followed_one_by_one(
+    gateway: Any, first: float, user: int | None
+) -> None:
+    fields = 'order(id: "T3JkZXI6MQ==") { ...f0 } products(first: $n) { edges { cursor } }'
+    began = time.thread_time()
+    code, _, message = await gateway.error(f"query ($n: Int!) {{ {fields} }} {FAN_OUT}", {"n": first}, user=user)
+
+    assert time.thread_time() - began < 1
+    assert code == "RESOURCE_EXHAUSTED"
+    assert "the limit is 16000" in message
+
+
+async def test_each_fragment_is_looked_at_once_for_what_it_asks(gateway: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost_module, "MOST_COST", 2**40)
+    began = time.thread_time()
+    data = await gateway.data(f'{{ order(id: "T3JkZXI6MQ==") {{ ...f0 }} }} {FAN_OUT}', user=1)
+
+    assert time.thread_time() - began < 1
+    assert data == {"order": {"id": "T3JkZXI6MQ=="}}
+
+
+async def test_an_omitted_variable_costs_what_it_fetches(gateway: Any) -> None:
+    query = "query ($n: Int) { products(first: $n) { edges { node { id } } } }"
+
+    assert len((await gateway.data(query))["products"]["edges"]) == 20
 
 
 async def test_graphiql_can_ask_for_the_whole_schema(gateway: Any) -> None:

@@ -10,35 +10,67 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from graphql import (
+    SKIP,
     DocumentNode,
     GraphQLError,
+    GraphQLInputType,
     GraphQLSchema,
     GraphQLSyntaxError,
     OperationDefinitionNode,
     OperationType,
+    ValueNode,
+    ValuesOfCorrectTypeRule,
+    VisitorAction,
     parse,
     recommended_rules,
     specified_rules,
     validate,
+    validate_input_literal,
 )
 
 from shop.errors import InvalidArgument
-from shop.platform.graphql.limits import MOST_TOKENS, check_parser_limits, check_shape, nested_too_deeply, operations_of
+from shop.platform.graphql.limits import (
+    MOST_TOKENS,
+    check_numbers,
+    check_parser_limits,
+    check_shape,
+    name_of,
+    nested_too_deeply,
+    operations_of,
+)
 from shop.platform.telemetry import child_span
 
 # A document of 1,000 tokens takes about half a megabyte, so each of the two stores stays below 64.
 MOST_DOCUMENTS = 128
 
-_RULES = (*specified_rules, *recommended_rules)
-
 V = TypeVar("V")
+
+
+class _ValuesOfCorrectType(ValuesOfCorrectTypeRule):
+    """graphql-core's rule without suggestions, which fail with texts whose lower case is longer: "\u0130"."""
+
+    def is_valid_value_node(self, node: ValueNode, input_type: GraphQLInputType | None) -> VisitorAction:
+        """Reports what is wrong with a value."""
+        if input_type is not None:
+            validate_input_literal(node, input_type, lambda error, _: self.report_error(error), hide_suggestions=True)
+        return SKIP
+
+
+_RULES = tuple(
+    _ValuesOfCorrectType if rule is ValuesOfCorrectTypeRule else rule for rule in (*specified_rules, *recommended_rules)
+)
 
 
 class Cost(Protocol):
     """What one document costs, as far as its variables leave it open."""
 
-    def check(self, values: Mapping[str, object]) -> int:
-        """Returns the cost with these variables; raises ResourceExhausted above the limit."""
+    def check(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
+        """Returns the cost of an operation with these variables.
+
+        Raises:
+            RequestError: A variable that the cost depends on is missing, or of the wrong type.
+            ResourceExhausted: It is above the limit.
+        """
         ...
 
 
@@ -200,6 +232,7 @@ def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) ->
     try:
         with child_span("graphql.parse"):
             document = parse(text, max_tokens=MOST_TOKENS)
+            check_numbers(document)
             check_shape(document)
         with child_span("graphql.validate"):
             errors = validate(schema, document, _RULES, max_errors=5)
@@ -210,7 +243,7 @@ def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) ->
         raise nested_too_deeply() from error
     if errors:
         raise RequestError(errors)
-    operations = {node.name.value if node.name else "": node for node in operations_of(document)}
+    operations = {name_of(node): node for node in operations_of(document)}
     if not operations:
         raise InvalidArgument("the document has no operation; add a query or a mutation", field="query")
     return Prepared(document, operations, measure(schema, document) if measure is not None else None)

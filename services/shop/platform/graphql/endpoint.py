@@ -7,17 +7,19 @@ so that nearly all of it would be overridden; what is done here ends where Straw
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
 from strawberry.http.ides import get_graphql_ide_html
 
-from shop.errors import DeadlineExceeded, InvalidArgument, NotFound, ShopError
+from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
 from shop.platform.deadline import deadline
 from shop.platform.error_table import row
 from shop.platform.graphql.documents import Documents, Measure, PersistedQueryNotFound, RequestError, is_mutation
 from shop.platform.graphql.errors import graphql_errors, not_found_by_hash, shop_error
+from shop.platform.graphql.limits import name_of
 from shop.platform.graphql.request import GraphQLRequest, Refused, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
@@ -26,6 +28,7 @@ from shop.platform.telemetry import child_span
 ROUTE = "/graphql"
 DEADLINE_S = 5.0
 
+_LOG = logging.getLogger(__name__)
 _JSON = b"application/json"
 _RESPONSE_JSON = b"application/graphql-response+json"
 
@@ -67,7 +70,8 @@ class Endpoint:
         headers = dict(scope["headers"])
         try:
             if scope["method"] == "POST":
-                request = await _from_post(headers, receive)
+                with deadline(_limit(headers)):
+                    request = await _from_post(headers, receive)
             elif scope["method"] == "GET":
                 if not scope["query_string"] and b"text/html" in headers.get(b"accept", b""):
                     await _respond(send, 200, self._graphiql, b"text/html; charset=utf-8")
@@ -79,6 +83,10 @@ class Endpoint:
         except Refused as refused:
             body = _errors([shop_error(refused.error)])
             await _respond(send, refused.status, body, _JSON, refused.headers)
+            return
+        except Exception:
+            _LOG.exception("a request failed")
+            await _respond(send, 500, _errors([shop_error(Internal("internal error"))]), _JSON)
             return
         if _RESPONSE_JSON in headers.get(b"accept", b""):
             await _respond(send, status, body, _RESPONSE_JSON)
@@ -100,9 +108,9 @@ class Endpoint:
             operation = prepared.operation(request.operation_name)
             if method == "GET" and is_mutation(operation):
                 raise _bad_method("mutations need POST", b"POST")
-            name_operation(operation.operation.value, operation.name.value if operation.name else "")
+            name_operation(operation.operation.value, name_of(operation))
             if prepared.cost is not None:
-                prepared.cost.check(request.variables)
+                prepared.cost.check(operation, request.variables)
         except PersistedQueryNotFound:
             return 200, _errors([not_found_by_hash()])
         except RequestError as error:
@@ -133,7 +141,7 @@ async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRe
     if kind != _JSON:
         error = InvalidArgument(f"the content type is {kind.decode('latin-1')!r}; application/json is valid")
         raise Refused(415, error)
-    return from_json(await read_body(receive, headers.get(b"content-length")))
+    return from_json(await read_body(receive, headers.get(b"content-length", b"").decode("latin-1")))
 
 
 def _limit(headers: dict[bytes, bytes]) -> float:

@@ -14,6 +14,9 @@ from shop.errors import DeadlineExceeded, ErrorCode, ShopError
 PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
 """Not an error of the shop but a step of the persisted query convention."""
 
+MOST_MESSAGE = 1000
+"""Characters of a message of graphql-core, which repeats whatever the client sent."""
+
 _LOG = logging.getLogger(__name__)
 _SNAKE = re.compile(r"_([a-z])")
 
@@ -49,7 +52,8 @@ def _formatted(error: GraphQLError, logged: set[int]) -> dict[str, Any]:
         # Scalars raise GraphQLError themselves, which graphql-core wraps once more.
         cause = cause.original_error
     if cause is None:
-        body: dict[str, Any] = {"message": error.message, "extensions": {"code": ErrorCode.INVALID_ARGUMENT.value}}
+        message = error.message if len(error.message) <= MOST_MESSAGE else error.message[:MOST_MESSAGE] + "..."
+        body: dict[str, Any] = {"message": message, "extensions": {"code": ErrorCode.INVALID_ARGUMENT.value}}
     elif isinstance(cause, ShopError):
         if cause.code is ErrorCode.INTERNAL:
             _log(cause, logged)

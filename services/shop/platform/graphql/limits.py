@@ -3,6 +3,7 @@
 - tokens: of the document; the parser stops at the limit.
 - depth: fields inside fields; `{ product { title } }` has a depth of 2. Introspection does not count.
 - aliases: in the document, fragments once.
+- digits: of one number in the document; Python itself refuses to read numbers of thousands of digits.
 
 The GraphQL gateway, which anybody can reach, counts the cost of a document too: see `graphql_gateway.cost`.
 
@@ -23,6 +24,7 @@ from graphql import (
     OperationDefinitionNode,
     SelectionNode,
     SelectionSetNode,
+    TokenKind,
 )
 
 from shop.errors import ResourceExhausted
@@ -30,6 +32,9 @@ from shop.errors import ResourceExhausted
 MOST_TOKENS = 1000
 MOST_DEPTH = 10
 MOST_ALIASES = 20
+MOST_DIGITS = 50
+
+_NUMBERS = (TokenKind.INT, TokenKind.FLOAT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,25 @@ def check_shape(document: DocumentNode) -> Shape:
     return shape
 
 
+def check_numbers(document: DocumentNode) -> None:
+    """Looks at the length of the numbers in a document.
+
+    Args:
+        document: Parsed, with locations.
+
+    Raises:
+        ResourceExhausted: One of them is above the limit.
+    """
+    token = document.loc.start_token if document.loc is not None else None
+    while token is not None:
+        if token.kind in _NUMBERS and len(token.value or "") > MOST_DIGITS:
+            raise ResourceExhausted(
+                f"the number at line {token.line}, column {token.column} has {len(token.value or '')} digits; "
+                f"the limit is {MOST_DIGITS}"
+            )
+        token = token.next
+
+
 def check_parser_limits(message: str) -> None:
     """Raises ResourceExhausted if the parser's message says that a limit stopped it, and not a mistake."""
     if "more than" in message and "tokens" in message:
@@ -78,6 +102,11 @@ def nested_too_deeply() -> ResourceExhausted:
 def operations_of(document: DocumentNode) -> list[OperationDefinitionNode]:
     """Returns the operations of a document."""
     return [node for node in document.definitions if isinstance(node, OperationDefinitionNode)]
+
+
+def name_of(operation: OperationDefinitionNode) -> str:
+    """Returns the name of an operation; empty if it has none."""
+    return operation.name.value if operation.name else ""
 
 
 def fragments_of(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl
 import orjson
 
 from shop.errors import InvalidArgument, ResourceExhausted, ShopError
+from shop.platform.body import BodyTimeout, arriving
 
-MOST_BODY_BYTES = 256 * 1024
 _HEX = frozenset("0123456789abcdef")
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
@@ -50,7 +50,7 @@ class GraphQLRequest:
     sha256: str | None
 
 
-async def read_body(receive: Receive, content_length: bytes | None) -> bytes:
+async def read_body(receive: Receive, content_length: str | None) -> bytes:
     """Returns the body.
 
     Args:
@@ -58,22 +58,24 @@ async def read_body(receive: Receive, content_length: bytes | None) -> bytes:
         content_length: The header of that name.
 
     Raises:
-        Refused: It is larger than the limit, or the client went away.
+        Refused: It is too large, it did not arrive in time, or the client went away.
     """
-    if content_length is not None and content_length.isdigit() and int(content_length) > MOST_BODY_BYTES:
-        raise _too_large(int(content_length))
-    message = await receive()
-    body: bytes = message.get("body", b"")
-    while message.get("more_body", False):
-        if len(body) > MOST_BODY_BYTES:
-            break
+    try:
+        return b"".join([chunk async for chunk in arriving(_chunks(receive), content_length)])
+    except BodyTimeout as error:
+        raise Refused(408, error, ((b"connection", b"close"),)) from error
+    except ResourceExhausted as error:
+        raise Refused(413, error) from error
+
+
+async def _chunks(receive: Receive) -> AsyncIterator[bytes]:
+    more = True
+    while more:
         message = await receive()
-        body += message.get("body", b"")
-    if message["type"] == "http.disconnect":
-        raise Refused(400, InvalidArgument("the request ended before its body did"))
-    if len(body) > MOST_BODY_BYTES:
-        raise _too_large(len(body))
-    return body
+        if message["type"] == "http.disconnect":
+            raise Refused(400, InvalidArgument("the request ended before its body did"))
+        yield message.get("body", b"")
+        more = message.get("more_body", False)
 
 
 def from_json(body: bytes) -> GraphQLRequest:
@@ -141,7 +143,3 @@ def _hash(extensions: dict[str, Any]) -> str | None:
 
 def _malformed(message: str, field: str = "") -> Refused:
     return Refused(400, InvalidArgument(message, field=field))
-
-
-def _too_large(size: int) -> Refused:
-    return Refused(413, ResourceExhausted(f"the body has {size} bytes or more; the limit is {MOST_BODY_BYTES}"))

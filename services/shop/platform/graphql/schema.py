@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import strawberry
 from graphql import DocumentNode, GraphQLError
@@ -52,6 +53,12 @@ class Schema(strawberry.Schema):
             extensions=[ReadyDocument],
             config=StrawberryConfig(scalar_map=SCALARS),
         )
+
+    def _get_custom_context_kwargs(
+        self, operation_extensions: dict[str, Any] | None = None, *, sync: bool = False
+    ) -> dict[str, Any]:
+        # graphql-core's suggestions for values fail with texts whose lower case is longer, as that of "\u0130".
+        return {**super()._get_custom_context_kwargs(operation_extensions, sync=sync), "hide_suggestions": True}
 
     def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
         """Leaves the log to `shop.platform.graphql.errors`, which knows the errors that clients are meant to see."""

@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shop.errors import ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unauthenticated
+from shop.platform.body import BodyTimeout
 from shop.platform.error_table import PROBLEM_TYPES, row
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
@@ -116,6 +117,9 @@ def problem_answer(error: Exception, path: str) -> Response:
     if isinstance(error, HttpProblem):
         status, title, kind = error.status, error.title, PROBLEM_TYPES + error.name
         headers += error.headers
+    elif isinstance(error, BodyTimeout):
+        status, title, kind = 408, "Request timeout", PROBLEM_TYPES + "request-timeout"
+        headers.append((b"connection", b"close"))
     elif isinstance(error, InvalidRequest):
         errors = error.errors
     elif isinstance(error, Unauthenticated):

@@ -1,0 +1,48 @@
+"""A request's body as it arrives, limited in size and time: over REST and GraphQL alike."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable
+
+from shop.errors import DeadlineExceeded, ResourceExhausted
+from shop.platform.deadline import remaining
+
+MOST_BYTES = 64 * 1024
+MOST_S = 5.0
+
+_MOST_DIGITS = 18
+
+
+class BodyTimeout(DeadlineExceeded):
+    """The body did not arrive in time, which HTTP has a status of its own for: 408."""
+
+
+async def arriving(chunks: AsyncIterable[bytes], declared: str | None) -> AsyncGenerator[bytes]:
+    """Gives a body as it comes.
+
+    Args:
+        chunks: Its parts.
+        declared: The Content-Length header; None if there is none.
+
+    Raises:
+        ResourceExhausted: It is larger than 64 KiB.
+        BodyTimeout: It was not complete after 5 seconds, or the time that the caller allows.
+    """
+    if declared is not None and declared.isdigit() and (len(declared) > _MOST_DIGITS or int(declared) > MOST_BYTES):
+        raise _too_large()
+    left = remaining()
+    size = 0
+    try:
+        async with asyncio.timeout(MOST_S if left is None else min(left, MOST_S)):
+            async for chunk in chunks:
+                size += len(chunk)
+                if size > MOST_BYTES:
+                    raise _too_large()
+                yield chunk
+    except TimeoutError as error:
+        raise BodyTimeout("the body did not arrive in time; send it faster or allow more time") from error
+
+
+def _too_large() -> ResourceExhausted:
+    return ResourceExhausted(f"the body is too large; at most {MOST_BYTES} bytes are valid")
