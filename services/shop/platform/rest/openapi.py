@@ -20,6 +20,7 @@ _REF = "#/components/schemas/{model}"
 
 _HTTP_ONLY = {
     405: ("Method not allowed", "method-not-allowed"),
+    408: ("Request timeout", "request-timeout"),
     415: ("Unsupported media type", "unsupported-media-type"),
 }
 

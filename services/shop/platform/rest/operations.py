@@ -14,7 +14,7 @@ ACCESS_KEY = "x-access"
 SECURITY_SCHEME = "bearer"
 
 _ALWAYS = (400, 500, 503, 504)
-_WITH_BODY = (413, 415)
+_WITH_BODY = (408, 413, 415)
 _WITH_TOKEN = (401, 403)
 
 _ETAG = {"description": "Strong entity tag of the content.", "schema": {"type": "string"}}
