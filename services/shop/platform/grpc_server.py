@@ -21,7 +21,7 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.so_reuseport", 0),
     ("grpc.max_receive_message_length", 4 * 1024 * 1024),
     # Clients may ping idle channels as often as `grpc_channel` does.
-    ("grpc.http2.min_recv_ping_interval_without_data_ms", 10_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 10_000),
     ("grpc.keepalive_permit_without_calls", 1),
 )
 

@@ -1,0 +1,60 @@
+"""The options of channels and servers: gRPC knows each, and the two sides agree on how often an idle channel pings."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+from grpc._cython import cygrpc
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import ConnectionTerminated, PingAckReceived
+
+from shop.platform.grpc_client import _options
+from shop.platform.grpc_server import OPTIONS, grpc_server
+
+SERVICE = "shop.product.v1.ProductService"
+PINGS = 6
+
+
+def test_grpc_knows_every_option() -> None:
+    # An option that it does not know is ignored without a word; its names stand in the library as they are.
+    library = Path(cygrpc.__file__).read_bytes()
+    unknown = [name for name, _ in (*OPTIONS, *_options(SERVICE, ["GetProduct"])) if name.encode() not in library]
+    assert unknown == []
+
+
+def test_servers_allow_the_pings_that_channels_send() -> None:
+    client, server = dict(_options(SERVICE, [])), dict(OPTIONS)
+    assert client["grpc.keepalive_time_ms"] > server["grpc.http2.min_ping_interval_without_data_ms"]
+    assert client["grpc.keepalive_permit_without_calls"] == server["grpc.keepalive_permit_without_calls"] == 1
+
+
+@pytest.mark.integration
+async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Ten times as fast as in earnest: from the third ping that comes too early on, a server hangs up.
+    allowed_ms = dict(_options(SERVICE, []))["grpc.keepalive_time_ms"] // 20
+    scaled = [(name, allowed_ms if "ping_interval" in name else value) for name, value in OPTIONS]
+    monkeypatch.setattr("shop.platform.grpc_server.OPTIONS", scaled)
+    async with grpc_server("127.0.0.1:0", lambda _: []) as address:
+        host, _, port = address.rpartition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        link = H2Connection(H2Configuration(client_side=True))
+        link.initiate_connection()
+        answered, gone = 0, None
+        for _ in range(PINGS):
+            link.ping(b"idle.now")
+            writer.write(link.data_to_send())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(1.2 * allowed_ms / 1_000):
+                    while gone is None:
+                        data = await reader.read(65536)
+                        events = link.receive_data(data) if data else [ConnectionTerminated()]
+                        answered += sum(isinstance(event, PingAckReceived) for event in events)
+                        gone = next((event for event in events if isinstance(event, ConnectionTerminated)), None)
+                        writer.write(link.data_to_send())
+        writer.close()
+    assert gone is None, gone
+    assert answered == PINGS
