@@ -150,7 +150,7 @@ async def test_a_problem_has_the_services_code(
     [
         (None, 5.0),
         ("1500", 1.5),
-        ("999999", 60.0),
+        ("999999", 30.0),
         ("0", 5.0),
         ("-3", 5.0),
         ("soon", 5.0),
@@ -169,4 +169,5 @@ async def test_the_edge_says_how_much_time_there_is(
     await api.get("/v1/products/1", headers={"x-envoy-expected-rq-timeout-ms": header} if header else {})
 
     assert left[0] is not None
-    assert seconds - 0.5 < left[0] <= seconds
+    # A little less than the caller waits, so that the answer still reaches it.
+    assert 0.9 * seconds - 0.5 < left[0] < seconds

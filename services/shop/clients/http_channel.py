@@ -15,13 +15,9 @@ from opentelemetry.util.types import AttributeValue
 
 from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.config import split_address
-from shop.platform.deadline import remaining
+from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
 from shop.platform.telemetry import tracer
 
-DEFAULT_LIMIT_S = 5.0
-"""How long a request may take where the one in hand has no deadline."""
-
-DEADLINE_HEADER = "x-envoy-expected-rq-timeout-ms"
 CONNECTIONS = 256
 # Less than the servers' 75 s, so that no request goes out on a connection that is about to be closed.
 KEEP_ALIVE_S = 60.0
@@ -102,7 +98,7 @@ class HttpChannel:
         name: str,
         attributes: Mapping[str, AttributeValue] | None,
     ) -> Answer:
-        limit = remaining() or DEFAULT_LIMIT_S
+        limit = remaining() or DEFAULT_S
         said = {"http.request.method": method, "url.path": path.partition("?")[0]} | self._address
         with _client_span(name, said | dict(attributes or {})) as (span, carrier):
             sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **carrier, **(headers or {})}

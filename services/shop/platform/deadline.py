@@ -2,6 +2,9 @@
 
 A server sets it where a request comes in; whatever waits (a statement, a call to another service) takes the time
 that remains as its limit, so that work stops when nobody waits for the answer any more.
+
+Whoever serves takes a little less time than its caller waits (`work_s`): a late answer is then the callee's own, which
+says what was late, and not a connection that breaks off. docs/architecture.md has the limits of every hop.
 """
 
 from __future__ import annotations
@@ -13,8 +16,53 @@ from contextvars import ContextVar
 
 from shop.errors import DeadlineExceeded
 
+DEADLINE_HEADER = "x-envoy-expected-rq-timeout-ms"
+"""Where an HTTP request says how long its caller waits, in milliseconds: Envoy's name for it."""
+
+DEFAULT_S = 5.0
+"""How long a caller waits that does not say, in seconds."""
+
+LONGEST_S = 30.0
+"""The most time that any caller gets, in seconds."""
+
+_WORK = 0.95
+_BACKSTOP = 0.97
+# The timers of an event loop count milliseconds and may go off a little early.
+_EARLY_S = 0.005
+
 DEADLINE: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
 """The moment at which the caller stops waiting, in seconds of `time.monotonic`; None for no deadline."""
+
+
+def waits_s(header: str) -> float:
+    """Returns how long a caller waits, in seconds.
+
+    Args:
+        header: The value of `DEADLINE_HEADER`; the default applies if it says nothing sensible.
+    """
+    if header.isascii() and header.isdigit() and len(header) < 10 and int(header) > 0:
+        return int(header) / 1000
+    return DEFAULT_S
+
+
+def work_s(waits: float) -> float:
+    """Returns how long the work for a caller may take; the rest of its time is for the answer's way back.
+
+    Args:
+        waits: How long the caller waits, in seconds.
+    """
+    return min(waits, LONGEST_S) * _WORK
+
+
+def backstop_s(waits: float) -> float:
+    """Returns when to end the work for a caller, whatever it still waits for.
+
+    A little later than `work_s`: what waits with a limit of its own says better what was late.
+
+    Args:
+        waits: How long the caller waits, in seconds.
+    """
+    return min(waits, LONGEST_S) * _BACKSTOP
 
 
 def remaining() -> float | None:
@@ -38,7 +86,7 @@ def remaining() -> float | None:
 def passed() -> bool:
     """Whether the caller has stopped waiting."""
     at = DEADLINE.get()
-    return at is not None and at <= time.monotonic()
+    return at is not None and at <= time.monotonic() + _EARLY_S
 
 
 @contextmanager

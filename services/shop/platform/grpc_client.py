@@ -16,16 +16,13 @@ from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from shop.platform.deadline import remaining
+from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.grpc_errors import restore
 from shop.platform.grpc_handlers import call_attributes
 from shop.platform.telemetry import tracer
 
 Q = TypeVar("Q")
 S = TypeVar("S")
-
-DEFAULT_LIMIT_S = 5.0
-"""How long a call may take where the request in hand has no deadline."""
 
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
 
@@ -67,7 +64,7 @@ class Peer:
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
-        limit = remaining() or DEFAULT_LIMIT_S
+        limit = remaining() or DEFAULT_S
         with self._client_span(name) as (span, metadata):
             try:
                 return await method(request, timeout=limit, metadata=metadata)
@@ -86,7 +83,7 @@ class Peer:
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
-        limit = remaining() or DEFAULT_LIMIT_S
+        limit = remaining() or DEFAULT_S
         with self._client_span(name) as (span, metadata):
             call = method(request, timeout=limit, metadata=metadata)
             try:

@@ -24,16 +24,14 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, ShopError
 from shop.platform.access import EDGE_HEADER, Access, Authenticator, access_of
-from shop.platform.deadline import DEADLINE, passed
+from shop.platform.backstop import Backstop
+from shop.platform.deadline import DEADLINE, DEADLINE_HEADER, LONGEST_S, backstop_s, passed, waits_s, work_s
 from shop.platform.error_table import row
 from shop.platform.grpc_errors import status_of
 from shop.platform.injected_delay import pause
 from shop.platform.telemetry import tracer
 
 log = logging.getLogger(__name__)
-
-LONGEST_CALL_S = 30.0
-"""How long a call may take whose caller set no deadline, or a later one."""
 
 _SERVER_FAULTS = frozenset(
     {
@@ -84,12 +82,13 @@ def _unary(
 
     async def call(raw: bytes, context: Context) -> bytes:
         metadata = cast(Metadata, dict(context.invocation_metadata() or ()))
-        _take_deadline(context)
+        waits = _take_deadline(context, metadata)
         with _server_span(metadata, attributes) as span:
             try:
-                await pause()
-                _admit(authenticator, access, metadata)
-                return encode(await behaviour(_decoded(decode, raw), context))
+                with Backstop(backstop_s(waits)):
+                    await pause()
+                    _admit(authenticator, access, metadata)
+                    return encode(await behaviour(_decoded(decode, raw), context))
             except Exception as error:
                 failure = _failure(error, span)
         return await context.abort_with_status(status_of(failure))
@@ -106,14 +105,15 @@ def _streaming(
 
     async def call(raw: bytes, context: Context) -> None:
         metadata = cast(Metadata, dict(context.invocation_metadata() or ()))
-        _take_deadline(context)
+        waits = _take_deadline(context, metadata)
         with _server_span(metadata, attributes) as span:
             try:
-                await pause()
-                _admit(authenticator, access, metadata)
-                async with aclosing(behaviour(_decoded(decode, raw), context)) as messages:
-                    async for message in messages:
-                        await context.write(encode(message))
+                with Backstop(backstop_s(waits)):
+                    await pause()
+                    _admit(authenticator, access, metadata)
+                    async with aclosing(behaviour(_decoded(decode, raw), context)) as messages:
+                        async for message in messages:
+                            await context.write(encode(message))
                 return
             except Exception as error:
                 failure = _failure(error, span)
@@ -140,10 +140,15 @@ def _admit(authenticator: Authenticator, access: Access, metadata: Metadata) -> 
     authenticator.admit(access, metadata.get("authorization"), edge=EDGE_HEADER in metadata)
 
 
-def _take_deadline(context: Context) -> None:
-    # Each call runs in a task of its own, so what is set here ends with it.
+def _take_deadline(context: Context, metadata: Metadata) -> float:
+    """Sets the deadline of a call; returns how long its caller waits, or the edge in front of it."""
     left = context.time_remaining()
-    DEADLINE.set(time.monotonic() + (LONGEST_CALL_S if left is None else min(left, LONGEST_CALL_S)))
+    waits = LONGEST_S if left is None else left
+    if DEADLINE_HEADER in metadata:
+        waits = min(waits, waits_s(metadata[DEADLINE_HEADER]))
+    # Each call runs in a task of its own, so what is set here ends with it.
+    DEADLINE.set(time.monotonic() + work_s(waits))
+    return waits
 
 
 @contextmanager

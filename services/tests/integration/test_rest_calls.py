@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
+import httpx
 import pytest
 
 from shop.clients.connect import connect
@@ -14,7 +16,7 @@ from shop.clients.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access import Authenticator, NoVerifier
-from shop.platform.deadline import deadline, remaining
+from shop.platform.deadline import DEADLINE_HEADER, deadline, remaining
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.http_server import http_server
 from shop.product.domain import Product
@@ -126,6 +128,18 @@ async def test_passed_deadline_ends_the_call() -> None:
             await clients.product.get_product(1)
 
 
+async def test_late_answer_is_the_service_s_own() -> None:
+    async def act() -> Product:
+        await asyncio.sleep(30)
+        return TEA
+
+    app = build_app(Puppet(act), Door(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+    async with http_server(app, "127.0.0.1:0") as address, httpx.AsyncClient(trust_env=False) as client:
+        answer = await client.get(f"http://{address}/v1/products/1", headers={DEADLINE_HEADER: "300"}, timeout=20)
+    assert answer.status_code == 504
+    assert answer.json()["code"] == "DEADLINE_EXCEEDED"
+
+
 async def test_service_that_is_away_is_unavailable(free_address: str) -> None:
     async with calling(free_address) as clients:
         with pytest.raises(Unavailable, match="product service"), deadline(2):
@@ -204,3 +218,16 @@ async def test_call_is_a_client_and_a_server_span(traces: Any) -> None:
     assert callee.attributes["http.route"] == caller.attributes["url.template"] == "/v1/products/{product_id}"
     assert callee.attributes["http.response.status_code"] == caller.attributes["http.response.status_code"] == 200
     assert traces.of(silent) == []
+
+
+async def test_no_span_holds_a_query(traces: Any) -> None:
+    async def act() -> Product:
+        return TEA
+
+    async with connected(act) as clients:
+        with traces.journey() as root, contextlib.suppress(Internal):  # one product is no page of them
+            await clients.product.list_products(category="marker7f3a")
+        await asyncio.sleep(0.05)
+    spans = traces.of(root)
+    assert [span.kind.name for span in spans] == ["CLIENT", "SERVER"]
+    assert "marker7f3a" not in str([(span.name, dict(span.attributes), span.events) for span in spans])

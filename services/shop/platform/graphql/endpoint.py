@@ -15,7 +15,7 @@ import orjson
 from strawberry.http.ides import get_graphql_ide_html
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
-from shop.platform.deadline import deadline
+from shop.platform.deadline import DEADLINE_HEADER, deadline, waits_s, work_s
 from shop.platform.error_table import row
 from shop.platform.graphql.documents import Documents, Measure, PersistedQueryNotFound, RequestError, is_mutation
 from shop.platform.graphql.errors import graphql_errors, not_found_by_hash, shop_error
@@ -26,9 +26,9 @@ from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, 
 from shop.platform.telemetry import child_span
 
 ROUTE = "/graphql"
-DEADLINE_S = 5.0
 
 _LOG = logging.getLogger(__name__)
+_DEADLINE = DEADLINE_HEADER.encode()
 _JSON = b"application/json"
 _RESPONSE_JSON = b"application/graphql-response+json"
 
@@ -145,10 +145,7 @@ async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRe
 
 
 def _limit(headers: dict[bytes, bytes]) -> float:
-    allowed = headers.get(b"x-envoy-expected-rq-timeout-ms", b"")
-    if allowed.isdigit() and len(allowed) < 8 and int(allowed) > 0:
-        return int(allowed) / 1000
-    return DEADLINE_S
+    return work_s(waits_s(headers.get(_DEADLINE, b"").decode("latin-1")))
 
 
 def _bad_method(message: str, allow: bytes) -> Refused:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shop.platform.deadline import deadline
+from shop.errors import DeadlineExceeded
+from shop.platform.backstop import Backstop
+from shop.platform.deadline import DEADLINE_HEADER, backstop_s, deadline, passed, waits_s, work_s
 from shop.platform.injected_delay import pause
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
 from shop.platform.rest.problems import IS_HEAD, problem_answer
 from shop.platform.rest.tracing import server_span
 
-DEADLINE_HEADER = b"x-envoy-expected-rq-timeout-ms"
-DEFAULT_DEADLINE_S = 5.0
-LONGEST_DEADLINE_S = 60.0
 HEALTH_PATH = "/healthz"
 
+_DEADLINE = DEADLINE_HEADER.encode()
 _HEALTHY = Answer(200, b'{"status":"ok"}', [NO_STORE])
 
 
@@ -51,23 +51,26 @@ class Serving:
                 message = {**message, "body": b""}
             await send(message)
 
-        with server_span(scope) as span, deadline(_allowed_s(scope)):
+        waits = waits_s(_header(scope, _DEADLINE))
+        with server_span(scope) as span, deadline(work_s(waits)):
             try:
-                await pause()
-                await self._app(scope, receive, pass_on)
+                with Backstop(backstop_s(waits)):
+                    await pause()
+                    await self._app(scope, receive, pass_on)
             except Exception as error:
                 if status:
                     raise
+                if isinstance(error, TimeoutError) and passed():
+                    error = DeadlineExceeded("the deadline of the request has passed; allow it more time")
                 await problem_answer(error, scope["path"])(scope, receive, pass_on)
             route = scope.get("route")
             span.answered(status, route.path_format if route is not None else "")
 
 
-def _allowed_s(scope: Scope) -> float:
-    """Returns the time that the caller allows, in seconds; the default if it says nothing sensible."""
+def _header(scope: Scope, name: bytes) -> str:
+    """Returns the value of a header; empty if it is absent."""
     for key, value in scope["headers"]:
-        if key == DEADLINE_HEADER:
-            if value.isdigit() and len(value) < 10 and int(value) > 0:
-                return min(int(value) / 1000, LONGEST_DEADLINE_S)
-            break
-    return DEFAULT_DEADLINE_S
+        if key == name:
+            found: bytes = value
+            return found.decode("latin-1")
+    return ""
