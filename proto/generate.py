@@ -26,7 +26,9 @@ from pathlib import Path
 import yaml
 from google.api import annotations_pb2
 from google.api.http_pb2 import HttpRule
+from google.protobuf import duration_pb2
 from google.protobuf.descriptor_pb2 import FileDescriptorSet
+from google.rpc import error_details_pb2  # type: ignore[import-untyped] # no stubs in any registry
 from grpc_tools import protoc
 
 PROTO = Path(__file__).resolve().parent
@@ -38,6 +40,8 @@ GO_PACKAGE = "hopwise/load/internal/stubs"
 TRANSCODER_RULES = ROOT / "gateway" / "envoy" / "transcoding.yaml"
 TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
+# The details of the services' errors: the transcoder leaves out the body of an error that it cannot write in full.
+ERROR_DETAILS = (duration_pb2, error_details_pb2)
 BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
 IMPORT = re.compile(r"\bshop\.((?:product|order|user|payment|type)\.v1)")
@@ -86,7 +90,7 @@ def generate_go(into: Path) -> None:
 
 
 def generate_transcoder(into: Path) -> None:
-    """Writes `shop.pb` below `into`: the contract as a descriptor set, with the REST rules of the transcoder.
+    """Writes `shop.pb` below `into`: the contract as a descriptor set, with its REST rules and error details.
 
     Raises:
         RuntimeError: protoc refused a file, or a rule names a method that is not there.
@@ -102,6 +106,10 @@ def generate_transcoder(into: Path) -> None:
                 rule = rules.pop(f"{file.package}.{service.name}.{method.name}", None)
                 if rule is not None:
                     method.options.Extensions[annotations_pb2.http].CopyFrom(HttpRule(**rule))
+    known = {file.name for file in described.file}
+    for module in ERROR_DETAILS:
+        if module.DESCRIPTOR.name not in known:
+            module.DESCRIPTOR.CopyToProto(described.file.add())
     if rules:
         raise RuntimeError(f"{TRANSCODER_RULES.name} has rules for methods that are not there: {', '.join(rules)}")
     (into / "shop.pb").write_bytes(described.SerializeToString(deterministic=True))

@@ -9,6 +9,7 @@ from typing import Any
 
 import yaml
 
+from mesh.edge_replies import mappers
 from mesh.paths import ROOT, RunFolder, envoy
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
@@ -107,14 +108,17 @@ def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]
     listener["address"] = _address(ports[EDGE])
     manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager["access_log"][0]["typed_config"]["path"] = str(access_log)
+    manager["local_reply_config"] = {"mappers": mappers()}
     (host,) = manager["route_config"]["virtual_hosts"]
     action = host.pop("upstream_action")
-    host["routes"] += [_route(route, action, compresses=topology.transcodes) for route in routes(topology)]
+    behind = {**topology.exposed, **GATEWAYS}
+    host["routes"] += [
+        _route(route, action, behind[route.component], compresses=topology.transcodes) for route in routes(topology)
+    ]
     buffer, compressor, transcoder, router = manager["http_filters"]
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
     manager["http_filters"] = [buffer, *([compressor, transcoder] if topology.transcodes else []), router]
     over_http1, over_http2, collector = resources["clusters"]
-    behind = {**topology.exposed, **GATEWAYS}
     resources["clusters"] = [
         *(
             {
@@ -171,8 +175,12 @@ def _endpoint(name: str, port: int) -> dict[str, Any]:
     return {"name": name, "load_assignment": {"cluster_name": name, "endpoints": [{"lb_endpoints": [endpoint]}]}}
 
 
-def _route(route: Route, action: dict[str, Any], *, compresses: bool) -> dict[str, Any]:
-    found = {"match": dict(route.match), "route": {"cluster": route.component, **action}}
+def _route(route: Route, action: dict[str, Any], protocol: Protocol, *, compresses: bool) -> dict[str, Any]:
+    found: dict[str, Any] = {"match": dict(route.match), "route": {"cluster": route.component, **action}}
+    if protocol is Protocol.GRPC:
+        # gRPC resets a call without it, which would be UNAVAILABLE to the client.
+        trailers = {"header": {"key": "te", "value": "trailers"}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
+        found["request_headers_to_add"] = [trailers]
     if compresses and route.component in GATEWAYS:
         # A gateway compresses its own answers, as it does where there is no transcoder.
         per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,14 +19,24 @@ _worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
 _bases = itertools.count(24000 + (os.getppid() % 40) * 200 + _worker * 200, _workers * 200)
 
 
+@pytest.fixture(scope="session")
+def free_ports() -> Callable[[], Ports]:
+    """Finds a port base whose ports are all free."""
+
+    def find() -> Ports:
+        for base in _bases:
+            found = load_ports({"SHOP_PORT_BASE": str(base)})
+            if all(_free(found[name]) for name in found.offsets):
+                return found
+        raise AssertionError("unreachable")
+
+    return find
+
+
 @pytest.fixture
-def ports() -> Ports:
+def ports(free_ports: Callable[[], Ports]) -> Ports:
     """A port base whose ports are all free."""
-    for base in _bases:
-        found = load_ports({"SHOP_PORT_BASE": str(base)})
-        if all(_free(found[name]) for name in found.offsets):
-            return found
-    raise AssertionError("unreachable")
+    return free_ports()
 
 
 @pytest.fixture

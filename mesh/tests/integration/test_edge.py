@@ -7,7 +7,7 @@ import os
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -18,7 +18,7 @@ from mesh.envoy import ACCESS_LOG, command, envoy_component, write_config
 from mesh.jaeger import JAEGER, SpanCounts, jaeger_component, span_counts
 from mesh.jaeger import PORTS as JAEGER_PORTS
 from mesh.paths import RunFolder
-from mesh.ports import Ports, load_ports
+from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.run import Run
 from mesh.topology import load_topology
@@ -62,8 +62,8 @@ class Gateway(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="module")
-def ports() -> Ports:
-    return load_ports({"SHOP_PORT_BASE": str(33000 + os.getpid() % 100 * 200)})
+def ports(free_ports: Callable[[], Ports]) -> Ports:
+    return free_ports()
 
 
 @pytest.fixture(scope="module")
@@ -127,7 +127,14 @@ def test_other_paths_lead_nowhere(client: httpx.Client, path: str) -> None:
     answer = client.get(path)
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
-    assert answer.json() == {"type": "about:blank", "title": "edge: 404", "status": 404, "instance": path}
+    assert answer.json() == {
+        "type": "https://hopwise.invalid/problems/not-found",
+        "title": "Not found",
+        "status": 404,
+        "detail": "there is nothing at this path",
+        "instance": path,
+        "code": "NOT_FOUND",
+    }
 
 
 def test_healthz_needs_no_gateway(client: httpx.Client) -> None:

@@ -1,0 +1,159 @@
+"""A whole topology behind the real edge, and a client that sends whatever it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset, TrailersReceived
+
+from mesh.keys import key_pair
+from mesh.paths import RunFolder
+from mesh.ports import Ports, _free, load_ports
+from mesh.switches import Switches
+from mesh.system import System
+from mesh.topology import load_topology
+from shop.platform.auth import Principal, TokenSigner
+
+Header = tuple[bytes, bytes]
+LIMIT_S = 15.0
+
+
+@dataclass
+class Answer:
+    """What came back over HTTP/2; trailers are among the headers."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+    reset: bool = False
+
+    @property
+    def status(self) -> int:
+        """The HTTP status; 0 for none."""
+        return int(self.headers.get(":status", "0"))
+
+    @property
+    def grpc_status(self) -> int | None:
+        """The gRPC status; None for none."""
+        text = self.headers.get("grpc-status")
+        return None if text is None else int(text)
+
+
+async def exchange(port: int, headers: Sequence[Header], *chunks: bytes, pause_s: float = 0.0) -> Answer:
+    """Sends one request over a connection of its own, without looking at what it sends.
+
+    Args:
+        port: Where to, on this machine.
+        headers: All of the request, pseudo-headers included.
+        chunks: The body; without any, the request never ends.
+        pause_s: How long to wait between the body's chunks.
+    """
+    config = H2Configuration(validate_outbound_headers=False, normalize_outbound_headers=False, header_encoding=None)
+    link = H2Connection(config)
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    answer = Answer()
+
+    async def send() -> None:
+        link.initiate_connection()
+        link.send_headers(1, list(headers), end_stream=chunks == (b"",))
+        for number, chunk in enumerate(chunks if chunks != (b"",) else ()):
+            if number:
+                await asyncio.sleep(pause_s)
+            link.send_data(1, chunk, end_stream=number == len(chunks) - 1)
+            writer.write(link.data_to_send())
+        writer.write(link.data_to_send())
+
+    async def receive() -> None:
+        while data := await reader.read(65536):
+            for event in link.receive_data(data):
+                if isinstance(event, ResponseReceived | TrailersReceived):
+                    answer.headers |= {k.decode("latin-1"): v.decode("latin-1") for k, v in event.headers}
+                elif isinstance(event, DataReceived):
+                    answer.body += event.data
+                    link.acknowledge_received_data(event.flow_controlled_length, 1)
+                elif isinstance(event, StreamReset):
+                    answer.reset = not answer.headers
+                    return
+                elif isinstance(event, StreamEnded):
+                    return
+            writer.write(link.data_to_send())
+        answer.reset = not answer.headers
+
+    sending = asyncio.create_task(send())
+    try:
+        async with asyncio.timeout(LIMIT_S):
+            await receive()
+    finally:
+        sending.cancel()
+        writer.close()
+    return answer
+
+
+@dataclass(frozen=True)
+class Shop:
+    """A topology that is up."""
+
+    system: System
+
+    @property
+    def port(self) -> int:
+        """The edge's port."""
+        return self.system.ports["edge"]
+
+    @property
+    def address(self) -> str:
+        """The edge's address."""
+        return self.system.ports.address("edge")
+
+    @contextlib.contextmanager
+    def locked(self, *tables: str) -> Iterator[None]:
+        """Makes every statement on these tables wait."""
+        url = self.system.database.admin_url.rpartition("/")[0] + f"/{self.system.database_name}"
+        with psycopg.connect(url) as admin:
+            admin.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
+            yield
+            admin.rollback()
+
+    def client(self, **options: Any) -> httpx.AsyncClient:
+        """A client that speaks HTTP/1.1 to the edge, or HTTP/2 with `http2=True`."""
+        if options.get("http2"):
+            options["http1"] = False
+        return httpx.AsyncClient(base_url=self.system.url, trust_env=False, timeout=LIMIT_S, **options)
+
+    def token(self, kind: Any, number: int) -> str:
+        """The Authorization header of a customer or a partner."""
+        signer = TokenSigner(key_pair(self.system.folder).private.read_bytes())
+        return f"Bearer {signer.sign(Principal(kind, number))}"
+
+    async def exchange(self, headers: Sequence[Header], *chunks: bytes, pause_s: float = 0.0) -> Answer:
+        """Sends one request to the edge over HTTP/2, without looking at what it sends."""
+        return await exchange(self.port, headers, *chunks, pause_s=pause_s)
+
+
+def free_ports() -> Ports:
+    """A base whose ports are all free; processes of tests that run side by side look in different places."""
+    # Below the range that the kernel takes ports of outgoing connections from.
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    for base in range(10000 + worker * 1600, 11600 + worker * 1600, 200):
+        found = load_ports({"SHOP_PORT_BASE": str(base)})
+        if all(_free(found[name]) for name in found.offsets):
+            return found
+    raise AssertionError("no range of ports is free")
+
+
+@pytest.fixture(scope="session", params=["rest", "hybrid-transcoded"])
+def shop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+    """A topology that is up; the tests of one topology run together."""
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("run"))
+    with System(load_topology(request.param), Switches(), ports, "edge", folder=folder) as system:
+        yield Shop(system)

@@ -1,0 +1,140 @@
+"""Limits in time: a late answer is the callee's own word, and a request that never ends is ended."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from typing import Any
+
+import grpc
+import pytest
+
+from shop.platform.grpc_errors import restore
+from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
+
+pytestmark = pytest.mark.integration
+
+EDGE_S = 5.0
+BULK = "/v1/order-lines"
+
+
+async def over_http(shop: Any, method: str, path: str, **options: Any) -> tuple[int, Any]:
+    async with shop.client(headers={"authorization": shop.token("partner", 1)}) as client:
+        answer = await client.request(method, path, **options)
+        return answer.status_code, answer.json()
+
+
+async def over_grpc(shop: Any, limit: float | None) -> list[str]:
+    """The shop's code and message of a call and of a stream."""
+    metadata = (("authorization", shop.token("partner", 1)),)
+    options = [("grpc.enable_http_proxy", 0)]
+    said = []
+    async with grpc.aio.insecure_channel(shop.address, options=options) as channel:
+        products, orders = product_pb2_grpc.ProductServiceStub(channel), order_pb2_grpc.OrderServiceStub(channel)
+        try:
+            await products.GetProduct(product_pb2.GetProductRequest(id=1), timeout=limit)
+        except grpc.aio.AioRpcError as error:
+            said.append(restore(error, "edge"))
+        lines = orders.StreamOrderLines(order_pb2.StreamOrderLinesRequest(limit=9), metadata=metadata, timeout=limit)
+        try:
+            async for _ in lines:
+                pass
+        except grpc.aio.AioRpcError as error:
+            said.append(restore(error, "edge"))
+    return [f"{error.code.value}: {error.message}" for error in said]
+
+
+# The statement's own end or, on a busy machine, the backstop's: either is the service's word.
+LATE = "the deadline of the request "
+
+
+@pytest.mark.parametrize("shop", ["hybrid-transcoded"], indirect=True)
+async def test_late_answer_is_the_services_own_and_in_full_shape(shop: Any) -> None:
+    query = {"query": "{ products(first: 1) { edges { node { id } } } }"}
+    with shop.locked("shop_product.product", "shop_order.orders"):
+        began = time.monotonic()
+        (status, transcoded), (bulk_status, bulk), (_, graphql), unlimited, limited = await asyncio.gather(
+            over_http(shop, "GET", "/v1/orders/1"),
+            over_http(shop, "GET", BULK, params={"limit": 9}),
+            over_http(shop, "POST", "/graphql", json=query),
+            over_grpc(shop, None),
+            over_grpc(shop, 60.0),
+        )
+        took = time.monotonic() - began
+    for code, body in ((status, transcoded), (bulk_status, bulk)):
+        assert code == 504
+        assert body["details"][0]["reason"] == "DEADLINE_EXCEEDED"
+        assert body["message"].startswith(LATE)
+    assert graphql["errors"][0]["extensions"]["code"] == "DEADLINE_EXCEEDED"
+    for said in (*unlimited, *limited):
+        assert said.startswith(f"DEADLINE_EXCEEDED: {LATE}")
+    assert len(unlimited) == len(limited) == 2
+    # Two calls, one after the other; far below what the second client would have waited.
+    assert took < 6 * EDGE_S
+
+
+@pytest.mark.parametrize("shop", ["rest"], indirect=True)
+async def test_late_answer_over_rest_is_the_services_own(shop: Any) -> None:
+    with shop.locked("shop_product.product", "shop_order.orders"):
+        answers = await asyncio.gather(
+            over_http(shop, "GET", "/v1/products/1"), over_http(shop, "GET", BULK, params={"page_size": 9})
+        )
+    for (status, problem), path in zip(answers, ("/v1/products/1", BULK), strict=True):
+        assert status == 504
+        assert problem.pop("detail").startswith(LATE)
+        assert problem == {
+            "type": "https://hopwise.invalid/problems/deadline-exceeded",
+            "title": "Deadline exceeded",
+            "status": 504,
+            "instance": path,
+            "code": "DEADLINE_EXCEEDED",
+        }
+
+
+def unfinished(path: str, media_type: bytes) -> list[tuple[bytes, bytes]]:
+    return [
+        (b":method", b"POST"),
+        (b":scheme", b"http"),
+        (b":path", path.encode()),
+        (b":authority", b"shop"),
+        (b"content-type", media_type),
+        (b"content-length", b"1000"),
+    ]
+
+
+async def dripped(shop: Any, path: str) -> bytes:
+    """The answer over HTTP/1.1 to a body that comes a byte at a time and never ends."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", shop.port)
+    head = f"POST {path} HTTP/1.1\r\nhost: shop\r\ncontent-type: application/json\r\ncontent-length: 1000\r\n\r\n"
+    writer.write(head.encode())
+    answer = asyncio.create_task(reader.read(65536))
+    with contextlib.suppress(ConnectionError):
+        while not answer.done():
+            writer.write(b"{")
+            await asyncio.wait([answer], timeout=0.2)
+    writer.close()
+    return await answer
+
+
+async def test_body_that_never_ends_is_ended(shop: Any) -> None:
+    transcodes = "transcoder" in shop.system.topology.entry.values()
+    path = "/graphql" if transcodes else "/v1/sessions"
+    method = "/shop.product.v1.ProductService/GetProduct"
+    began = time.monotonic()
+    async with asyncio.timeout(4 * EDGE_S):
+        over_http1, over_http2, silent, call = await asyncio.gather(
+            dripped(shop, path),
+            shop.exchange(unfinished(path, b"application/json"), *[b"{"] * 100, pause_s=0.2),
+            shop.exchange(unfinished(path, b"application/json")),
+            shop.exchange(unfinished(method, b"application/grpc"), b"\0\0\0\3\xe3", *[b"\x08"] * 100, pause_s=0.2),
+        )
+    assert time.monotonic() - began < 3 * EDGE_S
+    assert int(over_http1.split(b" ", 2)[1]) in (408, 504)
+    for answer in (over_http2, silent):
+        assert answer.status in (408, 504)
+        assert b"DEADLINE_EXCEEDED" in answer.body
+    if transcodes:
+        assert call.grpc_status == grpc.StatusCode.DEADLINE_EXCEEDED.value[0], call
+    assert json.loads(silent.body)

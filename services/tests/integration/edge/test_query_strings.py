@@ -1,0 +1,53 @@
+"""Query strings may hold personal data: no span of any component keeps one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from typing import Any
+
+import httpx
+import pytest
+
+pytestmark = pytest.mark.integration
+MARK = "marker7f3a"
+
+
+async def spans(shop: Any, trace_id: str, least: int) -> list[dict[str, Any]]:
+    """The spans of a trace in Jaeger, once as many as expected are there."""
+    url = f"{shop.system.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
+    found: list[dict[str, Any]] = []
+    async with asyncio.timeout(20), httpx.AsyncClient(trust_env=False) as client:
+        while len(found) < least:
+            await asyncio.sleep(0.2)
+            answer = await client.get(url)
+            if answer.status_code == 200:
+                resources = answer.json()["result"]["resourceSpans"]
+                found = [span for one in resources for scope in one["scopeSpans"] for span in scope["spans"]]
+    return found
+
+
+async def test_no_span_holds_the_query_of_a_request(shop: Any) -> None:
+    transcodes = "transcoder" in shop.system.topology.entry.values()
+    asked = [("/v1/order-lines", {"limit": "5", "after_line_id": "0", "mark": f"{MARK}@example.com"})]
+    if transcodes:
+        document = f'query {{ products(first: 1) {{ edges {{ node {{ id }} }} }} }} # "{MARK}"'
+        asked.append(("/graphql", {"query": document, "operationName": ""}))
+    else:
+        asked.append(("/v1/products", {"category": MARK}))
+        asked.append(("/v1/orders", {"ids": "1,2"}))
+    token = {"authorization": shop.token("partner", 1)}
+    async with shop.client(headers=token) as client:
+        for path, query in asked:
+            trace_id = secrets.token_hex(16)
+            sampled = {"traceparent": f"00-{trace_id}-{secrets.token_hex(8)}-01"}
+            answer = await client.get(path, params=query, headers=sampled)
+            refused = path == "/v1/order-lines"
+            assert answer.status_code == (400 if refused else 200), answer.text
+            # The edge alone where it refuses the request; else also its request upstream and the component behind.
+            seen = await spans(shop, trace_id, 1 if refused and transcodes else 3)
+            assert MARK not in json.dumps(seen)
+            edge = next(span for span in seen if span["kind"] == 2 and span["name"] == "ingress")
+            attributes = {a["key"]: a["value"].get("stringValue") for a in edge["attributes"]}
+            assert attributes["http.url"] == f"http://{shop.address}{path}"
