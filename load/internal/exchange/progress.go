@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -52,26 +51,11 @@ func (p *progress) failure(method string, err error) error {
 	case strings.HasPrefix(s.Message(), notGRPC):
 		return outcome.Wrong("%s: the answer is not gRPC: %w", name, err)
 	}
-	if s.Code() == codes.Unavailable && edgeTimedOut(s.Message()) {
-		return outcome.Failed(outcome.Timeout, "%s: %w", name, err)
-	}
 	return outcome.Failed(outcome.OfGRPC(s.Code()), "%s: %s: %s", name, s.Code(), s.Message())
 }
 
 // notGRPC begins grpc-go's message for an answer of another content type whose HTTP status is no failure.
 const notGRPC = "unexpected HTTP status code received from server: 200 "
-
-// edgeTimedOut says whether UNAVAILABLE is the edge's word for its route's time being over. Envoy maps its own 504 to that
-// status; the message is Envoy's own text, or the problem (RFC 9457) that the edge is configured to answer with.
-func edgeTimedOut(message string) bool {
-	if message == "upstream request timeout" {
-		return true
-	}
-	var problem struct {
-		Status int `json:"status"`
-	}
-	return json.Unmarshal([]byte(message), &problem) == nil && problem.Status == http.StatusGatewayTimeout
-}
 
 // unreadable says whether the library's message is about an answer whose status was success, but whose content was not
 // what the method returns.
