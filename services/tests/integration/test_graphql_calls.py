@@ -259,8 +259,8 @@ BAD_NUMBERS = [
 @pytest.mark.parametrize(("body", "code"), BAD_NUMBERS)
 async def test_bad_numbers_are_the_callers_fault(body: bytes, code: str) -> None:
     puppet = Puppet()
-    door = Door(NoVerifier(), trusts_inside=True)
-    app = product_graphql.build_app(puppet, door)  # type: ignore[arg-type]
+    authenticator = Authenticator(NoVerifier(), trusts_inside=True)
+    app = product_graphql.build_app(puppet, authenticator)  # type: ignore[arg-type]
     async with http_server(app, "127.0.0.1:0") as address, httpx.AsyncClient() as http:
         headers = {"content-type": "application/json"}
         response = await http.post(f"http://{address}/graphql", content=body, headers=headers)
@@ -270,8 +270,8 @@ async def test_bad_numbers_are_the_callers_fault(body: bytes, code: str) -> None
 
 
 async def test_a_body_that_does_not_come_is_given_up_and_its_connection_closed() -> None:
-    door = Door(NoVerifier(), trusts_inside=True)
-    app = product_graphql.build_app(Puppet(), door)  # type: ignore[arg-type]
+    authenticator = Authenticator(NoVerifier(), trusts_inside=True)
+    app = product_graphql.build_app(Puppet(), authenticator)  # type: ignore[arg-type]
     async with http_server(app, "127.0.0.1:0") as address:
         host, _, port = address.partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))

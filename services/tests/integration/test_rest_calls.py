@@ -133,7 +133,7 @@ async def test_late_answer_is_the_service_s_own() -> None:
         await asyncio.sleep(30)
         return TEA
 
-    app = build_app(Puppet(act), Door(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
+    app = build_app(Puppet(act), Authenticator(NoVerifier(), trusts_inside=True))  # type: ignore[arg-type]
     async with http_server(app, "127.0.0.1:0") as address, httpx.AsyncClient(trust_env=False) as client:
         answer = await client.get(f"http://{address}/v1/products/1", headers={DEADLINE_HEADER: "300"}, timeout=20)
     assert answer.status_code == 504

@@ -24,7 +24,7 @@ from mesh.processes import Supervisor
 from mesh.topology import load_topology
 from rest_gateway.app import build_app as rest_gateway
 from shop.clients.memory import MemoryShop
-from shop.platform.access import Door, NoVerifier
+from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.auth import TokenVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.http_server import http_server
@@ -80,8 +80,8 @@ async def behind(component: str, listen: str, user_url: str, keys: Any) -> Async
             async with http_server(graphql_gateway(MemoryShop.demo().clients, TokenVerifier(keys.public_pem)), listen):
                 yield
         case "rest-gateway":
-            door = Door(NoVerifier(), trusts_inside=False)
-            async with http_server(rest_gateway(MemoryShop.demo().clients, door), listen):
+            authenticator = Authenticator(NoVerifier(), trusts_inside=False)
+            async with http_server(rest_gateway(MemoryShop.demo().clients, authenticator), listen):
                 yield
         case _:
             config = ServiceConfig(
