@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hops.proof_commands import app
+from hops.layout import terminal
+from hops.proof_commands import app, power_table
 from hops.proofs import measure_power, prove_aa, prove_coverage, rate
 from hops.simulated import Noise, Setting, Simulation
 
@@ -55,10 +56,12 @@ def test_larger_differences_are_shown_more_often_and_shifts_of_whole_blocks_hide
     assert found[0.3, 0.2] == pytest.approx(found[0.3, 0.05], abs=0.25)
 
 
-def test_power_is_printed_as_a_table_and_as_json():
-    assert "True differences shown" in CliRunner().invoke(app, ["power", "--experiments", "1"]).output
+def test_power_is_printed_as_json_and_as_a_table(capsys):
     document = CliRunner().invoke(app, ["power", "--experiments", "1", "--seed", "2", "--json"])
-    assert json.loads(document.stdout)["seed"] == 2
+    found = json.loads(document.stdout)
+    assert found["seed"] == 2
+    terminal().print(power_table(found))
+    assert "True differences shown" in capsys.readouterr().out
 
 
 def test_a_rate_has_clopper_and_pearsons_interval():

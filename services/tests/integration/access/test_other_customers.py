@@ -52,7 +52,7 @@ MISSING = Ids(
     key=uuid.uuid4().hex,
 )
 # The answers of what nobody from outside may call: of a service, and of an edge that leads nowhere.
-CLOSED = ("only the shop's own services may do this", '"title":"edge: 404"')
+CLOSED = ("only the shop's own services may do this", '"detail":"there is nothing at this path"')
 
 
 @dataclass
