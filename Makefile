@@ -111,9 +111,8 @@ status: ## Show what runs
 
 ##@ Develop
 
-# Files of tests run side by side, each file's in order. A third of the time is spent on waiting for processes, so there is a
-# worker more than two cores have; more workers would only take turns.
-SIDE_BY_SIDE := --numprocesses=3 --dist=loadfile
+# Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
+SIDE_BY_SIDE := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
 .PHONY: test
 test: setup test-go ## All tests: unit, integration, Go
 	@$(VENV)/pytest -q $(SIDE_BY_SIDE) -m 'not e2e'

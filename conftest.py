@@ -1,16 +1,51 @@
-"""What holds for the tests of all folders.
+"""What the tests of all folders share.
 
 The folder `mesh/` has the name of the package inside it: imported first, the package is not taken for the folder.
 """
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import os
+from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 import mesh  # noqa: F401
+from mesh.errors import PortError
+from mesh.ports import Ports, load_ports
 
 SHARED_SYSTEMS = ("services/tests/integration/edge/",)
 """Folders whose files share systems that take seconds to start: one worker runs all of them."""
+
+BASES = range(10_000, 17_800, 200)
+"""Port bases for tests: below the ports that the kernel gives to outgoing connections, and below the default base."""
+
+
+@pytest.fixture(scope="session")
+def free_ports() -> Callable[[], Ports]:
+    """Finds a port base whose ports are all free; workers that run side by side look at different ones."""
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    bases = BASES[worker::workers]
+    turns = itertools.cycle(bases)
+
+    def find() -> Ports:
+        for base in itertools.islice(turns, len(bases)):
+            found = load_ports({"SHOP_PORT_BASE": str(base)})
+            with contextlib.suppress(PortError):
+                found.require_free(found.offsets)
+                return found
+        raise AssertionError(f"none of the port bases {bases} is free")
+
+    return find
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Puts tests first that wait for processes; those that compute fill the gaps, and the end."""
+    items.sort(key=lambda item: item.get_closest_marker("integration") is None)
 
 
 def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
@@ -19,6 +54,7 @@ def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
 
     class ByFileOrFolder(LoadFileScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            return next((folder for folder in SHARED_SYSTEMS if nodeid.startswith(folder)), super()._split_scope(nodeid))
+            shared = (folder for folder in SHARED_SYSTEMS if nodeid.startswith(folder))
+            return next(shared, super()._split_scope(nodeid))
 
     return ByFileOrFolder(config, log)

@@ -60,7 +60,7 @@ def test_power_is_printed_as_json_and_as_a_table(capsys):
     document = CliRunner().invoke(app, ["power", "--experiments", "1", "--seed", "2", "--json"])
     found = json.loads(document.stdout)
     assert found["seed"] == 2
-    terminal().print(power_table(found))
+    terminal().print(*power_table(found))
     assert "True differences shown" in capsys.readouterr().out
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,7 +17,7 @@ from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset, 
 
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
-from mesh.ports import Ports, _free, load_ports
+from mesh.ports import Ports
 from mesh.switches import Switches
 from mesh.system import System
 from mesh.topology import load_topology
@@ -139,19 +138,10 @@ class Shop:
         return await exchange(self.port, headers, *chunks, pause_s=pause_s)
 
 
-def free_ports() -> Ports:
-    """A base whose ports are all free; processes of tests that run side by side look in different places."""
-    # Below the range that the kernel takes ports of outgoing connections from.
-    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
-    for base in range(10000 + worker * 1600, 11600 + worker * 1600, 200):
-        found = load_ports({"SHOP_PORT_BASE": str(base)})
-        if all(_free(found[name]) for name in found.offsets):
-            return found
-    raise AssertionError("no range of ports is free")
-
-
 @pytest.fixture(scope="session", params=["rest", "hybrid-transcoded"])
-def shop(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shop]:
+def shop(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, free_ports: Callable[[], Ports]
+) -> Iterator[Shop]:
     """A topology that is up; the tests of one topology run together."""
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("run"))
