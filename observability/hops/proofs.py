@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -233,21 +232,11 @@ def rate(count: int, of: int) -> Rate:
 def _all(one: Callable[[np.random.SeedSequence], Any], experiments: int, seed: int) -> Iterator[Any]:
     seeds = np.random.SeedSequence(seed).spawn(experiments)
     if experiments <= _ALONE:
-        _ready()
-        try:
-            yield from map(one, seeds)
-        finally:
-            gc.unfreeze()
+        yield from map(one, seeds)
         return
     # A fork would copy the threads' locks of the libraries that are loaded.
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), initializer=_ready) as pool:
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         yield from pool.map(one, seeds, chunksize=_CHUNK)
-
-
-def _ready() -> None:
-    """Prepares a process: statsmodels collects garbage at each correction, and libraries are none."""
-    holm({0: 0.5})
-    gc.freeze()
 
 
 def _aa(seed: np.random.SeedSequence) -> dict[str, Any]:

@@ -104,9 +104,7 @@ def test_the_page_is_never_wider_than_the_window(browser: Browser, report: Path,
 
 
 # Every report and every mode once; all nine pairs take minutes and look at the same rules.
-@pytest.mark.parametrize(
-    ("name", "seen"), [("compare", "light"), ("compare", "dark"), ("suspect", "phone"), ("bench", "light")]
-)
+@pytest.mark.parametrize(("name", "seen"), [("compare", "light"), ("suspect", "dark"), ("bench", "phone")])
 def test_axe_finds_no_violation(browser: Browser, reports: dict[str, Path], name: str, seen: str) -> None:
     with Opened(browser, reports[name], **MODES[seen]) as opened:
         opened.page.evaluate(OPEN_ALL)
