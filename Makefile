@@ -112,7 +112,7 @@ status: ## Show what runs
 ##@ Develop
 
 # Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
-SIDE_BY_SIDE := --numprocesses=4 --dist=loadfile --no-loadscope-reorder
+SIDE_BY_SIDE := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 .PHONY: test
 test: setup test-go ## All tests: unit, integration, Go
 	@$(VENV)/pytest -q $(SIDE_BY_SIDE) -m 'not e2e'
