@@ -149,7 +149,8 @@ def _options(service: str, reads: Sequence[str]) -> list[tuple[str, Any]]:
         ("grpc.keepalive_timeout_ms", 5_000),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.initial_reconnect_backoff_ms", 100),
-        ("grpc.min_reconnect_backoff_ms", 100),
+        # How long one attempt to connect may take: a busy machine needs more than a moment for its handshake.
+        ("grpc.min_reconnect_backoff_ms", 1_000),
         ("grpc.max_reconnect_backoff_ms", 1_000),
         ("grpc.max_receive_message_length", 16 * 1024 * 1024),
     ]
