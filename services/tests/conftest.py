@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import io
+import logging
 import socket
 import uuid
 from collections.abc import Callable, Iterator
@@ -31,9 +33,22 @@ from shop.database.roles import set_passwords
 from shop.database.seed import prepare
 from shop.database.trial import create_trial
 from shop.platform.config import ServiceConfig
+from shop.platform.logs import configure_logging
 from shop.platform.telemetry import telemetry
 
 DATABASE = "shop_test"
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What this process logs, as it would to stderr; the root logger is as it was afterwards."""
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    stream = io.StringIO()
+    configure_logging(ServiceConfig(component="product"), stream)
+    yield stream
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

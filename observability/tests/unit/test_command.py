@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.generated import shop_trace
+from hops.generated_otlp import otlp_document
 
 SPANS = shop_trace(4, spans=12)
 TRACE_ID = SPANS[0].trace_id
@@ -16,23 +17,8 @@ TRACE_ID = SPANS[0].trace_id
 
 @pytest.fixture
 def otlp_file(tmp_path):
-    lines = []
-    for span in SPANS:
-        attributes = [{"key": key, "value": {"stringValue": value}} for key, value in span.attributes.items()]
-        record = {
-            "traceId": span.trace_id,
-            "spanId": span.span_id,
-            "parentSpanId": span.parent_id,
-            "name": span.name,
-            "kind": f"SPAN_KIND_{span.kind.value}",
-            "startTimeUnixNano": str(span.start_ns),
-            "endTimeUnixNano": str(span.end_ns),
-            "attributes": attributes,
-        }
-        resource = {"attributes": [{"key": "service.name", "value": {"stringValue": span.service}}]}
-        lines.append(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": [record]}]}]}))
     path = tmp_path / "spans.jsonl"
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join(json.dumps(otlp_document([span])) for span in SPANS))
     return path
 
 

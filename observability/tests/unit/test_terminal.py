@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from hops.__main__ import app
 from hops.compare_runs import compare_runs
 from hops.generated import shop_trace
+from hops.generated_otlp import otlp_document
 from hops.generated_run import write_generated_run
 from hops.layout import terminal
 from hops.render import bench
@@ -86,25 +87,16 @@ def test_compare_runs_shows_names_as_they_are(run):
 
 def test_a_trace_shows_names_as_they_are(tmp_path):
     spans = [
-        dataclasses.replace(span, name=SPAN if span.kind == "CLIENT" else span.name, service=SERVICE)
+        dataclasses.replace(
+            span,
+            name=SPAN if span.kind == "CLIENT" else span.name,
+            service=SERVICE,
+            attributes={"shop.journey": SPAN},
+        )
         for span in shop_trace(4, spans=12)
     ]
-    records = [
-        {
-            "traceId": span.trace_id,
-            "spanId": span.span_id,
-            "parentSpanId": span.parent_id,
-            "name": span.name,
-            "kind": f"SPAN_KIND_{span.kind.value}",
-            "startTimeUnixNano": str(span.start_ns),
-            "endTimeUnixNano": str(span.end_ns),
-            "attributes": [{"key": "shop.journey", "value": {"stringValue": SPAN}}],
-        }
-        for span in spans
-    ]
-    resource = {"attributes": [{"key": "service.name", "value": {"stringValue": SERVICE}}]}
     file = tmp_path / "spans[id].json"
-    file.write_text(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"spans": records}]}]}))
+    file.write_text(json.dumps(otlp_document(spans)))
     result = CliRunner().invoke(app, ["budget", "--otlp", str(file)])
     assert result.exit_code == 0, result.output
     assert f"{SERVICE} {SPAN} [CLIENT]" in result.output

@@ -19,9 +19,7 @@ import pytest
 from shop.clients import Address, User
 from shop.clients.ports import UserClient
 from shop.errors import Internal
-from shop.platform.config import ServiceConfig
 from shop.platform.http_server import http_server
-from shop.platform.logs import configure_logging
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
@@ -33,18 +31,6 @@ STATEMENTS = {
     "a value of the wrong form": ("SELECT CAST($1::text AS uuid)", (MARKER,), "sqlstate 22P02"),
     "an argument of the wrong form": ("SELECT $1::uuid", (MARKER,), "sqlstate 22000"),
 }
-
-
-@pytest.fixture
-def log() -> Iterator[io.StringIO]:
-    """What this process logs, as it would to stderr."""
-    root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
-    stream = io.StringIO()
-    configure_logging(ServiceConfig(component="user"), stream)
-    yield stream
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture
