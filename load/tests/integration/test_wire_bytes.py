@@ -10,7 +10,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,9 +19,8 @@ import pytest
 
 from experiment.runner import BINARY
 from experiment.shopload import Shopload, Tape, stop
-from mesh.errors import PortError
 from mesh.paths import ROOT, RunFolder
-from mesh.ports import Ports, load_ports
+from mesh.ports import Ports
 from mesh.switches import Switches
 from mesh.system import System
 from mesh.topology import load_topology
@@ -203,17 +202,9 @@ def until_it_rests(path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def ports() -> Ports:
-    """A port base whose ports are all free; the environment's own first."""
-    bases = [os.environ.get("SHOP_PORT_BASE") or "18000", *map(str, range(26000, 30000, 200))]
-    for base in bases:
-        found = load_ports({"SHOP_PORT_BASE": base})
-        try:
-            found.require_free(found.offsets)
-        except PortError:
-            continue
-        return found
-    raise AssertionError("no range of ports is free")
+def ports(free_ports: Callable[[], Ports]) -> Ports:
+    """A port base whose ports are all free."""
+    return free_ports()
 
 
 @pytest.fixture(scope="module")

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import socket
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -19,7 +17,7 @@ from graphql_gateway.app import build_app as graphql_gateway
 from mesh.envoy import envoy_component
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
-from mesh.ports import HOST, Ports, load_ports
+from mesh.ports import HOST, Ports
 from mesh.processes import Supervisor
 from mesh.topology import load_topology
 from rest_gateway.app import build_app as rest_gateway
@@ -50,14 +48,9 @@ Probe = Callable[[], Awaitable[None]]
 
 
 @pytest.fixture
-def ports() -> Ports:
-    """A free port for everything that an edge's configuration names."""
-    names = list(load_ports({}).offsets)
-    with contextlib.ExitStack() as stack:
-        probes = [stack.enter_context(socket.socket()) for _ in names]
-        for probe in probes:
-            probe.bind((HOST, 0))
-        return Ports(0, {name: probe.getsockname()[1] for name, probe in zip(names, probes, strict=True)})
+def ports(free_ports: Callable[[], Ports]) -> Ports:
+    """A port base whose ports are all free."""
+    return free_ports()
 
 
 @pytest.fixture
