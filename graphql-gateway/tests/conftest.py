@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from graphql_gateway.app import build_app
-from shop.clients.memory import MemoryShop
+from memory_shop import MemoryShop
 from shop.platform.access import Authenticator
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier
 

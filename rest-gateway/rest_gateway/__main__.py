@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 
 from rest_gateway.app import build_app
 from rest_gateway.bootstrap import serve
-from shop.clients.memory import MemoryShop
+from shop.clients.connect import connect
 from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.lifecycle import launch
 from shop.platform.rest.openapi import as_text, document
@@ -18,11 +19,16 @@ def main(arguments: list[str]) -> int:
     if not arguments:
         return launch(serve, os.environ)
     if arguments == ["openapi"]:
-        # The routes need some services to be declared over; the document does not depend on them.
-        sys.stdout.write(as_text(document(build_app(MemoryShop().clients, Authenticator(NoVerifier())))))
+        sys.stdout.write(asyncio.run(_openapi()))
         return 0
     print(f"error: unknown arguments {' '.join(arguments)!r}; valid: none to serve, or openapi", file=sys.stderr)
     return 2
+
+
+async def _openapi() -> str:
+    # The routes need services to be declared over, but call none of them.
+    async with connect({}, "rest-gateway") as shop:
+        return as_text(document(build_app(shop, Authenticator(NoVerifier()))))
 
 
 if __name__ == "__main__":

@@ -13,8 +13,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
+from memory_shop import MemoryShop
 from rest_gateway.app import build_app
-from shop.clients.memory import MemoryShop
 from shop.platform.access import Authenticator
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier
 from shop.platform.rest.openapi import document

@@ -8,7 +8,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from shop.clients.memory import MemoryShop
+from memory_shop import MemoryShop
 from shop.errors import Conflict, DeadlineExceeded, Internal, ShopError, Unavailable
 from shop.platform.deadline import remaining
 from shop.platform.error_table import ERROR_TABLE, Row

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from shop.clients.memory import MemoryShop
+from memory_shop import MemoryShop
 
 Headers = dict[str, str]
 

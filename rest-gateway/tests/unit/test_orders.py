@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from shop.clients.memory import MemoryShop
+from memory_shop import MemoryShop
 
 Headers = dict[str, str]
 ForUser = Callable[[int], Headers]

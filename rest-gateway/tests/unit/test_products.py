@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from shop.clients.memory import MemoryShop
+from memory_shop import MemoryShop
 from shop.product.domain import Reservation, ReservationState, ReservedLine
 
 NEW = {

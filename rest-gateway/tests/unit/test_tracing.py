@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import SpanKind, StatusCode
 
-from shop.clients.memory import MemoryShop
+from memory_shop import MemoryShop
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SAMPLED = {"traceparent": f"00-{TRACE_ID}-b7ad6b7169203331-01"}

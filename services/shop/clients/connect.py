@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import TypeVar, cast
+from typing import NoReturn, TypeVar, cast
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -27,7 +27,7 @@ from shop.clients.rest_order import RestOrderClient
 from shop.clients.rest_payment import RestPaymentClient
 from shop.clients.rest_product import RestProductClient
 from shop.clients.rest_user import RestUserClient
-from shop.platform.config import ConfigError
+from shop.platform.errors import ConfigError
 from shop.platform.grpc_client import Peer, grpc_channel
 
 T = TypeVar("T")
@@ -36,7 +36,7 @@ SCHEMES = ("grpc", "http", "graphql")
 
 
 class _NotConnected:
-    """Stands for a service that this process has no address of; using it names the missing variable.
+    """Stands for a service that this process has no address of; calling it names the missing variable.
 
     Args:
         name: The service.
@@ -47,9 +47,12 @@ class _NotConnected:
         self._name = name
         self._component = component
 
-    def __getattr__(self, method: str) -> object:
-        variable = f"SHOP_PEER_{self._name.upper()}"
-        raise ConfigError(f"{self._component} calls {self._name}.{method}, but {variable} is not set")
+    def __getattr__(self, method: str) -> Callable[..., NoReturn]:
+        def refuse(*_: object, **__: object) -> NoReturn:
+            variable = f"SHOP_PEER_{self._name.upper()}"
+            raise ConfigError(f"{self._component} calls {self._name}.{method}, but {variable} is not set")
+
+        return refuse
 
 
 @asynccontextmanager
@@ -59,11 +62,11 @@ async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Cli
     A channel connects with its first call, so that processes may start in any order.
 
     Args:
-        peers: Address of each service, by name: "grpc://127.0.0.1:18020". A service that is not called may be absent.
+        peers: Address of each service, by name: "grpc://127.0.0.1:18020". Services that are not called may be absent.
         component: The process that calls, for messages.
 
     Yields:
-        The clients; the one of an absent service raises `ConfigError` when it is used.
+        The clients; that of an absent service raises `ConfigError` when it is called.
 
     Raises:
         ConfigError: An address has an unknown protocol.

@@ -14,6 +14,7 @@ import httpx
 import pytest
 
 from graphql_gateway.app import build_app as graphql_gateway
+from memory_shop import MemoryShop
 from mesh.envoy import envoy_component
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
@@ -21,7 +22,6 @@ from mesh.ports import HOST, Ports
 from mesh.processes import Supervisor
 from mesh.topology import load_topology
 from rest_gateway.app import build_app as rest_gateway
-from shop.clients.memory import MemoryShop
 from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.auth import TokenVerifier
 from shop.platform.config import ServiceConfig

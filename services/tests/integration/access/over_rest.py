@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 
+from memory_shop import MemoryShop
 from rest_gateway.app import build_app as gateway_app
-from shop.clients.memory import MemoryShop
 from shop.order.rest import build_app as order_app
 from shop.payment.rest import build_app as payment_app
 from shop.platform.access import Authenticator, NoVerifier

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from shop.clients.memory.payments import MemoryPayments
-from shop.clients.memory.products import MemoryProducts
-from shop.clients.memory.store import MemoryService, Store, check_batch, check_id, decode_token, page_of
-from shop.clients.memory.store import page_size as sized
+from memory_shop.payments import MemoryPayments
+from memory_shop.products import MemoryProducts
+from memory_shop.store import MemoryService, Store, check_batch, check_id, decode_token, page_of
+from memory_shop.store import page_size as sized
 from shop.clients.ports import Page
 from shop.errors import FailedPrecondition, IdempotencyKeyReused, InvalidArgument, NotFound, ShopError
 from shop.money import Money
@@ -35,7 +35,6 @@ class MemoryOrders(MemoryService):
     async def checkout(
         self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
     ) -> Order:
-        """Buys; the same key again returns the first order."""
         await self.called("checkout")
         if not 1 <= len(lines) <= 100:
             raise InvalidArgument(f"lines has {len(lines)} entries; 1 to 100 are valid", field="lines")
@@ -73,19 +72,16 @@ class MemoryOrders(MemoryService):
         return order
 
     async def get_order(self, order_id: int) -> Order:
-        """Returns one order with its lines."""
         await self.called("get_order")
         check_id(order_id, "id")
         return self._shown(self._order(order_id))
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
-        """Returns the orders that exist among those asked for."""
         await self.called("batch_get_orders")
         orders = self.store.orders
         return [self._shown(orders[id_]) for id_ in check_batch(ids, "ids") if id_ in orders]
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
-        """Returns a page of one user's orders, newest first."""
         await self.called("list_orders_by_user")
         check_id(user_id, "user_id")
         size = sized(page_size, 10, 100)
@@ -99,7 +95,6 @@ class MemoryOrders(MemoryService):
         return page_of(found, size, scope, lambda order: order.id)
 
     async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
-        """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED."""
         await self.called("update_order_status")
         order = self._order(order_id)
         if status not in _NEXT.values():
@@ -109,7 +104,6 @@ class MemoryOrders(MemoryService):
         return self._keep(replace(order, status=status))
 
     async def cancel_order(self, order_id: int) -> Order:
-        """Cancels a confirmed order."""
         await self.called("cancel_order")
         order = self._order(order_id)
         if order.status is OrderStatus.CANCELLED:
@@ -121,7 +115,6 @@ class MemoryOrders(MemoryService):
         return self._keep(replace(order, status=OrderStatus.CANCELLED))
 
     async def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
-        """Streams order lines by ascending id."""
         await self.called("stream_order_lines")
         rows = sorted(
             ((line, order) for order in self.store.orders.values() for line in order.lines if line.id > after_line_id),

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from shop.clients.memory.orders import PLACED_AT, MemoryOrders
-from shop.clients.memory.payments import MemoryPayments
-from shop.clients.memory.products import MemoryProducts
-from shop.clients.memory.store import Store
-from shop.clients.memory.users import MemoryUsers
+from memory_shop.orders import PLACED_AT, MemoryOrders
+from memory_shop.payments import MemoryPayments
+from memory_shop.products import MemoryProducts
+from memory_shop.store import Store
+from memory_shop.users import MemoryUsers
 from shop.clients.ports import Clients
 from shop.money import Money
 from shop.order.domain import Order, OrderLine, OrderStatus
@@ -18,7 +18,7 @@ from shop.payment.domain import Payment, PaymentStatus
 from shop.product.domain import Product, Review
 from shop.user.domain import Address, User
 
-DEMO_PASSWORD = "hopwise-demo"  # noqa: S105 - every demo user has it, as every seeded user does
+DEMO_PASSWORD = "hopwise-demo"
 _STATUSES = (OrderStatus.CONFIRMED, OrderStatus.SHIPPED, OrderStatus.DELIVERED, OrderStatus.CANCELLED)
 
 

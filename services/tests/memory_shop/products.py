@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 
-from shop.clients.memory.store import MemoryService, check_batch, check_id, decode_token, page_of
-from shop.clients.memory.store import page_size as sized
+from memory_shop.store import MemoryService, check_batch, check_id, decode_token, page_of
+from memory_shop.store import page_size as sized
 from shop.clients.ports import Page
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock
 from shop.money import Money
@@ -17,19 +17,16 @@ class MemoryProducts(MemoryService):
     """`ProductClient` over the store."""
 
     async def get_product(self, product_id: int) -> Product:
-        """Returns one product."""
         await self.called("get_product")
         check_id(product_id, "id")
         return self._product(product_id)
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        """Returns the products that exist among those asked for."""
         await self.called("batch_get_products")
         products = self.store.products
         return [products[id_] for id_ in check_batch(ids, "ids") if id_ in products]
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
-        """Returns a page of products by ascending id."""
         await self.called("list_products")
         size = sized(page_size, 20, 1000)
         scope = f"products:{category}"
@@ -42,7 +39,6 @@ class MemoryProducts(MemoryService):
         return page_of(found, size, scope, lambda product: product.id)
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
-        """Adds a product."""
         await self.called("create_product")
         return self._keep(Product(max(self.store.products, default=0) + 1, title, description, category, price, stock))
 
@@ -56,7 +52,6 @@ class MemoryProducts(MemoryService):
         price: Money | None = None,
         stock: int | None = None,
     ) -> Product:
-        """Changes the fields that are given."""
         await self.called("update_product")
         given = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
         changes = {name: value for name, value in given.items() if value is not None}
@@ -65,7 +60,6 @@ class MemoryProducts(MemoryService):
         return self._keep(replace(self._product(product_id), **changes))  # type: ignore[arg-type]
 
     async def delete_product(self, product_id: int) -> None:
-        """Removes a product and its reviews."""
         await self.called("delete_product")
         self._product(product_id)
         held = [one for one in self.store.reservations.values() if one.state is ReservationState.HELD]
@@ -76,7 +70,6 @@ class MemoryProducts(MemoryService):
             del self.store.reviews[review.id]
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
-        """Returns the first reviews of each product."""
         await self.called("batch_list_reviews")
         if not 0 <= limit <= 20:
             raise InvalidArgument(f"limit is {limit}; 1 to 20 are valid, 0 means 3", field="limit")
@@ -88,7 +81,6 @@ class MemoryProducts(MemoryService):
         return {id_: tuple(reviews) for id_, reviews in found.items()}
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
-        """Takes stock for an order, all lines or none."""
         await self.called("reserve_stock")
         known = self.store.reservations.get(reservation_id)
         if known is not None:
@@ -108,7 +100,6 @@ class MemoryProducts(MemoryService):
         return self._state(Reservation(reservation_id, ReservationState.HELD, tuple(reserved)))
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:
-        """Turns a reservation into sold stock."""
         await self.called("confirm_reservation")
         known = self.store.reservations.get(reservation_id)
         if known is None:
@@ -118,7 +109,6 @@ class MemoryProducts(MemoryService):
         return self._state(replace(known, state=ReservationState.CONFIRMED))
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        """Gives reserved or confirmed stock back."""
         await self.called("release_reservation")
         known = self.store.reservations.get(reservation_id, Reservation(reservation_id, ReservationState.RELEASED, ()))
         if known.state is not ReservationState.RELEASED:
@@ -126,7 +116,6 @@ class MemoryProducts(MemoryService):
         return self._state(replace(known, state=ReservationState.RELEASED))
 
     async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
-        """Streams products by ascending id."""
         await self.called("stream_product_rows")
         rows = [product for id_, product in sorted(self.store.products.items()) if id_ > after_product_id]
         for product in rows[: limit or 1000]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from shop.clients.memory.store import MemoryService, Store, check_batch, check_id, decode_token, page_of
-from shop.clients.memory.store import page_size as sized
+from memory_shop.store import MemoryService, Store, check_batch, check_id, decode_token, page_of
+from memory_shop.store import page_size as sized
 from shop.clients.ports import Page
 from shop.errors import AlreadyExists, InvalidArgument, NotFound, Unauthenticated
 from shop.user.domain import Address, LoginResult, User
@@ -25,7 +25,6 @@ class MemoryUsers(MemoryService):
         self._sign = sign
 
     async def login(self, email: str, password: str) -> LoginResult:
-        """Checks e-mail and password."""
         await self.called("login")
         for user in self.store.users.values():
             if user.email == email and self.store.passwords.get(user.id) == password:
@@ -33,19 +32,16 @@ class MemoryUsers(MemoryService):
         raise Unauthenticated("e-mail and password do not match")
 
     async def get_user(self, user_id: int) -> User:
-        """Returns one user."""
         await self.called("get_user")
         check_id(user_id, "id")
         return self._user(user_id)
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
-        """Returns the users that exist among those asked for."""
         await self.called("batch_get_users")
         users = self.store.users
         return [users[id_] for id_ in check_batch(ids, "ids") if id_ in users]
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
-        """Returns a page of users by ascending id."""
         await self.called("list_users")
         size = sized(page_size, 20, 1000)
         after = decode_token(page_token, "users")
@@ -53,7 +49,6 @@ class MemoryUsers(MemoryService):
         return page_of(found, size, "users", lambda user: user.id)
 
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
-        """Adds a user."""
         await self.called("create_user")
         if any(user.email == email for user in self.store.users.values()):
             raise AlreadyExists(f"there is a user with the e-mail {email}", field="email")
@@ -63,7 +58,6 @@ class MemoryUsers(MemoryService):
         return user
 
     async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
-        """Changes the fields that are given."""
         await self.called("update_user")
         if name is None and address is None:
             raise InvalidArgument("nothing to change; give at least one of name, address", field="update_mask")
@@ -73,7 +67,6 @@ class MemoryUsers(MemoryService):
         return user
 
     async def delete_user(self, user_id: int) -> None:
-        """Removes a user."""
         await self.called("delete_user")
         self._user(user_id)
         del self.store.users[user_id]

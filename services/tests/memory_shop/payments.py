@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from shop.clients.memory.store import MemoryService, check_batch, check_id
+from memory_shop.store import MemoryService, check_batch, check_id
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PaymentDeclined
 from shop.money import Money
 from shop.payment.domain import Payment, PaymentStatus
@@ -19,7 +19,6 @@ class MemoryPayments(MemoryService):
     """`PaymentClient` over the store."""
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
-        """Sets the amount aside, or declines by the token."""
         await self.called("authorize_payment")
         if payment_token not in _TOKENS:
             valid = ", ".join(_TOKENS)
@@ -35,7 +34,6 @@ class MemoryPayments(MemoryService):
         return self._keep(Payment(id_, checkout_id, 0, user_id, PaymentStatus.AUTHORIZED, amount, _PLACED_AT))
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
-        """Takes the amount."""
         await self.called("capture_payment")
         known = self._by_checkout(checkout_id)
         if known is None or known.status not in (PaymentStatus.AUTHORIZED, PaymentStatus.CAPTURED):
@@ -43,7 +41,6 @@ class MemoryPayments(MemoryService):
         return self._keep(replace(known, status=PaymentStatus.CAPTURED, order_id=order_id))
 
     async def void_payment(self, checkout_id: str) -> Payment:
-        """Gives the amount back."""
         await self.called("void_payment")
         known = self._by_checkout(checkout_id)
         if known is None:
@@ -52,7 +49,6 @@ class MemoryPayments(MemoryService):
         return self._keep(replace(known, status=PaymentStatus.VOIDED))
 
     async def get_payment(self, payment_id: int) -> Payment:
-        """Returns one payment."""
         await self.called("get_payment")
         check_id(payment_id, "id")
         payment = self.store.payments.get(payment_id)
@@ -61,7 +57,6 @@ class MemoryPayments(MemoryService):
         return self._shown(payment)
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
-        """Returns the payments of the orders that have one."""
         await self.called("batch_get_payments_by_order")
         found = {payment.order_id: payment for payment in self.store.payments.values()}
         return [self._shown(found[id_]) for id_ in check_batch(order_ids, "order_ids") if id_ in found]
