@@ -6,13 +6,14 @@ from fastapi import FastAPI
 
 from rest_gateway.orders import add_orders
 from rest_gateway.payments import add_payments
-from shop.clients import Clients
+from shop.clients.ports import Clients
 from shop.platform.access import Authenticator
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.app import rest_api
 from shop.platform.rest.docs_page import add_docs
 from shop.resources.order_lines import add_order_lines
 from shop.resources.products import add_products
+from shop.resources.published import PUBLISHED
 from shop.resources.users import add_users
 
 DESCRIPTION = """\
@@ -30,14 +31,14 @@ The shop for partners, and for everybody who prefers resources to queries.
 """
 
 
-TAGS = [
-    {"name": "products", "description": "The catalogue: open to read, changed by partners."},
-    {"name": "users", "description": "Customers: each sees itself, partners see all."},
-    {"name": "sessions", "description": "Logins of customers."},
-    {"name": "orders", "description": "Checkout, reading and moving along of orders."},
-    {"name": "payments", "description": "Payments of orders."},
-    {"name": "order lines", "description": "Bulk read for partners."},
-]
+TAGS = {
+    "products": "The catalogue: open to read, changed by partners.",
+    "users": "Customers: each sees itself, partners see all.",
+    "sessions": "Logins of customers.",
+    "orders": "Checkout, reading and moving along of orders.",
+    "payments": "Payments of orders.",
+    "order lines": "Bulk read for partners.",
+}
 
 
 def build_app(shop: Clients, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
@@ -54,6 +55,7 @@ def build_app(shop: Clients, authenticator: Authenticator, page_token_key: bytes
         description=DESCRIPTION,
         tags=TAGS,
         authenticator=authenticator,
+        published=PUBLISHED,
     )
     add_products(api, shop.product)
     add_users(api, shop.user)

@@ -7,11 +7,14 @@ from itertools import islice
 from typing import Annotated, TypeVar
 
 from fastapi import Query
+from msgspec import UNSET
 
-from shop.clients import Clients, Order, Payment
+from shop.clients.ports import Clients
+from shop.order.domain import Order
+from shop.payment.domain import Payment
 from shop.platform.parallel import both
 from shop.platform.rest.parameters import VALUES_KEY
-from shop.resources.documents import OrderDocument, order_document
+from shop.resources.documents import OrderDocument, order_document, product_document
 
 T = TypeVar("T")
 
@@ -41,6 +44,8 @@ async def with_related(shop: Clients, orders: Sequence[Order], include: frozense
         orders: The orders.
         include: Any of `INCLUDES`.
     """
+    if not include:
+        return [order_document(order) for order in orders]
     payments, (users, products) = await both(
         _batches(shop.payment.batch_get_payments_by_order, _ids(orders) if "payment" in include else ()),
         both(
@@ -50,13 +55,13 @@ async def with_related(shop: Clients, orders: Sequence[Order], include: frozense
     )
     payment_of = {payment.order_id: payment for payment in payments}
     user_of = {user.id: user for user in users}
-    product_of = {product.id: product for product in products}
+    product_of = {product.id: product_document(product) for product in products}
     return [
         order_document(
             order,
             payment_of.get(order.id),
-            user_of.get(order.user_id),
-            [product_of[id_] for id_ in _bought([order]) if id_ in product_of] if "products" in include else None,
+            user_of.get(order.user_id, UNSET),
+            [product_of[id_] for id_ in _bought([order]) if id_ in product_of] if "products" in include else UNSET,
         )
         for order in orders
     ]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.responses import Response
 
 from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment, with_related
-from shop.clients import Clients
-from shop.platform.access import Access, require_owner
-from shop.platform.rest.answers import found
+from shop.clients.ports import Clients
+from shop.platform.access import Access, require_owner, visible
+from shop.platform.rest.answers import Answer, found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
@@ -21,9 +20,8 @@ from shop.platform.rest.parameters import (
     parse_ids,
     parse_include,
 )
-from shop.resources.documents import order_document
-from shop.resources.models import orders as models
-from shop.resources.orders import add_order_changes, visible
+from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_document
+from shop.resources.orders import add_order_changes
 
 
 def add_orders(api: FastAPI, shop: Clients) -> None:
@@ -35,8 +33,8 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
     """
     orders = shop.order
 
-    @api.get("/v1/orders/{order_id:name}", **reading("orders", models.Order, access=Access.CALLER, problems=[404]))
-    async def get_order(call: Call, order_id: OrderId, include: Include = "") -> Response:
+    @api.get("/v1/orders/{order_id:name}", **reading("orders", access=Access.CALLER, problems=[404]))
+    async def get_order(call: Call, order_id: OrderId, include: Include = "") -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
         asked = parse_include(include, INCLUDES)
         payment = None
@@ -44,29 +42,29 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
             order, payment = await get_order_and_payment(shop, order_id)
         else:
             order = await orders.get_order(order_id)
-        visible(order)
+        visible("order", order)
         rest = asked - {"payment"}
         if not rest:
             return found(call, order_document(order, payment), PERSONAL)
         [related] = await with_related(shop, [order], rest)
         return found(call, order_document(order, payment, related.user, related.products), PERSONAL)
 
-    @api.get("/v1/orders", **reading("orders", models.OrderList, access=Access.PARTNER))
-    async def batch_get_orders(call: Call, ids: OrderIds, include: Include = "") -> Response:
+    @api.get("/v1/orders", **reading("orders", access=Access.PARTNER))
+    async def batch_get_orders(call: Call, ids: OrderIds, include: Include = "") -> Answer[OrderList]:
         """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
         asked = parse_include(include, INCLUDES)
         listed = await orders.batch_get_orders(parse_ids(ids, "ids"))
-        return found(call, {"orders": await with_related(shop, listed, asked)}, PERSONAL)
+        return found(call, OrderList(await with_related(shop, listed, asked)), PERSONAL)
 
-    @api.get("/v1/users/{user_id}/orders", **reading("orders", models.OrderPage, access=Access.CALLER))
+    @api.get("/v1/users/{user_id}/orders", **reading("orders", access=Access.CALLER))
     async def list_orders_of_user(
         call: Call, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = "", include: Include = ""
-    ) -> Response:
+    ) -> Answer[OrderPage]:
         """A page of one user's orders, newest first: a customer's own, any for partners."""
         require_owner(user_id)
         asked = parse_include(include, INCLUDES)
         page = await orders.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
-        listed = await with_related(shop, page.items, asked) if asked else page.items
-        return found(call, {"orders": listed, "next_page_token": page.next_page_token}, PERSONAL)
+        listed = await with_related(shop, page.items, asked)
+        return found(call, OrderPage(listed, page.next_page_token), PERSONAL)
 
     add_order_changes(api, orders)

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from fastapi import FastAPI
-from starlette.responses import Response
 
-from shop.clients import Clients
-from shop.errors import no_such
-from shop.platform.access import Access, may_act_for, require_visible
-from shop.platform.rest.answers import found
+from shop.clients.ports import Clients
+from shop.platform.access import Access, may_act_for, visible
+from shop.platform.rest.answers import Answer, found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import OrderIdsOfPayments, PaymentId, parse_ids
-from shop.resources.documents import payment_document
-from shop.resources.models import orders as models
+from shop.resources.documents import PaymentDocument, PaymentList, payment_document
 
 
 def add_payments(api: FastAPI, shop: Clients) -> None:
@@ -26,16 +23,15 @@ def add_payments(api: FastAPI, shop: Clients) -> None:
     """
     payments = shop.payment
 
-    @api.get("/v1/payments", **reading("payments", models.PaymentList, access=Access.CALLER))
-    async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Response:
+    @api.get("/v1/payments", **reading("payments", access=Access.CALLER))
+    async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Answer[PaymentList]:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
         listed = await payments.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
         shown = [payment_document(payment) for payment in listed if may_act_for(payment.user_id)]
-        return found(call, {"payments": shown}, PERSONAL)
+        return found(call, PaymentList(shown), PERSONAL)
 
-    @api.get("/v1/payments/{payment_id}", **reading("payments", models.Payment, access=Access.CALLER, problems=[404]))
-    async def get_payment(call: Call, payment_id: PaymentId) -> Response:
+    @api.get("/v1/payments/{payment_id}", **reading("payments", access=Access.CALLER, problems=[404]))
+    async def get_payment(call: Call, payment_id: PaymentId) -> Answer[PaymentDocument]:
         """One payment: a customer's own, any for partners."""
-        payment = await payments.get_payment(payment_id)
-        require_visible(payment.user_id, no_such("payment", payment_id))
+        payment = visible("payment", await payments.get_payment(payment_id))
         return found(call, payment_document(payment), PERSONAL)

@@ -1,16 +1,22 @@
-"""Money, exact by construction."""
+"""Money."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
+
+from shop.fields import documented
+
+AmountMinor = Annotated[int, documented("Amount in the currency's minor unit: 1999 is 19.99 EUR.")]
+Currency = Annotated[str, documented("ISO 4217 code.", pattern=r"^[A-Z]{3}$")]
 
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """An amount in the currency's minor unit: `Money(1999, "EUR")` is 19.99 EUR."""
+    """An amount of money, exact by construction."""
 
-    amount_minor: int
-    currency: str
+    amount_minor: AmountMinor
+    currency: Currency
 
     def __add__(self, other: Money) -> Money:
         if self.currency != other.currency:

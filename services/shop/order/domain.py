@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from shop.errors import FailedPrecondition, InvalidArgument
+from shop.fields import Id, Instant, Pieces, documented
 from shop.money import Money
+
+Buyer = Annotated[int, documented("Who bought; 0 if the account is gone.", minimum=0)]
+FormerBuyer = Annotated[Id, documented("Who bought, whether the account is there or gone.")]
+Total = Annotated[Money, documented("Sum over the lines of quantity times unit price.")]
+BOUGHT_PRICE = documented("Price of one piece when it was bought.")
 
 
 class OrderStatus(StrEnum):
@@ -32,39 +38,42 @@ class CheckoutLine:
 
 @dataclass(frozen=True, slots=True)
 class OrderLine:
-    """One product of an order, with the price of one piece when it was bought."""
+    """One product of an order."""
 
-    id: int
-    line_number: int
-    product_id: int
-    quantity: int
-    unit_price: Money
+    id: Id
+    line_number: Annotated[int, documented("Place in the order.", minimum=1)]
+    product_id: Id
+    quantity: Pieces
+    unit_price: Annotated[Money, BOUGHT_PRICE]
+
+
+Lines = Annotated[tuple[OrderLine, ...], documented("By line number.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What one user bought at one time; `user_id` is 0 if the account is gone, `placed_at` has whole seconds in UTC."""
+    """What one user bought at one time."""
 
-    id: int
-    user_id: int
+    id: Id
+    user_id: Buyer
     status: OrderStatus
-    placed_at: datetime
-    total: Money
-    lines: tuple[OrderLine, ...]
+    placed_at: Instant
+    total: Total
+    lines: Lines
 
 
 @dataclass(frozen=True, slots=True)
 class JoinedOrderLine:
     """An order line together with what it needs of its order."""
 
-    id: int
-    order_id: int
-    user_id: int
+    id: Id
+    order_id: Id
+    user_id: FormerBuyer
     status: OrderStatus
-    placed_at: datetime
-    product_id: int
-    quantity: int
-    unit_price: Money
+    placed_at: Instant
+    product_id: Id
+    quantity: Pieces
+    unit_price: Annotated[Money, BOUGHT_PRICE]
 
 
 # The status that an order must have to get a status by UpdateOrderStatus. Cancelling is a saga of its own.

@@ -11,6 +11,7 @@ from itertools import groupby
 import asyncpg
 from opentelemetry.trace import SpanKind
 
+from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.order.domain import JoinedOrderLine, Order, OrderLine, OrderStatus
 from shop.platform.database import Database
@@ -47,7 +48,6 @@ LINES = """
     FROM order_line l JOIN orders o ON o.id = l.order_id
     WHERE l.id > $1 ORDER BY l.id LIMIT $2
 """
-LAST_ID = 2**63 - 1
 # What a stream reads in one round trip, and holds in memory.
 ROWS_AT_ONCE = 5_000
 
@@ -63,24 +63,19 @@ class PostgresOrders:
         self._database = database
 
     async def get(self, order_id: int) -> Order | None:
-        """Returns one order."""
         return next(_orders(await self._database.fetch(GET, order_id)), None)
 
     async def get_many(self, order_ids: Sequence[int]) -> list[Order]:
-        """Returns those orders that exist, by ascending id."""
         return list(_orders(await self._database.fetch(GET_MANY, order_ids)))
 
     async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
-        """Returns a user's orders with ids below `before` (0 for all), newest first."""
-        return list(_orders(await self._database.fetch(OF_USER, user_id, before or LAST_ID, limit)))
+        return list(_orders(await self._database.fetch(OF_USER, user_id, before or LARGEST_ID, limit)))
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
-        """Gives an order another status; None if it does not have the current one or does not exist."""
         rows = await self._database.fetch(MOVE, order_id, current.value, wanted.value)
         return next(_orders(rows), None)
 
     async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
-        """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id."""
         if limit <= ROWS_AT_ONCE:
             rows = await self._database.fetch(LINES, after, limit)
             for start in range(0, len(rows), chunk):

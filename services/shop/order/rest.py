@@ -6,30 +6,26 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from fastapi import FastAPI
-from starlette.responses import Response
 
 from shop.order.domain import JoinedOrderLine
 from shop.order.service import OrderService
-from shop.order.visibility import visible
-from shop.platform.access import Access, Authenticator, require_owner
+from shop.platform.access import Access, Authenticator, require_owner, visible
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.rest.answers import found
-from shop.platform.rest.app import rest_api
+from shop.platform.rest.answers import Answer, found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
 from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import OrderId, OrderIds, PageSize100, PageToken, UserId, parse_ids
-from shop.resources.about import ABOUT
-from shop.resources.documents import order_document
-from shop.resources.models import orders as models
+from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_document
 from shop.resources.order_lines import add_order_lines
 from shop.resources.orders import add_order_changes
+from shop.resources.service_api import service_api
 
-TAGS = [
-    {"name": "orders", "description": "Checkout, reading and moving along of orders."},
-    {"name": "order lines", "description": "Bulk read for partners."},
-]
+TAGS = {
+    "orders": "Checkout, reading and moving along of orders.",
+    "order lines": "Bulk read for partners.",
+}
 
 
 def build_app(service: OrderService, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
@@ -40,13 +36,7 @@ def build_app(service: OrderService, authenticator: Authenticator, page_token_ke
         authenticator: Decides who is admitted.
         page_token_key: Key of this installation's page tokens.
     """
-    api = rest_api(
-        title="Hopwise order",
-        summary="Orders and the checkout",
-        description=ABOUT,
-        tags=TAGS,
-        authenticator=authenticator,
-    )
+    api = service_api("order", "Orders and the checkout", TAGS, authenticator)
     _add_reads(api, service)
     add_order_changes(api, service)
 
@@ -62,21 +52,23 @@ def build_app(service: OrderService, authenticator: Authenticator, page_token_ke
 
 
 def _add_reads(api: FastAPI, service: OrderService) -> None:
-    @api.get("/v1/orders/{order_id:name}", **reading("orders", models.Order, access=Access.CALLER, problems=[404]))
-    async def get_order(call: Call, order_id: OrderId) -> Response:
+    @api.get("/v1/orders/{order_id:name}", **reading("orders", access=Access.CALLER, problems=[404]))
+    async def get_order(call: Call, order_id: OrderId) -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
-        return found(call, order_document(visible(await service.get_order(order_id))), PERSONAL)
+        return found(call, order_document(visible("order", await service.get_order(order_id))), PERSONAL)
 
-    @api.get("/v1/orders", **reading("orders", models.OrderList, access=Access.PARTNER))
-    async def batch_get_orders(call: Call, ids: OrderIds) -> Response:
+    @api.get("/v1/orders", **reading("orders", access=Access.PARTNER))
+    async def batch_get_orders(call: Call, ids: OrderIds) -> Answer[OrderList]:
         """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
-        return found(call, {"orders": await service.batch_get_orders(parse_ids(ids, "ids"))}, PERSONAL)
+        orders = await service.batch_get_orders(parse_ids(ids, "ids"))
+        return found(call, OrderList([order_document(order) for order in orders]), PERSONAL)
 
-    @api.get("/v1/users/{user_id}/orders", **reading("orders", models.OrderPage, access=Access.CALLER))
+    @api.get("/v1/users/{user_id}/orders", **reading("orders", access=Access.CALLER))
     async def list_orders_of_user(
         call: Call, user_id: UserId, page_size: PageSize100 = 10, page_token: PageToken = ""
-    ) -> Response:
+    ) -> Answer[OrderPage]:
         """A page of one user's orders, newest first: a customer's own, any for partners."""
         require_owner(user_id)
         page = await service.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
-        return found(call, {"orders": page.items, "next_page_token": page.next_page_token}, PERSONAL)
+        orders = [order_document(order) for order in page.items]
+        return found(call, OrderPage(orders, page.next_page_token), PERSONAL)

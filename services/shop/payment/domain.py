@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum
+from typing import Annotated
 
 from shop.errors import FailedPrecondition, PaymentDeclined
+from shop.fields import Id, Instant, documented
 from shop.money import Money
+
+PaidOrder = Annotated[int, documented("The order it belongs to; 0 until it is captured.", minimum=0)]
 
 
 class PaymentStatus(StrEnum):
@@ -21,25 +24,17 @@ class PaymentStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """The payment of one checkout.
+    """The payment of one checkout."""
 
-    Attributes:
-        id: Its identifier.
-        checkout_id: The checkout that it pays.
-        order_id: The order that it belongs to; 0 until it is captured.
-        user_id: Who pays; 0 if the account is gone, or if the checkout was voided before it was authorised.
-        status: How far it has come.
-        amount: What is paid.
-        placed_at: When it was authorised, whole seconds in UTC.
-    """
-
-    id: int
-    checkout_id: str
-    order_id: int
-    user_id: int
+    id: Id
+    checkout_id: Annotated[str, documented("UUID of the checkout.")]
+    order_id: PaidOrder
+    user_id: Annotated[
+        int, documented("Who pays; 0 if the account is gone, or the checkout was voided first.", minimum=0)
+    ]
     status: PaymentStatus
     amount: Money
-    placed_at: datetime
+    placed_at: Annotated[Instant, documented("When it was authorised.")]
 
 
 # What a payment is worth that was voided before it was authorised; XXX is ISO 4217's "no currency".

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import FastAPI
-from starlette.responses import Response
 
 from shop.money import Money
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
-from shop.payment.visibility import visible, visible_ones
-from shop.platform.access import Access, Authenticator, is_internal
-from shop.platform.rest.answers import changed, found
-from shop.platform.rest.app import rest_api
+from shop.platform.access import Access, Authenticator, is_internal, may_act_for, visible
+from shop.platform.rest.answers import Answer, changed, found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
 from shop.platform.rest.operations import changing, reading
 from shop.platform.rest.parameters import CheckoutId, OrderIdsOfPayments, PaymentId, parse_ids
-from shop.resources.about import ABOUT
-from shop.resources.documents import inner_payment_document, payment_document
-from shop.resources.models import payments as models
+from shop.resources.documents import InnerPaymentDocument, InnerPaymentList, inner_payment_document
+from shop.resources.received import Authorization, Capture
+from shop.resources.service_api import service_api
 
-TAGS = [{"name": "payments", "description": "Payments of orders; changed by other parts of the shop only."}]
+TAGS = {"payments": "Payments of orders; changed by other parts of the shop only."}
 
 
 def build_app(service: PaymentService, authenticator: Authenticator) -> FastAPI:
@@ -33,9 +28,7 @@ def build_app(service: PaymentService, authenticator: Authenticator) -> FastAPI:
         service: Does the work.
         authenticator: Decides who is admitted.
     """
-    api = rest_api(
-        title="Hopwise payment", summary="Payments of orders", description=ABOUT, tags=TAGS, authenticator=authenticator
-    )
+    api = service_api("payment", "Payments of orders", TAGS, authenticator)
     _add_reads(api, service)
     _add_changes(api, service)
     add_docs(api)
@@ -43,23 +36,24 @@ def build_app(service: PaymentService, authenticator: Authenticator) -> FastAPI:
 
 
 def _add_reads(api: FastAPI, service: PaymentService) -> None:
-    @api.get("/v1/payments", **reading("payments", models.PaymentList, access=Access.CALLER))
-    async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Response:
+    @api.get("/v1/payments", **reading("payments", access=Access.CALLER))
+    async def list_payments(call: Call, order_ids: OrderIdsOfPayments) -> Answer[InnerPaymentList]:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
-        payments = visible_ones(await service.batch_get_payments_by_order(parse_ids(order_ids, "order_ids")))
-        return found(call, {"payments": [_document(payment) for payment in payments]}, PERSONAL)
+        payments = await service.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
+        shown = [_document(payment) for payment in payments if may_act_for(payment.user_id)]
+        return found(call, InnerPaymentList(shown), PERSONAL)
 
-    @api.get("/v1/payments/{payment_id}", **reading("payments", models.Payment, access=Access.CALLER, problems=[404]))
-    async def get_payment(call: Call, payment_id: PaymentId) -> Response:
+    @api.get("/v1/payments/{payment_id}", **reading("payments", access=Access.CALLER, problems=[404]))
+    async def get_payment(call: Call, payment_id: PaymentId) -> Answer[InnerPaymentDocument]:
         """One payment: a customer's own, any for partners."""
-        return found(call, _document(visible(await service.get_payment(payment_id))), PERSONAL)
+        return found(call, _document(visible("payment", await service.get_payment(payment_id))), PERSONAL)
 
 
 def _add_changes(api: FastAPI, service: PaymentService) -> None:
     path = "/v1/payments/by-checkout/{checkout_id:name}"
 
-    @api.put(path, **changing("payments", models.Payment, access=Access.INTERNAL, problems=[402, 409]))
-    async def authorize_payment(checkout_id: CheckoutId, new: models.Authorization) -> Response:
+    @api.put(path, **changing("payments", access=Access.INTERNAL, problems=[402, 409]))
+    async def authorize_payment(checkout_id: CheckoutId, new: Authorization) -> Answer[InnerPaymentDocument]:
         """Asks the bank to set an amount aside; the same again changes nothing."""
         amount = Money(new.amount.amount_minor, new.amount.currency)
         payment = await service.authorize_payment(
@@ -67,19 +61,17 @@ def _add_changes(api: FastAPI, service: PaymentService) -> None:
         )
         return changed(_document(payment))
 
-    @api.post(f"{path}:capture", **changing("payments", models.Payment, access=Access.INTERNAL, problems=[409]))
-    async def capture_payment(checkout_id: CheckoutId, capture: models.Capture) -> Response:
+    @api.post(f"{path}:capture", **changing("payments", access=Access.INTERNAL, problems=[409]))
+    async def capture_payment(checkout_id: CheckoutId, capture: Capture) -> Answer[InnerPaymentDocument]:
         """Takes an authorised amount and ties it to its order."""
         return changed(_document(await service.capture_payment(checkout_id=checkout_id, order_id=capture.order_id)))
 
-    @api.post(
-        f"{path}:void", **changing("payments", models.Payment, access=Access.INTERNAL, problems=[409], body=False)
-    )
-    async def void_payment(checkout_id: CheckoutId) -> Response:
+    @api.post(f"{path}:void", **changing("payments", access=Access.INTERNAL, problems=[409], body=False))
+    async def void_payment(checkout_id: CheckoutId) -> Answer[InnerPaymentDocument]:
         """Gives an amount back; an unknown checkout is remembered as voided."""
         return changed(_document(await service.void_payment(checkout_id)))
 
 
-def _document(payment: Payment) -> Any:
-    """A caller from outside sees what a gateway would show."""
-    return inner_payment_document(payment) if is_internal() else payment_document(payment)
+def _document(payment: Payment) -> InnerPaymentDocument:
+    """Returns a payment; a caller from outside sees what a gateway would show."""
+    return inner_payment_document(payment, inside=is_internal())

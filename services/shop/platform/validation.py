@@ -7,9 +7,9 @@ import uuid
 from collections.abc import Callable, Iterable, Sequence
 
 from shop.errors import InvalidArgument
+from shop.fields import LARGEST_ID
 from shop.money import Money
 
-LARGEST_ID = 2**63 - 1
 _CURRENCY = re.compile(r"[A-Z]{3}")
 
 

@@ -5,33 +5,41 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Annotated
 
 from shop.errors import FailedPrecondition, NotFound, OutOfStock
+from shop.fields import Id, documented
 from shop.money import Money
+
+Title = Annotated[str, documented("Name shown to customers.")]
+Description = Annotated[str, documented("Plain text.")]
+Category = Annotated[str, documented("Category slug.")]
+Price = Annotated[Money, documented("Price of one piece.")]
+Stock = Annotated[int, documented("Pieces that can be sold now, reservations already taken off.", minimum=0)]
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """One thing that the shop sells; `stock` counts the pieces that can be sold now."""
+    """One thing that the shop sells."""
 
-    id: int
-    title: str
-    description: str
-    category: str
-    price: Money
-    stock: int
+    id: Id
+    title: Title
+    description: Description
+    category: Category
+    price: Price
+    stock: Stock
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """What one customer thinks of one product; `rating` is 1 (worst) to 5 (best)."""
+    """What one customer thinks of one product."""
 
-    id: int
-    product_id: int
-    user_id: int
-    rating: int
-    title: str
-    body: str
+    id: Id
+    product_id: Id
+    user_id: Annotated[Id, documented("Who wrote it.")]
+    rating: Annotated[int, documented("From 1 (worst) to 5 (best).", minimum=1, maximum=5)]
+    title: Annotated[str, documented("Headline.")]
+    body: Annotated[str, documented("Plain text.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,18 +60,18 @@ class ReservationState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReservedLine:
-    """One line of a reservation, with the price of one piece when it was reserved."""
+    """One line of a reservation."""
 
-    product_id: int
+    product_id: Id
     quantity: int
-    unit_price: Money
+    unit_price: Annotated[Money, documented("Price of one piece when it was reserved.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """Stock held for one checkout; `id` is a UUID of the caller's choice."""
+    """Stock held for one checkout."""
 
-    id: str
+    id: Annotated[str, documented("UUID that the caller chose.")]
     state: ReservationState
     lines: tuple[ReservedLine, ...]
 
@@ -72,10 +80,10 @@ class Reservation:
 class ProductRow:
     """A product at the size of an order line."""
 
-    product_id: int
+    product_id: Id
     title: str
     price: Money
-    stock: int
+    stock: Annotated[int, documented("Pieces that can be sold now.", minimum=0)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,89 +1,177 @@
-"""The bodies that are more than one service's value type, as they are encoded.
+"""The bodies of answers that are more than one service's value type: what is encoded, and what OpenAPI documents.
 
-Value types whose fields are the JSON's (products, reviews, users) are encoded as they are. The lines of the bulk read
-could be, too, but msgspec encodes its own structs so much faster than dataclasses that a copy of each pays: 537 µs
-against 867 µs for 1,000 lines, copies included.
+Value types whose fields are the JSON's (users, reviews, reservations) are encoded as they are. Orders, products and
+the lines of the bulk read could be, too, but msgspec encodes its own structs so much faster than dataclasses that a
+copy of each pays: 537 µs against 867 µs for 1,000 lines, copies included.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Annotated
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from shop.money import Money
-from shop.order.domain import JoinedOrderLine, Order, OrderLine, OrderStatus
-from shop.payment.domain import Payment, PaymentStatus
-from shop.product.domain import Product, Review
+from shop.fields import INSTANT, Id, Instant, Pieces, documented
+from shop.money import AmountMinor, Currency, Money
+from shop.order.domain import BOUGHT_PRICE, Buyer, FormerBuyer, JoinedOrderLine, Lines, Order, OrderStatus, Total
+from shop.payment.domain import PaidOrder, Payment, PaymentStatus
+from shop.product.domain import Category, Description, Price, Product, ProductRow, Review, Stock, Title
 from shop.user.domain import User
+
+NextPageToken = Annotated[str, documented("Give it as `page_token` to read the next page; empty after the last page.")]
+_INSIDE = "there only for callers inside the shop."
 
 
 class MoneyDocument(msgspec.Struct, frozen=True, gc=False):
-    """An amount of money."""
+    """An amount of money, exact by construction."""
 
-    amount_minor: int
-    currency: str
+    amount_minor: AmountMinor
+    currency: Currency
 
 
 class LineDocument(msgspec.Struct, frozen=True, gc=False):
     """An order line together with what it needs of its order."""
 
-    id: int
-    order_id: int
-    user_id: int
+    id: Id
+    order_id: Id
+    user_id: FormerBuyer
     status: OrderStatus
-    placed_at: datetime
-    product_id: int
-    quantity: int
-    unit_price: MoneyDocument
+    placed_at: Instant
+    product_id: Id
+    quantity: Pieces
+    unit_price: Annotated[MoneyDocument, BOUGHT_PRICE]
 
 
 class PaymentDocument(msgspec.Struct, frozen=True):
-    """A payment as partners see it."""
+    """The payment of one order."""
 
-    id: int
-    order_id: int
+    id: Id
+    order_id: PaidOrder
     status: PaymentStatus
     amount: Money
 
 
-class InnerPaymentDocument(msgspec.Struct, frozen=True):
-    """A payment as the shop's own parts see it."""
+class InnerPaymentDocument(PaymentDocument, frozen=True):
+    """The payment of one checkout."""
 
-    id: int
-    order_id: int
-    status: PaymentStatus
-    amount: Money
-    checkout_id: str
-    user_id: int
-    placed_at: datetime
-
-
-class ProductDocument(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A product with its reviews."""
-
-    id: int
-    title: str
-    description: str
-    category: str
-    price: Money
-    stock: int
-    reviews: Sequence[Review] | None = None
+    checkout_id: Annotated[str | UnsetType, documented(f"UUID of the checkout; {_INSIDE}")] = UNSET
+    user_id: Annotated[
+        int | UnsetType,
+        documented(f"Who pays; 0 if the account is gone, or the checkout was voided first; {_INSIDE}", minimum=0),
+    ] = UNSET
+    placed_at: Annotated[datetime | UnsetType, documented(f"When it was authorised; {_INSIDE}", pattern=INSTANT)] = (
+        UNSET
+    )
 
 
-class OrderDocument(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An order with what was asked for besides; None is left out."""
+class ProductDocument(msgspec.Struct, frozen=True):
+    """One thing that the shop sells."""
 
-    id: int
-    user_id: int
+    id: Id
+    title: Title
+    description: Description
+    category: Category
+    price: Price
+    stock: Stock
+    reviews: Annotated[
+        Sequence[Review] | UnsetType,
+        documented("The first 3 reviews by ascending id; there only with `include=reviews`."),
+    ] = UNSET
+
+
+class OrderDocument(msgspec.Struct, frozen=True):
+    """What one user bought at one time."""
+
+    id: Id
+    user_id: Buyer
     status: OrderStatus
-    placed_at: datetime
-    total: Money
-    lines: Sequence[OrderLine]
-    payment: PaymentDocument | None = None
-    user: User | None = None
-    products: Sequence[Product] | None = None
+    placed_at: Instant
+    total: Total
+    lines: Lines
+    payment: Annotated[
+        PaymentDocument | UnsetType,
+        documented("There only with `include=payment`, and if the order has one."),
+    ] = UNSET
+    user: Annotated[User | UnsetType, documented("There only with `include=user`.")] = UNSET
+    products: Annotated[
+        Sequence[ProductDocument] | UnsetType,
+        documented("The products of the lines, each once, by line number; there only with `include=products`."),
+    ] = UNSET
+
+
+class ProductPage(msgspec.Struct, frozen=True):
+    """A page of products by ascending id, or those asked for by `ids` in that order."""
+
+    products: Sequence[ProductDocument]
+    next_page_token: NextPageToken
+
+
+class ProductRowsPage(msgspec.Struct, frozen=True):
+    """A page of product rows, by ascending id."""
+
+    rows: Sequence[ProductRow]
+    next_page_token: NextPageToken
+
+
+class ProductReviews(msgspec.Struct, frozen=True):
+    """The first reviews of one product, by ascending id."""
+
+    product_id: Id
+    reviews: Sequence[Review]
+
+
+class ReviewList(msgspec.Struct, frozen=True):
+    """The first reviews of each product asked for, in that order; also of those that have none or do not exist."""
+
+    products: Sequence[ProductReviews]
+
+
+class UserPage(msgspec.Struct, frozen=True):
+    """A page of users by ascending id, or those asked for by `ids` in that order."""
+
+    users: Sequence[User]
+    next_page_token: NextPageToken
+
+
+class OrderPage(msgspec.Struct, frozen=True):
+    """A page of orders, newest first."""
+
+    orders: Sequence[OrderDocument]
+    next_page_token: NextPageToken
+
+
+class OrderList(msgspec.Struct, frozen=True):
+    """The orders found, in the order of the ids asked for; unknown ones are left out."""
+
+    orders: Sequence[OrderDocument]
+
+
+class OrderLinesPage(msgspec.Struct, frozen=True):
+    """A page of order lines of all orders, by ascending id."""
+
+    lines: Sequence[LineDocument]
+    next_page_token: Annotated[
+        str,
+        documented(
+            "Give it as `page_token` to read the next page; empty when this page was not full, so that the last page "
+            "may be an empty one."
+        ),
+    ]
+
+
+class PaymentList(msgspec.Struct, frozen=True):
+    """The payments found, in the order of the orders asked for; orders without one are left out."""
+
+    payments: Sequence[PaymentDocument]
+
+
+class InnerPaymentList(msgspec.Struct, frozen=True):
+    """The payments found, in the order of the orders asked for; orders without one are left out."""
+
+    payments: Sequence[InnerPaymentDocument]
 
 
 def line_document(line: JoinedOrderLine) -> LineDocument:
@@ -106,21 +194,18 @@ def payment_document(payment: Payment) -> PaymentDocument:
     return PaymentDocument(payment.id, payment.order_id, payment.status, payment.amount)
 
 
-def inner_payment_document(payment: Payment) -> InnerPaymentDocument:
-    """Returns a payment with all that is known of it."""
-    return InnerPaymentDocument(
-        payment.id,
-        payment.order_id,
-        payment.status,
-        payment.amount,
-        payment.checkout_id,
-        payment.user_id,
-        payment.placed_at,
+def inner_payment_document(payment: Payment, *, inside: bool) -> InnerPaymentDocument:
+    """Returns a payment; `inside` the shop with all that is known of it."""
+    shown = InnerPaymentDocument(payment.id, payment.order_id, payment.status, payment.amount)
+    if not inside:
+        return shown
+    return msgspec.structs.replace(
+        shown, checkout_id=payment.checkout_id, user_id=payment.user_id, placed_at=payment.placed_at
     )
 
 
-def product_document(product: Product, reviews: Sequence[Review]) -> ProductDocument:
-    """Returns a product with its reviews."""
+def product_document(product: Product, reviews: Sequence[Review] | UnsetType = UNSET) -> ProductDocument:
+    """Returns a product, with its reviews if they were asked for."""
     return ProductDocument(
         product.id, product.title, product.description, product.category, product.price, product.stock, reviews
     )
@@ -129,8 +214,8 @@ def product_document(product: Product, reviews: Sequence[Review]) -> ProductDocu
 def order_document(
     order: Order,
     payment: Payment | None = None,
-    user: User | None = None,
-    products: Sequence[Product] | None = None,
+    user: User | UnsetType = UNSET,
+    products: Sequence[ProductDocument] | UnsetType = UNSET,
 ) -> OrderDocument:
     """Returns an order with what was asked for besides."""
     return OrderDocument(
@@ -140,7 +225,7 @@ def order_document(
         order.placed_at,
         order.total,
         order.lines,
-        payment_document(payment) if payment is not None else None,
+        UNSET if payment is None else payment_document(payment),
         user,
         products,
     )

@@ -6,24 +6,22 @@ from collections.abc import AsyncIterator
 from typing import Protocol
 
 from fastapi import FastAPI
-from starlette.responses import Response
 
 from shop.order.domain import JoinedOrderLine
 from shop.platform.access import Access
-from shop.platform.rest.answers import found
+from shop.platform.rest.answers import Answer, found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken
-from shop.resources.documents import line_document
-from shop.resources.models import orders as models
+from shop.resources.documents import OrderLinesPage, line_document
 from shop.resources.pages import next_token, start
 
 _SCOPE = "order-lines"
 
 
 class StreamOrderLines(Protocol):
-    """`shop.clients.OrderClient.stream_order_lines`."""
+    """`shop.clients.ports.OrderClient.stream_order_lines`."""
 
     def __call__(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]: ...
 
@@ -37,10 +35,10 @@ def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: byte
         page_token_key: Key of this installation's page tokens.
     """
 
-    @api.get("/v1/order-lines", **reading("order lines", models.OrderLinesPage, access=Access.PARTNER))
+    @api.get("/v1/order-lines", **reading("order lines", access=Access.PARTNER))
     async def list_order_lines(
         call: Call, after_line_id: AfterLineId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""
-    ) -> Response:
+    ) -> Answer[OrderLinesPage]:
         """A page of the lines of all orders, by ascending id, joined with their orders; for partners.
 
         Start anywhere with `after_line_id`, go on with `page_token`.
@@ -48,4 +46,4 @@ def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: byte
         after = start(_SCOPE, page_token, "after_line_id", after_line_id, page_token_key)
         lines = [line_document(line) async for line in stream(after_line_id=after, limit=page_size)]
         token = next_token(_SCOPE, lines, page_size, lambda line: line.id, page_token_key)
-        return found(call, {"lines": lines, "next_page_token": token}, PERSONAL)
+        return found(call, OrderLinesPage(lines, token), PERSONAL)

@@ -6,23 +6,19 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from fastapi import FastAPI
-from starlette.responses import Response
 
 from shop.order.domain import CheckoutLine, Order, OrderStatus
-from shop.order.visibility import visible
-from shop.platform.access import Access, is_privileged, require_owner
-from shop.platform.rest.answers import changed, content_of, created
+from shop.platform.access import Access, is_privileged, require_owner, visible
+from shop.platform.rest.answers import Answer, changed, content_of, created
 from shop.platform.rest.caching import check_if_match
 from shop.platform.rest.operations import changing, creating
 from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
-from shop.resources.documents import order_document
-from shop.resources.models import orders as models
-
-__all__ = ["Orders", "add_order_changes", "visible"]
+from shop.resources.documents import OrderDocument, order_document
+from shop.resources.received import NewOrder, OrderChange
 
 
 class Orders(Protocol):
-    """What of `shop.clients.OrderClient` changes orders."""
+    """What of `shop.clients.ports.OrderClient` changes orders."""
 
     async def checkout(
         self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
@@ -42,9 +38,9 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
 
     @api.post(
         "/v1/orders",
-        **creating("orders", models.Order, access=Access.CALLER, problems=[402, 404, 409, 422]),
+        **creating("orders", access=Access.CALLER, problems=[402, 404, 409, 422]),
     )
-    async def create_order(order: models.NewOrder, idempotency_key: IdempotencyKey) -> Response:
+    async def create_order(order: NewOrder, idempotency_key: IdempotencyKey) -> Answer[OrderDocument]:
         """Buys: a customer for itself, a partner for any user. Either everything is bought and paid, or nothing."""
         require_owner(order.user_id)
         bought = await orders.checkout(
@@ -55,10 +51,8 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
         )
         return created(order_document(bought), f"/v1/orders/{bought.id}")
 
-    @api.patch(
-        "/v1/orders/{order_id:name}", **changing("orders", models.Order, access=Access.PARTNER, problems=[409, 412])
-    )
-    async def update_order(order_id: OrderId, change: models.OrderChange, if_match: IfMatch = None) -> Response:
+    @api.patch("/v1/orders/{order_id:name}", **changing("orders", access=Access.PARTNER, problems=[409, 412]))
+    async def update_order(order_id: OrderId, change: OrderChange, if_match: IfMatch = None) -> Answer[OrderDocument]:
         """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED; for partners."""
         if if_match is not None:
             check_if_match(if_match, content_of(order_document(await orders.get_order(order_id))))
@@ -66,10 +60,10 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
 
     @api.post(
         "/v1/orders/{order_id:name}:cancel",
-        **changing("orders", models.Order, access=Access.CALLER, problems=[409], body=False),
+        **changing("orders", access=Access.CALLER, problems=[409], body=False),
     )
-    async def cancel_order(order_id: OrderId) -> Response:
+    async def cancel_order(order_id: OrderId) -> Answer[OrderDocument]:
         """Cancels a CONFIRMED order and gives stock and money back: a customer's own, any for partners."""
         if not is_privileged():
-            visible(await orders.get_order(order_id))
+            visible("order", await orders.get_order(order_id))
         return changed(order_document(await orders.cancel_order(order_id)))

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from fastapi import FastAPI, Query
-from starlette.responses import Response
 
 from shop.clients.ports import ProductClient
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.access import Access
 from shop.platform.parallel import both
-from shop.platform.rest.answers import changed, content_of, created, found, removed
+from shop.platform.rest.answers import Answer, changed, content_of, created, found, removed
 from shop.platform.rest.caching import PUBLIC, check_if_match
 from shop.platform.rest.call import Call
-from shop.platform.rest.fields import Price
 from shop.platform.rest.operations import changing, creating, reading, removing
 from shop.platform.rest.parameters import (
     VALUES_KEY,
@@ -30,8 +28,8 @@ from shop.platform.rest.parameters import (
     parse_include,
 )
 from shop.product.domain import Product
-from shop.resources.documents import ProductDocument, product_document
-from shop.resources.models import products as models
+from shop.resources import received
+from shop.resources.documents import ProductDocument, ProductPage, product_document
 
 INCLUDES = frozenset({"reviews"})
 
@@ -43,7 +41,7 @@ Include = Annotated[
     ),
 ]
 Category = Annotated[
-    str, Query(pattern=models.CATEGORY, description="Only products of this category.", examples=["c0000"])
+    str, Query(pattern=received.CATEGORY, description="Only products of this category.", examples=["c0000"])
 ]
 
 
@@ -55,7 +53,7 @@ def add_products(api: FastAPI, catalogue: ProductClient) -> None:
         catalogue: What does the work.
     """
 
-    @api.get("/v1/products", **reading("products", models.ProductPage, access=Access.EVERYBODY))
+    @api.get("/v1/products", **reading("products", access=Access.EVERYBODY))
     async def list_products(
         call: Call,
         category: Category = "",
@@ -63,7 +61,7 @@ def add_products(api: FastAPI, catalogue: ProductClient) -> None:
         page_size: PageSize1000 = 20,
         page_token: PageToken = "",
         include: Include = "",
-    ) -> Response:
+    ) -> Answer[ProductPage]:
         """A page of products by ascending id, all of them or those of a category; or those asked for by `ids`."""
         with_reviews = parse_include(include, INCLUDES)
         token = ""
@@ -84,21 +82,20 @@ def add_products(api: FastAPI, catalogue: ProductClient) -> None:
             if with_reviews and products:
                 reviews = await catalogue.batch_list_reviews([product.id for product in products])
         if reviews is None:
-            return found(call, {"products": products, "next_page_token": token}, PUBLIC)
-        documents = [product_document(product, reviews.get(product.id, ())) for product in products]
-        return found(call, {"products": documents, "next_page_token": token}, PUBLIC)
+            documents = [product_document(product) for product in products]
+        else:
+            documents = [product_document(product, reviews.get(product.id, ())) for product in products]
+        return found(call, ProductPage(documents, token), PUBLIC)
 
-    @api.get(
-        "/v1/products/{product_id}", **reading("products", models.Product, access=Access.EVERYBODY, problems=[404])
-    )
-    async def get_product(call: Call, product_id: ProductId, include: Include = "") -> Response:
+    @api.get("/v1/products/{product_id}", **reading("products", access=Access.EVERYBODY, problems=[404]))
+    async def get_product(call: Call, product_id: ProductId, include: Include = "") -> Answer[ProductDocument]:
         """One product."""
         if parse_include(include, INCLUDES):
             return found(call, await _with_reviews(catalogue, product_id), PUBLIC)
-        return found(call, await catalogue.get_product(product_id), PUBLIC)
+        return found(call, product_document(await catalogue.get_product(product_id)), PUBLIC)
 
-    @api.post("/v1/products", **creating("products", models.Product, access=Access.PARTNER))
-    async def create_product(product: models.NewProduct) -> Response:
+    @api.post("/v1/products", **creating("products", access=Access.PARTNER))
+    async def create_product(product: received.NewProduct) -> Answer[ProductDocument]:
         """Adds a product to the catalogue."""
         made = await catalogue.create_product(
             title=product.title,
@@ -107,29 +104,28 @@ def add_products(api: FastAPI, catalogue: ProductClient) -> None:
             price=_money(product.price),
             stock=product.stock,
         )
-        return created(made, f"/v1/products/{made.id}")
+        return created(product_document(made), f"/v1/products/{made.id}")
 
-    @api.patch(
-        "/v1/products/{product_id}", **changing("products", models.Product, access=Access.PARTNER, problems=[412])
-    )
-    async def update_product(product_id: ProductId, change: models.ProductChange, if_match: IfMatch = None) -> Response:
+    @api.patch("/v1/products/{product_id}", **changing("products", access=Access.PARTNER, problems=[412]))
+    async def update_product(
+        product_id: ProductId, change: received.ProductChange, if_match: IfMatch = None
+    ) -> Answer[ProductDocument]:
         """Changes the fields of a product that the body names."""
         if if_match is not None:
-            check_if_match(if_match, content_of(await catalogue.get_product(product_id)))
+            check_if_match(if_match, content_of(product_document(await catalogue.get_product(product_id))))
         given = change.model_fields_set
-        return changed(
-            await catalogue.update_product(
-                product_id,
-                title=change.title,
-                description=change.description,
-                category=change.category,
-                price=_money(change.price) if "price" in given else None,
-                stock=change.stock,
-            )
+        made = await catalogue.update_product(
+            product_id,
+            title=change.title,
+            description=change.description,
+            category=change.category,
+            price=_money(change.price) if "price" in given else None,
+            stock=change.stock,
         )
+        return changed(product_document(made))
 
     @api.delete("/v1/products/{product_id}", **removing("products", access=Access.PARTNER, problems=[409]))
-    async def delete_product(product_id: ProductId) -> Response:
+    async def delete_product(product_id: ProductId) -> Answer[None]:
         """Removes a product and its reviews; not possible while stock of it is reserved."""
         await catalogue.delete_product(product_id)
         return removed()
@@ -144,5 +140,5 @@ async def _with_reviews(catalogue: ProductClient, product_id: int) -> ProductDoc
     return product_document(products[0], reviews.get(product_id, ()))
 
 
-def _money(price: Price) -> Money:
+def _money(price: received.Price) -> Money:
     return Money(price.amount_minor, price.currency)

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fastapi import FastAPI
-from starlette.responses import Response
 
 from shop.clients.ports import UserClient
 from shop.platform.access import Access, require_owner
 from shop.platform.rest.answers import Answer, changed, content_of, created, encode, found, removed
 from shop.platform.rest.caching import NO_STORE, PERSONAL, check_if_match
 from shop.platform.rest.call import Call
-from shop.platform.rest.fields import Address as AddressBody
 from shop.platform.rest.operations import changing, creating, reading, removing
 from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
-from shop.resources.models import users as models
-from shop.user.domain import Address, User
+from shop.resources import received
+from shop.resources.documents import UserPage
+from shop.user.domain import Address, LoginResult, User
 
 
 def add_users(api: FastAPI, users: UserClient) -> None:
@@ -27,10 +26,10 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         users: What does the work.
     """
 
-    @api.get("/v1/users", **reading("users", models.UserPage, access=Access.PARTNER))
+    @api.get("/v1/users", **reading("users", access=Access.PARTNER))
     async def list_users(
         call: Call, ids: Ids = None, page_size: PageSize1000 = 20, page_token: PageToken = ""
-    ) -> Response:
+    ) -> Answer[UserPage]:
         """A page of users by ascending id, or those asked for by `ids`; for partners."""
         listed: Sequence[User]
         token = ""
@@ -40,24 +39,24 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         else:
             page = await users.list_users(page_size=page_size, page_token=page_token)
             listed, token = page.items, page.next_page_token
-        return found(call, {"users": listed, "next_page_token": token}, PERSONAL)
+        return found(call, UserPage(listed, token), PERSONAL)
 
-    @api.get("/v1/users/{user_id}", **reading("users", models.User, access=Access.CALLER, problems=[404]))
-    async def get_user(call: Call, user_id: UserId) -> Response:
+    @api.get("/v1/users/{user_id}", **reading("users", access=Access.CALLER, problems=[404]))
+    async def get_user(call: Call, user_id: UserId) -> Answer[User]:
         """One user: a customer's own profile, any for partners."""
         require_owner(user_id)
         return found(call, await users.get_user(user_id), PERSONAL)
 
-    @api.post("/v1/users", **creating("users", models.User, access=Access.EVERYBODY, problems=[409]))
-    async def create_user(user: models.NewUser) -> Response:
+    @api.post("/v1/users", **creating("users", access=Access.EVERYBODY, problems=[409]))
+    async def create_user(user: received.NewUser) -> Answer[User]:
         """Signs up a new user."""
         made = await users.create_user(
             email=user.email, name=user.name, address=_address(user.address), password=user.password
         )
         return created(made, f"/v1/users/{made.id}")
 
-    @api.patch("/v1/users/{user_id}", **changing("users", models.User, access=Access.CALLER, problems=[412]))
-    async def update_user(user_id: UserId, change: models.UserChange, if_match: IfMatch = None) -> Response:
+    @api.patch("/v1/users/{user_id}", **changing("users", access=Access.CALLER, problems=[412]))
+    async def update_user(user_id: UserId, change: received.UserChange, if_match: IfMatch = None) -> Answer[User]:
         """Changes the fields of a user that the body names: a customer's own, any for partners."""
         require_owner(user_id)
         if if_match is not None:
@@ -66,7 +65,7 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         return changed(await users.update_user(user_id, name=change.name, address=address))
 
     @api.delete("/v1/users/{user_id}", **removing("users", access=Access.CALLER))
-    async def delete_user(user_id: UserId) -> Response:
+    async def delete_user(user_id: UserId) -> Answer[None]:
         """Removes a user: a customer's own account, any for partners. The orders stay."""
         require_owner(user_id)
         await users.delete_user(user_id)
@@ -74,13 +73,13 @@ def add_users(api: FastAPI, users: UserClient) -> None:
 
     @api.post(
         "/v1/sessions",
-        **creating("sessions", models.Session, access=Access.EVERYBODY, problems=[401, 429], located=False),
+        **creating("sessions", access=Access.EVERYBODY, problems=[401, 429], located=False),
     )
-    async def create_session(credentials: models.Credentials) -> Response:
+    async def create_session(credentials: received.Credentials) -> Answer[LoginResult]:
         """Logs a user in: checks e-mail and password and gives a token for one hour."""
         login = await users.login(credentials.email, credentials.password)
         return Answer(201, encode(login), [NO_STORE])
 
 
-def _address(body: AddressBody) -> Address:
+def _address(body: received.Address) -> Address:
     return Address(body.recipient, body.street, body.city, body.postal_code, body.country_code)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Annotated
 
 from shop.errors import InvalidArgument
+from shop.fields import Id, documented
 
 # ASCII from "!" to "~", once with an @ between.
 _EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
@@ -13,20 +15,20 @@ _EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A postal address; `country_code` is ISO 3166-1 alpha-2."""
+    """Where parcels of a user go."""
 
     recipient: str
     street: str
     city: str
     postal_code: str
-    country_code: str
+    country_code: Annotated[str, documented("ISO 3166-1 alpha-2 code.")]
 
 
 @dataclass(frozen=True, slots=True)
 class User:
     """A customer of the shop."""
 
-    id: int
+    id: Id
     email: str
     name: str
     address: Address
@@ -34,9 +36,9 @@ class User:
 
 @dataclass(frozen=True, slots=True)
 class LoginResult:
-    """What a successful login gives: a signed token, valid for one hour, and who logged in."""
+    """What a successful login gives."""
 
-    token: str
+    token: Annotated[str, documented("Send it as `Authorization: Bearer <token>`; it is valid for one hour.")]
     user: User
 
 

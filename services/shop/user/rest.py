@@ -5,17 +5,16 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.platform.access import Authenticator
-from shop.platform.rest.app import rest_api
 from shop.platform.rest.docs_page import add_docs
-from shop.resources.about import ABOUT
+from shop.resources.service_api import service_api
 from shop.resources.users import add_users
 from shop.user.local import LocalUserClient
 from shop.user.service import UserService
 
-TAGS = [
-    {"name": "users", "description": "Customers: each sees itself, partners see all."},
-    {"name": "sessions", "description": "Logins of customers."},
-]
+TAGS = {
+    "users": "Customers: each sees itself, partners see all.",
+    "sessions": "Logins of customers.",
+}
 
 
 def build_app(service: UserService, authenticator: Authenticator) -> FastAPI:
@@ -25,13 +24,7 @@ def build_app(service: UserService, authenticator: Authenticator) -> FastAPI:
         service: Does the work.
         authenticator: Decides who is admitted.
     """
-    api = rest_api(
-        title="Hopwise user",
-        summary="Customers and their logins",
-        description=ABOUT,
-        tags=TAGS,
-        authenticator=authenticator,
-    )
+    api = service_api("user", "Customers and their logins", TAGS, authenticator)
     add_users(api, LocalUserClient(service))
     add_docs(api)
     return api

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from starlette.responses import Response
@@ -11,6 +11,8 @@ from starlette.responses import Response
 from shop.platform.rest.caching import NO_STORE, Policy, content_hash, entity_tag, not_modified
 from shop.platform.rest.call import Call
 from shop.platform.rest.compression import SMALLEST_BYTES, accepts_gzip, gzip
+
+T = TypeVar("T")
 
 JSON = b"application/json"
 
@@ -20,8 +22,8 @@ encode = msgspec.json.Encoder().encode
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-class Answer(Response):
-    """A response whose body and headers are bytes already.
+class Answer(Response, Generic[T]):
+    """A response whose body and headers are bytes already; `T` is what the body encodes, for the OpenAPI document.
 
     Args:
         status: The HTTP status.
@@ -41,7 +43,7 @@ class Answer(Response):
             self.raw_headers.append((b"content-length", b"%d" % len(body)))
 
 
-def found(call: Call, document: Any, policy: Policy) -> Answer:
+def found(call: Call, document: T, policy: Policy) -> Answer[T]:
     """Returns the answer to a GET: the document, or 304 if the client has it.
 
     Args:
@@ -52,7 +54,7 @@ def found(call: Call, document: Any, policy: Policy) -> Answer:
     return representation(call, encode(document), policy, JSON)
 
 
-def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -> Answer:
+def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -> Answer[Any]:
     """Returns the answer to a GET whose content is bytes already.
 
     Args:
@@ -76,28 +78,24 @@ def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -
     return Answer(200, body, headers, media_type)
 
 
-def created(document: Any, location: str, *, tagged: bool = True) -> Answer:
+def created(document: T, location: str) -> Answer[T]:
     """Returns the answer to a POST that made something.
 
     Args:
         document: What was made.
         location: Path where it can be read.
-        tagged: Whether the document is what a GET there gives, so that its entity tag is worth knowing.
     """
     body = encode(document)
-    headers = [(b"location", location.encode()), NO_STORE]
-    if tagged:
-        headers.append(_tag(body))
-    return Answer(201, body, headers)
+    return Answer(201, body, [(b"location", location.encode()), NO_STORE, _tag(body)])
 
 
-def changed(document: Any) -> Answer:
+def changed(document: T) -> Answer[T]:
     """Returns the answer to a change: the document as it is now, and its entity tag."""
     body = encode(document)
     return Answer(200, body, [NO_STORE, _tag(body)])
 
 
-def removed() -> Answer:
+def removed() -> Answer[None]:
     """Returns the answer to a DELETE."""
     return Answer(204, b"", [NO_STORE], b"")
 

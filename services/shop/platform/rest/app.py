@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.convertors import register_url_convertor
@@ -10,13 +12,20 @@ from starlette.middleware import Middleware
 
 from shop.errors import ShopError
 from shop.platform.access import Authenticator
+from shop.platform.rest.openapi import Published
 from shop.platform.rest.problems import answer_http_error, answer_invalid_request, answer_shop_error
 from shop.platform.rest.route import NameConvertor, route_class
 from shop.platform.rest.serving import Serving
 
 
 def rest_api(
-    *, title: str, summary: str, description: str, tags: list[dict[str, str]], authenticator: Authenticator
+    *,
+    title: str,
+    summary: str,
+    description: str,
+    tags: dict[str, str],
+    authenticator: Authenticator,
+    published: Mapping[type, Published],
 ) -> FastAPI:
     """Returns an application without routes; add the docs (`add_docs`) after them.
 
@@ -24,8 +33,9 @@ def rest_api(
         title: Name of the API.
         summary: What it is for, in a few words.
         description: What its users must know, in Markdown.
-        tags: The groups of its routes, each with name and description.
+        tags: The groups of its routes, each with its description.
         authenticator: Decides who is admitted.
+        published: How the schemas of the types that its routes answer with are published.
     """
     register_url_convertor("name", NameConvertor())
     api = FastAPI(
@@ -34,7 +44,7 @@ def rest_api(
         summary=summary,
         description=description,
         license_info={"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        openapi_tags=tags,
+        openapi_tags=[{"name": name, "description": about} for name, about in tags.items()],
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
@@ -49,5 +59,6 @@ def rest_api(
             HTTPException: answer_http_error,
         },
     )
+    api.state.published = published
     api.router.route_class = route_class(authenticator)
     return api

@@ -1,22 +1,29 @@
-"""The OpenAPI 3.1 document: FastAPI's, with the problems and lists written as OpenAPI writes them."""
+"""The OpenAPI 3.1 document: FastAPI's, with lists, problems and answers as the routes send them.
+
+The schema of an answer comes from the type that its route returns: from the value types and documents that are
+encoded, by msgspec, which encodes them. FastAPI itself knows only the bodies that come in.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, NamedTuple, get_args, get_type_hints
 
+import msgspec
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 
+from shop.fields import LARGEST_ID
 from shop.platform.error_table import ERROR_TABLE, PROBLEM_TYPES
-from shop.platform.rest.fields import MAX_ID
 from shop.platform.rest.operations import SECURITY_SCHEME
 from shop.platform.rest.parameters import MAX_IDS, VALUES_KEY
-from shop.platform.rest.problem_model import Problem
+from shop.platform.rest.problem_model import EXAMPLE, Problem
 from shop.platform.rest.problems import MEDIA_TYPE
 
-_REF = "#/components/schemas/{model}"
+_SCHEMAS = "#/components/schemas/"
 
 _HTTP_ONLY = {
     405: ("Method not allowed", "method-not-allowed"),
@@ -25,11 +32,23 @@ _HTTP_ONLY = {
 }
 
 
+class Published(NamedTuple):
+    """How the schema of a type is published.
+
+    Attributes:
+        name: Name of the schema.
+        examples: Examples of it.
+    """
+
+    name: str
+    examples: Sequence[dict[str, Any]] = ()
+
+
 def document(api: FastAPI) -> dict[str, Any]:
     """Returns the OpenAPI document of the routes.
 
     Args:
-        api: Where they were declared.
+        api: Where they were declared; its `state.published` tells how the schemas of types are published.
     """
     made = get_openapi(
         title=api.title,
@@ -44,7 +63,7 @@ def document(api: FastAPI) -> dict[str, Any]:
     components = made["components"]
     for name in ("HTTPValidationError", "ValidationError"):
         components["schemas"].pop(name, None)
-    components["schemas"].update(_problem_schemas())
+    components["schemas"].update(_answers(api, made["paths"]))
     components["securitySchemes"] = {
         SECURITY_SCHEME: {
             "type": "http",
@@ -100,7 +119,7 @@ def _problem_response(status: int) -> dict[str, Any]:
         "description": ". ".join(kind["title"] for kind in kinds) + ".",
         "content": {
             MEDIA_TYPE: {
-                "schema": {"$ref": _REF.format(model="Problem")},
+                "schema": {"$ref": f"{_SCHEMAS}Problem"},
                 "examples": {
                     kind["code"].lower(): {
                         "summary": kind["title"],
@@ -125,10 +144,46 @@ def _problem_response(status: int) -> dict[str, Any]:
     return response
 
 
-def _problem_schemas() -> dict[str, Any]:
-    schema = Problem.model_json_schema(ref_template=_REF)
-    nested = schema.pop("$defs", {})
-    return {"Problem": schema, **nested}
+def _answers(api: FastAPI, paths: dict[str, Any]) -> dict[str, Any]:
+    """Puts a reference into each operation that answers with a body, and returns all schemas of answers by name."""
+    published: Mapping[type, Published] = {Problem: Published("Problem", [EXAMPLE]), **api.state.published}
+    kinds: list[type] = [Problem]
+    contents = []
+    for route in api.routes:
+        if isinstance(route, APIRoute) and route.include_in_schema and route.status_code != 204:
+            kinds += get_args(get_type_hints(route.endpoint)["return"])
+            [method] = list(route.methods or ())
+            responses = paths[route.path_format][method.lower()]["responses"]
+            contents.append(responses[str(route.status_code)]["content"]["application/json"])
+    references, schemas = msgspec.json.schema_components(kinds, ref_template=_SCHEMAS + "{name}")
+    names = {kind.__name__: as_published for kind, as_published in published.items()}
+    named: dict[str, Any] = {}
+    for own_name, schema in schemas.items():
+        name, examples = names.get(own_name) or Published(own_name)
+        schema["title"] = name
+        if "enum" in schema:
+            schema["type"] = "string"
+        else:
+            # Every field is documented, so that a strict client breaks on nothing.
+            schema["additionalProperties"] = False
+        if examples:
+            schema["examples"] = list(examples)
+        named[name] = schema
+    for content, reference in zip(contents, references[1:], strict=True):
+        content["schema"] = reference
+    for tree in (named, *contents):
+        _rename(tree, names)
+    return named
+
+
+def _rename(tree: Any, names: Mapping[str, Published]) -> None:
+    """Lets the references in a part of the document lead to schemas as they are published."""
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        if key == "$ref":
+            own_name = value.removeprefix(_SCHEMAS)
+            tree[key] = _SCHEMAS + names.get(own_name, Published(own_name)).name
+        elif isinstance(value, dict | list):
+            _rename(value, names)
 
 
 def _write_list(parameter: dict[str, Any]) -> None:
@@ -138,7 +193,7 @@ def _write_list(parameter: dict[str, Any]) -> None:
         schema: dict[str, Any] = {"type": "array", "items": {"type": "string", "enum": valid}}
         parameter["example"] = valid[:1]
     elif parameter["name"] in ("ids", "order_ids", "product_ids"):
-        ids = {"type": "integer", "format": "int64", "minimum": 1, "maximum": MAX_ID}
+        ids = {"type": "integer", "format": "int64", "minimum": 1, "maximum": LARGEST_ID}
         schema = {"type": "array", "items": ids, "minItems": 1, "maxItems": MAX_IDS}
         parameter["example"] = [17, 18]
     else:

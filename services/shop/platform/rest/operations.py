@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from pydantic import BaseModel
-
 from shop.platform.access import Access
 
 ACCESS_KEY = "x-access"
@@ -30,12 +28,11 @@ _IF_NONE_MATCH = {
 _LOCATION = {"description": "Path of what was made.", "schema": {"type": "string"}}
 
 
-def reading(tag: str, model: type[BaseModel], *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
+def reading(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
     """Returns the declaration of a GET.
 
     Args:
         tag: The group that it stands in.
-        model: What it answers.
         access: Whom it admits.
         problems: HTTP statuses of the problems that it can have besides those of every operation.
     """
@@ -44,54 +41,47 @@ def reading(tag: str, model: type[BaseModel], *, access: Access, problems: Seque
         "description": "The client has it already (If-None-Match).",
         "headers": headers,
     }
-    declared = _declared(tag, 200, model, "Found.", headers, access, [*_ALWAYS, *problems])
+    declared = _declared(tag, 200, "Found.", headers, access, [*_ALWAYS, *problems])
     declared["responses"][304] = unchanged
     declared["openapi_extra"]["parameters"] = [_IF_NONE_MATCH]
     return declared
 
 
-def creating(
-    tag: str, model: type[BaseModel], *, access: Access, problems: Sequence[int] = (), located: bool = True
-) -> dict[str, Any]:
+def creating(tag: str, *, access: Access, problems: Sequence[int] = (), located: bool = True) -> dict[str, Any]:
     """Returns the declaration of a POST that makes something; arguments as for `reading`.
 
     Args:
         tag: The group that it stands in.
-        model: What it answers.
         access: Whom it admits.
         problems: HTTP statuses of the problems that it can have besides those of every operation.
         located: Whether what was made has a path of its own.
     """
     headers = {"Cache-Control": _CACHE, **({"Location": _LOCATION, "ETag": _ETAG} if located else {})}
-    return _declared(tag, 201, model, "Made.", headers, access, [*_ALWAYS, *_WITH_BODY, *problems])
+    return _declared(tag, 201, "Made.", headers, access, [*_ALWAYS, *_WITH_BODY, *problems])
 
 
-def changing(
-    tag: str, model: type[BaseModel], *, access: Access, problems: Sequence[int] = (), body: bool = True
-) -> dict[str, Any]:
+def changing(tag: str, *, access: Access, problems: Sequence[int] = (), body: bool = True) -> dict[str, Any]:
     """Returns the declaration of a PATCH, or of a POST that changes something; arguments as for `reading`.
 
     Args:
         tag: The group that it stands in.
-        model: What it answers.
         access: Whom it admits.
         problems: HTTP statuses of the problems that it can have besides those of every operation.
         body: Whether it takes a body.
     """
     headers = {"Cache-Control": _CACHE, "ETag": _ETAG}
     with_body = _WITH_BODY if body else ()
-    return _declared(tag, 200, model, "As it is now.", headers, access, [*_ALWAYS, *with_body, 404, *problems])
+    return _declared(tag, 200, "As it is now.", headers, access, [*_ALWAYS, *with_body, 404, *problems])
 
 
 def removing(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[str, Any]:
     """Returns the declaration of a DELETE; arguments as for `reading`."""
-    return _declared(tag, 204, None, "Removed.", {"Cache-Control": _CACHE}, access, [*_ALWAYS, 404, *problems])
+    return _declared(tag, 204, "Removed.", {"Cache-Control": _CACHE}, access, [*_ALWAYS, 404, *problems])
 
 
 def _declared(
     tag: str,
     status: int,
-    model: type[BaseModel] | None,
     description: str,
     headers: dict[str, Any],
     access: Access,
@@ -109,7 +99,8 @@ def _declared(
     return {
         "tags": [tag],
         "status_code": status,
-        "response_model": model,
+        # The body is encoded already; `shop.platform.rest.openapi` reads its schema from what the route returns.
+        "response_model": None,
         "response_description": description,
         "responses": responses,
         "openapi_extra": extra,

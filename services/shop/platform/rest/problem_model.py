@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field
+import msgspec
 
 from shop.errors import ErrorCode
-from shop.platform.rest.fields import Sent
+from shop.fields import documented
+
+EXAMPLE: dict[str, Any] = {
+    "type": "https://hopwise.invalid/problems/not-found",
+    "title": "Not found",
+    "status": 404,
+    "detail": "there is no order 4711",
+    "instance": "/v1/orders/4711",
+    "code": "NOT_FOUND",
+    "field": "id",
+}
 
 
-class FieldError(Sent):
+class FieldError(msgspec.Struct, frozen=True):
     """One thing that is wrong with the request."""
 
     field: Annotated[
         str,
-        Field(description="Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole."),
+        documented("Field of the body (`lines[0].quantity`) or name of the parameter; empty for the whole."),
     ]
-    message: Annotated[str, Field(description="What to change.")]
+    message: Annotated[str, documented("What to change.")]
 
 
-class Problem(Sent):
+class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     """What went wrong and what to change."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "type": "https://hopwise.invalid/problems/not-found",
-                    "title": "Not found",
-                    "status": 404,
-                    "detail": "there is no order 4711",
-                    "instance": "/v1/orders/4711",
-                    "code": "NOT_FOUND",
-                    "field": "id",
-                }
-            ]
-        }
-    )
-
-    type: Annotated[str, Field(description="Names the kind of problem; a stable URI, not a page.")]
-    title: Annotated[str, Field(description="The kind of problem in words.")]
-    status: Annotated[int, Field(ge=400, le=599, description="The HTTP status.")]
-    detail: Annotated[str, Field(description="What is wrong with this request and what to change.")]
-    instance: Annotated[str, Field(description="The path that was asked for.")]
-    code: Annotated[ErrorCode, Field(description="The same code that GraphQL and gRPC give.")]
-    field: Annotated[str, Field(default="", description="The argument that is at fault, if one is.")]
-    errors: Annotated[
-        list[FieldError], Field(default_factory=list, description="All that is wrong with an invalid request.")
-    ]
+    type: Annotated[str, documented("Names the kind of problem; a stable URI, not a page.")]
+    title: Annotated[str, documented("The kind of problem in words.")]
+    status: Annotated[int, documented("The HTTP status.", minimum=400, maximum=599)]
+    detail: Annotated[str, documented("What is wrong with this request and what to change.")]
+    instance: Annotated[str, documented("The path that was asked for.")]
+    code: Annotated[ErrorCode, documented("The same code that GraphQL and gRPC give.")]
+    field: Annotated[str, documented("The argument that is at fault, if one is.")] = ""
+    errors: Annotated[Sequence[FieldError], documented("All that is wrong with an invalid request.")] = ()

@@ -12,11 +12,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shop.errors import ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unauthenticated
-from shop.platform.body import BodyTimeout
+from shop.errors import Internal, NotFound, ShopError, Unauthenticated
 from shop.platform.error_table import PROBLEM_TYPES, row
+from shop.platform.errors import BodyTimeout
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
+from shop.platform.rest.errors import HttpProblem, InvalidRequest, method_not_allowed
+from shop.platform.rest.problem_model import FieldError, Problem
 
 MEDIA_TYPE = "application/problem+json"
 IS_HEAD = "shop.is_head"
@@ -24,80 +26,6 @@ IS_HEAD = "shop.is_head"
 
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
-
-
-class FieldError(msgspec.Struct, frozen=True):
-    """One thing that is wrong with a request."""
-
-    field: str
-    message: str
-
-
-class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The body of an error."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    instance: str
-    code: ErrorCode
-    field: str = ""
-    errors: Sequence[FieldError] = ()
-
-
-class InvalidRequest(InvalidArgument):
-    """A request that does not have the documented form.
-
-    Args:
-        errors: All that is wrong with it, at least one.
-        field: The parameter at fault, if it has parts; the first error's unless given.
-    """
-
-    def __init__(self, errors: Sequence[FieldError], *, field: str = "") -> None:
-        first = errors[0]
-        detail = "; ".join(f"{one.field}: {one.message}" if one.field else one.message for one in errors[:3])
-        more = f"; and {len(errors) - 3} more" if len(errors) > 3 else ""
-        super().__init__(detail + more, field=field or first.field)
-        self.errors = tuple(errors)
-
-
-class HttpProblem(InvalidArgument):
-    """An error of HTTP itself, which no other protocol has.
-
-    Args:
-        status: The HTTP status.
-        name: The last part of the problem's type.
-        title: The kind of problem in words.
-        message: What is wrong with this request and what to change.
-        headers: Headers that go with the status.
-    """
-
-    def __init__(
-        self, status: int, name: str, title: str, message: str, headers: Sequence[tuple[bytes, bytes]] = ()
-    ) -> None:
-        super().__init__(message)
-        self.status = status
-        self.name = name
-        self.title = title
-        self.headers = tuple(headers)
-
-
-def method_not_allowed(method: str, allowed: Sequence[str]) -> HttpProblem:
-    """Returns the problem of a path that is there, but not for this method."""
-    valid = ", ".join(allowed)
-    return HttpProblem(
-        405,
-        "method-not-allowed",
-        "Method not allowed",
-        f"{method} is not possible here; {valid} are",
-        [(b"allow", valid.encode())],
-    )
-
-
-def unsupported_media_type(message: str) -> HttpProblem:
-    """Returns the problem of a body that is not JSON, or is compressed."""
-    return HttpProblem(415, "unsupported-media-type", "Unsupported media type", message)
 
 
 def problem_answer(error: Exception, path: str) -> Response:

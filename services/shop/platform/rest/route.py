@@ -13,8 +13,9 @@ from starlette.responses import Response
 
 from shop.platform.access import EDGE_HEADER, Access, Authenticator
 from shop.platform.rest.call import Call
+from shop.platform.rest.errors import InvalidRequest, unsupported_media_type
 from shop.platform.rest.operations import ACCESS_KEY
-from shop.platform.rest.problems import FieldError, InvalidRequest, unsupported_media_type
+from shop.platform.rest.problem_model import FieldError
 
 MAX_QUERY_PARAMETERS = 20
 

@@ -16,7 +16,7 @@ from shop.platform.rest.tracing import server_span
 HEALTH_PATH = "/healthz"
 
 _DEADLINE = DEADLINE_HEADER.encode()
-_HEALTHY = Answer(200, b'{"status":"ok"}', [NO_STORE])
+_HEALTHY: Answer[None] = Answer(200, b'{"status":"ok"}', [NO_STORE])
 
 
 class Serving:

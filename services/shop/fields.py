@@ -1,0 +1,29 @@
+"""What the fields of value types mean: for people, and for the schemas that APIs publish of these types.
+
+The notes are documentation only: nothing is checked against them when a value is made, encoded or decoded.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from msgspec import Meta
+
+LARGEST_ID = 2**63 - 1
+
+
+def documented(description: str | None = None, **keywords: int | str) -> Meta:
+    """Returns a note on a field, to be put into `Annotated`.
+
+    Args:
+        description: One sentence for the readers of the schema; None if the field's name says it all.
+        keywords: Keywords of JSON Schema that narrow the field's type: `minimum=1`.
+    """
+    return Meta(description=description, extra_json_schema=keywords or None)
+
+
+Id = Annotated[int, documented(minimum=1, maximum=LARGEST_ID)]
+Pieces = Annotated[int, documented("Pieces.", minimum=1)]
+INSTANT = r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$"
+Instant = Annotated[datetime, documented("RFC 3339, whole seconds, UTC.", pattern=INSTANT)]

@@ -1,0 +1,38 @@
+"""Makes the REST API of a service, with what all of them tell their users."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+
+from shop.platform.access import Authenticator
+from shop.platform.rest.app import rest_api
+from shop.resources.published import PUBLISHED
+
+ABOUT = """\
+- **Money** is a whole number of the currency's minor unit, **times** are RFC 3339 in UTC, **ids** are numbers.
+- **Pages**: give `next_page_token` as `page_token`, with the same filter, until it is empty.
+- **Batches**: `ids=1,2,3` reads up to 1,000 things in one request.
+- **Caching**: every GET has an `ETag`; send it as `If-None-Match` and get 304 if nothing has changed.
+- **Errors** are problem details (RFC 9457) with a stable `code`, and say what to change.
+- **Callers** that come through the edge are checked; other parts of the shop are trusted, and they alone may call
+  what is marked `internal`.
+"""
+
+
+def service_api(name: str, summary: str, tags: dict[str, str], authenticator: Authenticator) -> FastAPI:
+    """Returns a service's API without routes; add the docs (`add_docs`) after them.
+
+    Args:
+        name: The service: "order".
+        summary: What the API is for, in a few words.
+        tags: The groups of its routes, each with its description.
+        authenticator: Decides who is admitted.
+    """
+    return rest_api(
+        title=f"Hopwise {name}",
+        summary=summary,
+        description=ABOUT,
+        tags=tags,
+        authenticator=authenticator,
+        published=PUBLISHED,
+    )
