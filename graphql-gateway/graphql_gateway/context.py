@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import strawberry
 
-from shop.clients import Clients
+from shop.clients.ports import Clients
 from shop.platform.access import Authenticator, Caller
 from shop.platform.graphql.schema import RequestContext
 

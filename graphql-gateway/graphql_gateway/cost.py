@@ -39,7 +39,7 @@ from graphql import (
 )
 
 from shop.errors import ResourceExhausted
-from shop.platform.graphql.documents import RequestError
+from shop.platform.graphql.errors import RequestError
 from shop.platform.graphql.limits import fragments_of, inner_of, name_of, operations_of
 
 MOST_COST = 16_000

@@ -12,7 +12,7 @@ from graphql_gateway.order import Order
 from graphql_gateway.payment import Payment
 from graphql_gateway.product import Product, Review
 from graphql_gateway.user import User
-from shop.clients import Clients
+from shop.clients.ports import Clients
 from shop.errors import NotFound
 
 MOST_PER_CALL = 1000

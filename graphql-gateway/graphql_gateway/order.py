@@ -13,10 +13,10 @@ from graphql_gateway.node import Node
 from graphql_gateway.product import Product, product_of
 from graphql_gateway.selection import asks_for, asks_only
 from graphql_gateway.user import User, user_of
-from shop.clients import CheckoutLine, JoinedOrderLine, OrderStatus
-from shop.clients import Order as ShopOrder
-from shop.clients import OrderLine as ShopOrderLine
 from shop.errors import InvalidArgument, no_such
+from shop.order.domain import CheckoutLine, JoinedOrderLine, OrderStatus
+from shop.order.domain import Order as ShopOrder
+from shop.order.domain import OrderLine as ShopOrderLine
 from shop.platform.graphql.field import field, later
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Moment

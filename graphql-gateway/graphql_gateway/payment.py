@@ -10,9 +10,9 @@ from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
 from graphql_gateway.order import Order, order_of
-from shop.clients import Payment as ShopPayment
-from shop.clients import PaymentStatus
 from shop.errors import no_such
+from shop.payment.domain import Payment as ShopPayment
+from shop.payment.domain import PaymentStatus
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money
 

@@ -11,12 +11,12 @@ from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
 from graphql_gateway.selection import asks_only
-from shop.clients import Product as ShopProduct
-from shop.clients import Review as ShopReview
 from shop.errors import InvalidArgument, no_such
 from shop.platform.graphql.field import field, later
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long
+from shop.product.domain import Product as ShopProduct
+from shop.product.domain import Review as ShopReview
 
 if TYPE_CHECKING:
     from graphql_gateway.user import User

@@ -12,10 +12,10 @@ from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node
 from graphql_gateway.selection import asks_only
-from shop.clients import Order as ShopOrder
-from shop.clients import User as ShopUser
 from shop.errors import InvalidArgument, no_such
+from shop.order.domain import Order as ShopOrder
 from shop.platform.graphql.field import field, later
+from shop.user.domain import User as ShopUser
 
 if TYPE_CHECKING:
     from graphql_gateway.order import Order

@@ -12,9 +12,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from shop.clients import CheckoutLine, Order, OrderClient
 from shop.clients.connect import connect
+from shop.clients.ports import OrderClient
 from shop.errors import Conflict, DeadlineExceeded, Internal, ResourceExhausted, ShopError, Unavailable
+from shop.order.domain import CheckoutLine, Order
 from shop.platform.deadline import deadline
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from graphql_gateway import cost as cost_module
 from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
 from shop.errors import ResourceExhausted
-from shop.platform.graphql.documents import RequestError
+from shop.platform.graphql.errors import RequestError
 from shop.platform.graphql.limits import check_shape, operations_of
 
 SCHEMA = build_schema()._schema

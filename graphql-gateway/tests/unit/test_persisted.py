@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from graphql_gateway.schema import build_schema
-from shop.platform.graphql.documents import Documents, Latest, PersistedQueryNotFound
+from shop.platform.graphql.documents import Documents, Latest
+from shop.platform.graphql.errors import PersistedQueryNotFound
 
 QUERY = "query q($id: ID!) { product(id: $id) { title } }"
 VARIABLES = {"id": "UHJvZHVjdDox"}

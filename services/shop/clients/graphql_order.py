@@ -50,7 +50,6 @@ class GraphQLOrderClient:
     async def checkout(
         self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
     ) -> Order:
-        """Buys."""
         answer = await self._peer.run(
             CHECKOUT,
             user_id=user_id,
@@ -61,28 +60,22 @@ class GraphQLOrderClient:
         return _order(answer)
 
     async def get_order(self, order_id: int) -> Order:
-        """Returns one order."""
         return _order(await self._peer.run(GET, id=order_id))
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
-        """Returns the orders that exist, in the order asked for."""
         return [_order(found) for found in await self._peer.run(BATCH_GET, ids=list(ids))]
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
-        """Returns a page of one user's orders, newest first."""
         page = await self._peer.run(LIST_BY_USER, user_id=user_id, page_size=page_size, page_token=page_token)
         return Page(tuple(_order(found) for found in page["items"]), page["nextPageToken"])
 
     async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
-        """Moves an order along."""
         return _order(await self._peer.run(UPDATE_STATUS, id=order_id, status=status.value))
 
     async def cancel_order(self, order_id: int) -> Order:
-        """Cancels an order."""
         return _order(await self._peer.run(CANCEL, id=order_id))
 
     async def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
-        """Gives order lines by ascending id, page by page."""
         async for line in self._peer.pages(LINES, "after_line_id", "id", after_line_id, limit):
             yield JoinedOrderLine(
                 line["id"],

@@ -40,26 +40,21 @@ class GraphQLPaymentClient:
         self._peer = peer
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
-        """Asks the bank to set an amount aside."""
         answer = await self._peer.run(
             AUTHORIZE, checkout_id=checkout_id, user_id=user_id, amount=asdict(amount), payment_token=payment_token
         )
         return _payment(answer)
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
-        """Takes the amount."""
         return _payment(await self._peer.run(CAPTURE, checkout_id=checkout_id, order_id=order_id))
 
     async def void_payment(self, checkout_id: str) -> Payment:
-        """Gives the amount back."""
         return _payment(await self._peer.run(VOID, checkout_id=checkout_id))
 
     async def get_payment(self, payment_id: int) -> Payment:
-        """Returns one payment."""
         return _payment(await self._peer.run(GET, id=payment_id))
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
-        """Returns the payments of the orders that have one, in the order asked for."""
         return [_payment(found) for found in await self._peer.run(BATCH_GET_BY_ORDER, order_ids=list(order_ids))]
 
 

@@ -68,20 +68,16 @@ class GraphQLProductClient:
         self._peer = peer
 
     async def get_product(self, product_id: int) -> Product:
-        """Returns one product."""
         return _product(await self._peer.run(GET, id=product_id))
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        """Returns the products that exist, in the order asked for."""
         return [_product(found) for found in await self._peer.run(BATCH_GET, ids=list(ids))]
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
-        """Returns a page of one category, or of all."""
         page = await self._peer.run(LIST, page_size=page_size, page_token=page_token, category=category)
         return Page(tuple(_product(found) for found in page["products"]), page["nextPageToken"])
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
-        """Adds a product."""
         new = {
             "title": title,
             "description": description,
@@ -101,7 +97,6 @@ class GraphQLProductClient:
         price: Money | None = None,
         stock: int | None = None,
     ) -> Product:
-        """Changes the fields that are given."""
         change = {
             "id": product_id,
             "title": title,
@@ -113,29 +108,23 @@ class GraphQLProductClient:
         return _product(await self._peer.run(UPDATE, product=change))
 
     async def delete_product(self, product_id: int) -> None:
-        """Removes a product."""
         await self._peer.run(DELETE, id=product_id)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
-        """Returns the first reviews of each product asked for."""
         found = await self._peer.run(REVIEWS, product_ids=list(product_ids), limit=limit)
         return {entry["productId"]: tuple(_review(review) for review in entry["reviews"]) for entry in found}
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
-        """Takes stock until it is confirmed or released."""
         asked = [asdict(line) for line in lines]
         return _reservation(await self._peer.run(RESERVE, reservation_id=reservation_id, lines=asked))
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:
-        """Turns held stock into sold stock."""
         return _reservation(await self._peer.run(CONFIRM, reservation_id=reservation_id))
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        """Gives stock back."""
         return _reservation(await self._peer.run(RELEASE, reservation_id=reservation_id))
 
     async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
-        """Gives product rows by ascending id, page by page."""
         async for row in self._peer.pages(ROWS, "after_product_id", "productId", after_product_id, limit):
             yield ProductRow(row["productId"], row["title"], money(row["price"]), row["stock"])
 

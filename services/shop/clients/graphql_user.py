@@ -41,35 +41,28 @@ class GraphQLUserClient:
         self._peer = peer
 
     async def login(self, email: str, password: str) -> LoginResult:
-        """Returns a token for the right password."""
         answer = await self._peer.run(LOGIN, email=email, password=password)
         return LoginResult(answer["token"], _user(answer["user"]))
 
     async def get_user(self, user_id: int) -> User:
-        """Returns one user."""
         return _user(await self._peer.run(GET, id=user_id))
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
-        """Returns the users that exist, in the order asked for."""
         return [_user(found) for found in await self._peer.run(BATCH_GET, ids=list(ids))]
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
-        """Returns a page of users."""
         page = await self._peer.run(LIST, page_size=page_size, page_token=page_token)
         return Page(tuple(_user(found) for found in page["users"]), page["nextPageToken"])
 
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
-        """Adds a user."""
         new = {"email": email, "name": name, "address": asdict(address)}
         return _user(await self._peer.run(CREATE, user=new, password=password))
 
     async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
-        """Changes the fields that are given."""
         change = {"id": user_id, "name": name, "address": asdict(address) if address is not None else None}
         return _user(await self._peer.run(UPDATE, user=change))
 
     async def delete_user(self, user_id: int) -> None:
-        """Removes a user."""
         await self._peer.run(DELETE, id=user_id)
 
 

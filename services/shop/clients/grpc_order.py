@@ -33,7 +33,6 @@ class GrpcOrderClient:
     async def checkout(
         self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
     ) -> Order:
-        """Buys."""
         messages = [
             build(pb.CheckoutLine, f"lines[{index}].", product_id=line.product_id, quantity=line.quantity)
             for index, line in enumerate(lines)
@@ -48,34 +47,28 @@ class GrpcOrderClient:
         return _order(await self._peer.unary(self._stub.Checkout, "Checkout", request))
 
     async def get_order(self, order_id: int) -> Order:
-        """Returns one order."""
         request = build(pb.GetOrderRequest, id=order_id)
         return _order(await self._peer.unary(self._stub.GetOrder, "GetOrder", request))
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
-        """Returns the orders that exist, in the order asked for."""
         request = build(pb.BatchGetOrdersRequest, ids=ids)
         response = await self._peer.unary(self._stub.BatchGetOrders, "BatchGetOrders", request)
         return [_order(order) for order in response.orders]
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
-        """Returns a page of one user's orders, newest first."""
         request = build(pb.ListOrdersByUserRequest, user_id=user_id, page_size=page_size, page_token=page_token)
         response = await self._peer.unary(self._stub.ListOrdersByUser, "ListOrdersByUser", request)
         return Page(tuple(_order(order) for order in response.orders), response.next_page_token)
 
     async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
-        """Moves an order along."""
         request = build(pb.UpdateOrderStatusRequest, id=order_id, status=_STATUSES[status])
         return _order(await self._peer.unary(self._stub.UpdateOrderStatus, "UpdateOrderStatus", request))
 
     async def cancel_order(self, order_id: int) -> Order:
-        """Cancels an order."""
         request = build(pb.CancelOrderRequest, id=order_id)
         return _order(await self._peer.unary(self._stub.CancelOrder, "CancelOrder", request))
 
     async def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
-        """Gives order lines by ascending id, each with what it needs of its order."""
         request = build(pb.StreamOrderLinesRequest, after_line_id=after_line_id, limit=limit)
         async for chunk in self._peer.stream(self._stub.StreamOrderLines, "StreamOrderLines", request):
             for line in chunk.lines:

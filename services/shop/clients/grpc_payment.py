@@ -30,7 +30,6 @@ class GrpcPaymentClient:
         self._stub = payment_pb2_grpc.PaymentServiceStub(channel)
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
-        """Asks the bank to set an amount aside."""
         request = build(
             pb.AuthorizePaymentRequest,
             checkout_id=checkout_id,
@@ -41,22 +40,18 @@ class GrpcPaymentClient:
         return _payment(await self._peer.unary(self._stub.AuthorizePayment, "AuthorizePayment", request))
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
-        """Takes the amount."""
         request = build(pb.CapturePaymentRequest, checkout_id=checkout_id, order_id=order_id)
         return _payment(await self._peer.unary(self._stub.CapturePayment, "CapturePayment", request))
 
     async def void_payment(self, checkout_id: str) -> Payment:
-        """Gives the amount back."""
         request = build(pb.VoidPaymentRequest, checkout_id=checkout_id)
         return _payment(await self._peer.unary(self._stub.VoidPayment, "VoidPayment", request))
 
     async def get_payment(self, payment_id: int) -> Payment:
-        """Returns one payment."""
         request = build(pb.GetPaymentRequest, id=payment_id)
         return _payment(await self._peer.unary(self._stub.GetPayment, "GetPayment", request))
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
-        """Returns the payments of the orders that have one, in the order asked for."""
         request = build(pb.BatchGetPaymentsByOrderRequest, order_ids=order_ids)
         response = await self._peer.unary(self._stub.BatchGetPaymentsByOrder, "BatchGetPaymentsByOrder", request)
         return [_payment(payment) for payment in response.payments]

@@ -35,24 +35,20 @@ class GrpcProductClient:
         self._stub = product_pb2_grpc.ProductServiceStub(channel)
 
     async def get_product(self, product_id: int) -> Product:
-        """Returns one product."""
         request = build(pb.GetProductRequest, id=product_id)
         return product_from(await self._peer.unary(self._stub.GetProduct, "GetProduct", request))
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        """Returns the products that exist, in the order asked for."""
         request = build(pb.BatchGetProductsRequest, ids=ids)
         response = await self._peer.unary(self._stub.BatchGetProducts, "BatchGetProducts", request)
         return [product_from(product) for product in response.products]
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
-        """Returns a page of one category, or of all."""
         request = build(pb.ListProductsRequest, page_size=page_size, page_token=page_token, category=category)
         response = await self._peer.unary(self._stub.ListProducts, "ListProducts", request)
         return Page(tuple(product_from(product) for product in response.products), response.next_page_token)
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
-        """Adds a product."""
         new = build(
             pb.Product,
             "product.",
@@ -75,7 +71,6 @@ class GrpcProductClient:
         price: Money | None = None,
         stock: int | None = None,
     ) -> Product:
-        """Changes the fields that are given."""
         values = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
         new = build(
             pb.Product,
@@ -92,18 +87,15 @@ class GrpcProductClient:
         return product_from(await self._peer.unary(self._stub.UpdateProduct, "UpdateProduct", request))
 
     async def delete_product(self, product_id: int) -> None:
-        """Removes a product."""
         request = build(pb.DeleteProductRequest, id=product_id)
         await self._peer.unary(self._stub.DeleteProduct, "DeleteProduct", request)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
-        """Returns the first reviews of each product asked for."""
         request = build(pb.BatchListReviewsRequest, product_ids=product_ids, limit=limit)
         response = await self._peer.unary(self._stub.BatchListReviews, "BatchListReviews", request)
         return {entry.product_id: tuple(map(review_from, entry.reviews)) for entry in response.products}
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
-        """Takes stock until it is confirmed or released."""
         messages = [
             build(pb.StockLine, f"lines[{index}].", product_id=line.product_id, quantity=line.quantity)
             for index, line in enumerate(lines)
@@ -112,17 +104,14 @@ class GrpcProductClient:
         return reservation_from(await self._peer.unary(self._stub.ReserveStock, "ReserveStock", request))
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:
-        """Turns held stock into sold stock."""
         request = build(pb.ConfirmReservationRequest, reservation_id=reservation_id)
         return reservation_from(await self._peer.unary(self._stub.ConfirmReservation, "ConfirmReservation", request))
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        """Gives stock back."""
         request = build(pb.ReleaseReservationRequest, reservation_id=reservation_id)
         return reservation_from(await self._peer.unary(self._stub.ReleaseReservation, "ReleaseReservation", request))
 
     async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
-        """Gives product rows by ascending id."""
         request = build(pb.StreamProductRowsRequest, after_product_id=after_product_id, limit=limit)
         async for chunk in self._peer.stream(self._stub.StreamProductRows, "StreamProductRows", request):
             for row in chunk.rows:

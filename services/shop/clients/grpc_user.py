@@ -30,34 +30,28 @@ class GrpcUserClient:
         self._stub = user_pb2_grpc.UserServiceStub(channel)
 
     async def login(self, email: str, password: str) -> LoginResult:
-        """Returns a token for the right password."""
         request = build(pb.LoginRequest, email=email, password=password)
         return login_from(await self._peer.unary(self._stub.Login, "Login", request))
 
     async def get_user(self, user_id: int) -> User:
-        """Returns one user."""
         return user_from(await self._peer.unary(self._stub.GetUser, "GetUser", build(pb.GetUserRequest, id=user_id)))
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
-        """Returns the users that exist, in the order asked for."""
         request = build(pb.BatchGetUsersRequest, ids=ids)
         response = await self._peer.unary(self._stub.BatchGetUsers, "BatchGetUsers", request)
         return [user_from(user) for user in response.users]
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
-        """Returns a page of users."""
         request = build(pb.ListUsersRequest, page_size=page_size, page_token=page_token)
         response = await self._peer.unary(self._stub.ListUsers, "ListUsers", request)
         return Page(tuple(user_from(user) for user in response.users), response.next_page_token)
 
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
-        """Adds a user."""
         new = build(pb.User, "user.", email=email, name=name, address=_address_argument(address))
         request = build(pb.CreateUserRequest, user=new, password=password)
         return user_from(await self._peer.unary(self._stub.CreateUser, "CreateUser", request))
 
     async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
-        """Changes the fields that are given."""
         new = build(
             pb.User,
             "user.",
@@ -70,7 +64,6 @@ class GrpcUserClient:
         return user_from(await self._peer.unary(self._stub.UpdateUser, "UpdateUser", request))
 
     async def delete_user(self, user_id: int) -> None:
-        """Removes a user."""
         await self._peer.unary(self._stub.DeleteUser, "DeleteUser", build(pb.DeleteUserRequest, id=user_id))
 
 

@@ -31,12 +31,18 @@ class Page(Generic[T]):
 class ProductClient(Protocol):
     """The catalogue and its stock."""
 
-    async def get_product(self, product_id: int) -> Product: ...
-    async def batch_get_products(self, ids: Sequence[int]) -> list[Product]: ...
-    async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]: ...
-    async def create_product(
-        self, *, title: str, description: str, category: str, price: Money, stock: int
-    ) -> Product: ...
+    async def get_product(self, product_id: int) -> Product:
+        """Returns one product."""
+
+    async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
+        """Returns the products that exist, in the order of the ids."""
+
+    async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
+        """Returns a page of products by ascending id, of one category or of all."""
+
+    async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
+        """Adds a product to the catalogue."""
+
     async def update_product(
         self,
         product_id: int,
@@ -46,27 +52,51 @@ class ProductClient(Protocol):
         category: str | None = None,
         price: Money | None = None,
         stock: int | None = None,
-    ) -> Product: ...
-    async def delete_product(self, product_id: int) -> None: ...
-    async def batch_list_reviews(
-        self, product_ids: Sequence[int], *, limit: int = 0
-    ) -> dict[int, tuple[Review, ...]]: ...
-    async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation: ...
-    async def confirm_reservation(self, reservation_id: str) -> Reservation: ...
-    async def release_reservation(self, reservation_id: str) -> Reservation: ...
-    def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]: ...
+    ) -> Product:
+        """Changes the fields that are given; None leaves a field as it is."""
+
+    async def delete_product(self, product_id: int) -> None:
+        """Removes a product and its reviews."""
+
+    async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
+        """Returns the first reviews of each product by ascending id, in the order of the ids."""
+
+    async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
+        """Takes stock until it is confirmed or released: all lines or none; idempotent."""
+
+    async def confirm_reservation(self, reservation_id: str) -> Reservation:
+        """Turns held stock into sold stock; idempotent."""
+
+    async def release_reservation(self, reservation_id: str) -> Reservation:
+        """Gives stock back, held or sold; idempotent, and an unknown id is remembered as released."""
+
+    def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
+        """Yields up to `limit` product rows with a greater id, by ascending id."""
 
 
 class UserClient(Protocol):
     """Customers and their logins."""
 
-    async def login(self, email: str, password: str) -> LoginResult: ...
-    async def get_user(self, user_id: int) -> User: ...
-    async def batch_get_users(self, ids: Sequence[int]) -> list[User]: ...
-    async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]: ...
-    async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User: ...
-    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User: ...
-    async def delete_user(self, user_id: int) -> None: ...
+    async def login(self, email: str, password: str) -> LoginResult:
+        """Returns a token for the right password."""
+
+    async def get_user(self, user_id: int) -> User:
+        """Returns one user."""
+
+    async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
+        """Returns the users that exist, in the order of the ids."""
+
+    async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
+        """Returns a page of users by ascending id."""
+
+    async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
+        """Adds a user."""
+
+    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
+        """Changes the fields that are given; None leaves a field as it is."""
+
+    async def delete_user(self, user_id: int) -> None:
+        """Removes a user; the user's orders stay."""
 
 
 class OrderClient(Protocol):
@@ -74,25 +104,45 @@ class OrderClient(Protocol):
 
     async def checkout(
         self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
-    ) -> Order: ...
-    async def get_order(self, order_id: int) -> Order: ...
-    async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]: ...
-    async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]: ...
-    async def update_order_status(self, order_id: int, status: OrderStatus) -> Order: ...
-    async def cancel_order(self, order_id: int) -> Order: ...
-    def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]: ...
+    ) -> Order:
+        """Buys everything or nothing; the same key with the same body returns the first call's order."""
+
+    async def get_order(self, order_id: int) -> Order:
+        """Returns one order with its lines."""
+
+    async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
+        """Returns the orders that exist, in the order of the ids."""
+
+    async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
+        """Returns a page of one user's orders, newest first."""
+
+    async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
+        """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED."""
+
+    async def cancel_order(self, order_id: int) -> Order:
+        """Cancels a CONFIRMED order and gives stock and money back; idempotent."""
+
+    def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
+        """Yields up to `limit` order lines with a greater id, by ascending id, joined with their orders."""
 
 
 class PaymentClient(Protocol):
     """Payments of orders."""
 
-    async def authorize_payment(
-        self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str
-    ) -> Payment: ...
-    async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment: ...
-    async def void_payment(self, checkout_id: str) -> Payment: ...
-    async def get_payment(self, payment_id: int) -> Payment: ...
-    async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]: ...
+    async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
+        """Asks the bank to set an amount aside; idempotent by checkout."""
+
+    async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
+        """Takes an authorised amount and ties it to its order; idempotent."""
+
+    async def void_payment(self, checkout_id: str) -> Payment:
+        """Gives an amount back; idempotent, and an unknown checkout is remembered as voided."""
+
+    async def get_payment(self, payment_id: int) -> Payment:
+        """Returns one payment."""
+
+    async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
+        """Returns the payments of the orders that have one, in the order of the orders' ids."""
 
 
 @dataclass(frozen=True, slots=True)

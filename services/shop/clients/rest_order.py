@@ -44,37 +44,30 @@ class RestOrderClient:
     async def checkout(
         self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
     ) -> Order:
-        """Buys; the same key again returns the first order."""
         headers = {"Idempotency-Key": matching(idempotency_key, "idempotency_key", _KEY, _KEY_FORM)}
         body = {"user_id": user_id, "lines": list(lines), "payment_token": payment_token}
         return await self._peer.send(Order, "POST", "/v1/orders", body=body, headers=headers, fields=_CHECKOUT)
 
     async def get_order(self, order_id: int) -> Order:
-        """Returns one order with its lines."""
         return await self._peer.get(Order, "/v1/orders/{order_id}", order_id, fields=_ID)
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
-        """Returns the orders that exist, in the order asked for."""
         return list((await self._peer.get(_Orders, "/v1/orders", query={"ids": listed(ids)})).orders)
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
-        """Returns a page of one user's orders, newest first."""
         query = {"page_size": optional(page_size, 0), "page_token": optional(page_token, "")}
         page = await self._peer.get(_Orders, "/v1/users/{user_id}/orders", user_id, query=query)
         return Page(page.orders, page.next_page_token)
 
     async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
-        """Moves an order one step along CONFIRMED, SHIPPED, DELIVERED."""
         return await self._peer.send(
             Order, "PATCH", "/v1/orders/{order_id}", order_id, body={"status": status}, fields=_ID
         )
 
     async def cancel_order(self, order_id: int) -> Order:
-        """Cancels a confirmed order."""
         return await self._peer.send(Order, "POST", "/v1/orders/{order_id}:cancel", order_id, fields=_ID)
 
     async def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
-        """Gives order lines by ascending id, read page by page."""
         left = size(limit, "limit", default=DEFAULT_LINES, most=MOST_LINES)
         after = after_line_id
         while left:

@@ -28,25 +28,20 @@ class RestPaymentClient:
         self._peer = peer
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
-        """Asks the bank to set an amount aside."""
         body = {"user_id": user_id, "amount": amount, "payment_token": payment_token}
         return await self._peer.send(Payment, "PUT", _BY_CHECKOUT, checkout_id, body=body)
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
-        """Takes an authorised amount and ties it to its order."""
         return await self._peer.send(
             Payment, "POST", f"{_BY_CHECKOUT}:capture", checkout_id, body={"order_id": order_id}
         )
 
     async def void_payment(self, checkout_id: str) -> Payment:
-        """Gives an amount back."""
         return await self._peer.send(Payment, "POST", f"{_BY_CHECKOUT}:void", checkout_id)
 
     async def get_payment(self, payment_id: int) -> Payment:
-        """Returns one payment."""
         return await self._peer.get(Payment, "/v1/payments/{payment_id}", payment_id, fields={"payment_id": "id"})
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
-        """Returns the payments of the orders that have one, in the order asked for."""
         query = {"order_ids": listed(order_ids)}
         return (await self._peer.get(_Payments, "/v1/payments", query=query)).payments

@@ -49,15 +49,12 @@ class RestProductClient:
         self._peer = peer
 
     async def get_product(self, product_id: int) -> Product:
-        """Returns one product."""
         return await self._peer.get(Product, "/v1/products/{product_id}", product_id, fields=_ID)
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        """Returns the products that exist, in the order asked for."""
         return list((await self._peer.get(_Products, "/v1/products", query={"ids": listed(ids)})).products)
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
-        """Returns a page of one category, or of all."""
         query = {
             "page_size": optional(page_size, 0),
             "page_token": optional(page_token, ""),
@@ -67,7 +64,6 @@ class RestProductClient:
         return Page(page.products, page.next_page_token)
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
-        """Adds a product."""
         new = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
         return await self._peer.send(Product, "POST", "/v1/products", body=new, fields=_NEW)
 
@@ -81,7 +77,6 @@ class RestProductClient:
         price: Money | None = None,
         stock: int | None = None,
     ) -> Product:
-        """Changes the fields that are given."""
         values = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
         change = {name: value for name, value in values.items() if value is not None}
         return await self._peer.send(
@@ -89,30 +84,24 @@ class RestProductClient:
         )
 
     async def delete_product(self, product_id: int) -> None:
-        """Removes a product."""
         await self._peer.send(type(None), "DELETE", "/v1/products/{product_id}", product_id, fields=_ID)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
-        """Returns the first reviews of each product asked for."""
         query = {"product_ids": listed(product_ids), "limit": optional(limit, 0)}
         found = await self._peer.get(_Reviews, "/v1/reviews", query=query)
         return {one.product_id: one.reviews for one in found.products}
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
-        """Takes stock until it is confirmed or released."""
         path = "/v1/reservations/{reservation_id}"
         return await self._peer.send(Reservation, "PUT", path, reservation_id, body={"lines": list(lines)})
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:
-        """Turns held stock into sold stock."""
         return await self._peer.send(Reservation, "POST", "/v1/reservations/{reservation_id}:confirm", reservation_id)
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        """Gives stock back."""
         return await self._peer.send(Reservation, "POST", "/v1/reservations/{reservation_id}:release", reservation_id)
 
     async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
-        """Gives product rows by ascending id, read page by page."""
         left = size(limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
         after = after_product_id
         while left:

@@ -31,33 +31,26 @@ class RestUserClient:
         self._peer = peer
 
     async def login(self, email: str, password: str) -> LoginResult:
-        """Returns a token for the right password."""
         return await self._peer.send(LoginResult, "POST", "/v1/sessions", body={"email": email, "password": password})
 
     async def get_user(self, user_id: int) -> User:
-        """Returns one user."""
         return await self._peer.get(User, "/v1/users/{user_id}", user_id, fields=_ID)
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
-        """Returns the users that exist, in the order asked for."""
         return list((await self._peer.get(_Users, "/v1/users", query={"ids": listed(ids)})).users)
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
-        """Returns a page of users."""
         query = {"page_size": optional(page_size, 0), "page_token": optional(page_token, "")}
         page = await self._peer.get(_Users, "/v1/users", query=query)
         return Page(page.users, page.next_page_token)
 
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
-        """Adds a user."""
         new = {"email": email, "name": name, "address": address, "password": password}
         return await self._peer.send(User, "POST", "/v1/users", body=new, fields=_NEW)
 
     async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
-        """Changes the fields that are given."""
         change = {field: value for field, value in (("name", name), ("address", address)) if value is not None}
         return await self._peer.send(User, "PATCH", "/v1/users/{user_id}", user_id, body=change, fields=_CHANGE)
 
     async def delete_user(self, user_id: int) -> None:
-        """Removes a user."""
         await self._peer.send(type(None), "DELETE", "/v1/users/{user_id}", user_id, fields=_ID)

@@ -9,8 +9,8 @@ from shop.clients.ports import PaymentClient, ProductClient
 from shop.errors import Conflict, FailedPrecondition, ShopError, Unavailable, no_such
 from shop.order.background import own_time
 from shop.order.domain import Order, OrderStatus
-from shop.order.patience import FINISH_LIMIT_S, patiently
 from shop.order.ports import Cancellation, CancellationStore, OrderStore
+from shop.order.retries import FINISH_LIMIT_S, with_retries
 
 log = logging.getLogger(__name__)
 
@@ -63,15 +63,10 @@ class CancellationSaga:
         return order
 
     async def take_up(self, cancellation: Cancellation) -> None:
-        """Brings a cancellation that was taken over from a dead process to its end.
-
-        Raises:
-            ShopError: It could not be finished now.
-        """
         with own_time(FINISH_LIMIT_S):
             done = await asyncio.gather(
-                patiently(lambda: self._payment.void_payment(cancellation.checkout_id)),
-                patiently(lambda: self._product.release_reservation(cancellation.checkout_id)),
+                with_retries(lambda: self._payment.void_payment(cancellation.checkout_id)),
+                with_retries(lambda: self._product.release_reservation(cancellation.checkout_id)),
                 return_exceptions=True,
             )
             for outcome in done:
@@ -80,11 +75,9 @@ class CancellationSaga:
             await self._store.complete(cancellation)
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
-        """Takes over cancellations that nobody drives any more."""
         return await self._store.take_stuck(limit)
 
     async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
-        """Leaves a cancellation that could not be finished to a later attempt."""
         await self._store.postpone(cancellation, seconds)
 
     async def _finish(self, cancellation: Cancellation) -> None:

@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from shop.clients import Reservation, StockLine
 from shop.clients.ports import PaymentClient, ProductClient, UserClient
 from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
 from shop.order.background import own_time
 from shop.order.domain import CheckoutLine, Order, OrderStatus, Purchase, purchase
-from shop.order.patience import FINISH_LIMIT_S, FORWARD_LIMIT_S, patiently
-from shop.order.ports import CheckoutStore, OrderStore, TakenOver
+from shop.order.errors import TakenOver
+from shop.order.ports import CheckoutStore, OrderStore
+from shop.order.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
 from shop.order.saga import (
     Checkout,
     Compensation,
@@ -30,6 +30,7 @@ from shop.order.saga import (
 )
 from shop.platform.deadline import deadline, remaining
 from shop.platform.error_table import error_for_code
+from shop.product.domain import Reservation, StockLine
 
 T = TypeVar("T")
 
@@ -110,11 +111,6 @@ class CheckoutSaga:
         return replace(order, status=OrderStatus.CONFIRMED)
 
     async def take_up(self, checkout: Checkout) -> None:
-        """Brings a checkout that was taken over from a dead process to its end.
-
-        Raises:
-            ShopError: It could not be finished now.
-        """
         match direction(checkout):
             case Direction.SETTLE:
                 await self._settle(checkout)
@@ -127,11 +123,9 @@ class CheckoutSaga:
                 pass
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
-        """Takes over checkouts that nobody drives any more."""
         return await self._store.take_stuck(limit)
 
     async def postpone(self, checkout: Checkout, seconds: float) -> None:
-        """Leaves a checkout that could not be finished to a later attempt."""
         await self._store.postpone(checkout, seconds)
 
     async def _repeated(self, first: Checkout, wanted: bytes) -> Order:
@@ -216,9 +210,9 @@ class CheckoutSaga:
         for compensation in compensations(checkout.step):
             match compensation:
                 case Compensation.VOID_PAYMENT:
-                    await patiently(lambda: self._payment.void_payment(checkout.id))
+                    await with_retries(lambda: self._payment.void_payment(checkout.id))
                 case Compensation.RELEASE_STOCK:
-                    await patiently(lambda: self._product.release_reservation(checkout.id))
+                    await with_retries(lambda: self._product.release_reservation(checkout.id))
         await self._store.fail(checkout, checkout.refusal or INTERRUPTED)
 
     async def _settle(self, checkout: Checkout) -> None:
@@ -228,8 +222,8 @@ class CheckoutSaga:
             raise Internal(f"checkout {checkout.id} has no order to settle")
         with own_time(FINISH_LIMIT_S):
             done = await asyncio.gather(
-                patiently(lambda: self._product.confirm_reservation(checkout.id)),
-                patiently(lambda: self._payment.capture_payment(checkout_id=checkout.id, order_id=order_id)),
+                with_retries(lambda: self._product.confirm_reservation(checkout.id)),
+                with_retries(lambda: self._payment.capture_payment(checkout_id=checkout.id, order_id=order_id)),
                 return_exceptions=True,
             )
             for outcome in done:

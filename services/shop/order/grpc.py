@@ -13,8 +13,7 @@ from grpc.aio import Server, ServicerContext
 
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.order.service import OrderService
-from shop.order.visibility import visible
-from shop.platform.access import Access, admits, is_privileged, require_owner
+from shop.platform.access import Access, admits, is_privileged, require_owner, visible
 from shop.platform.protobuf import money_message
 from shop.stubs import order_pb2, order_pb2_grpc
 
@@ -36,7 +35,6 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
 
     @admits(Access.CALLER)
     async def Checkout(self, request: order_pb2.CheckoutRequest, context: Context) -> order_pb2.Order:
-        """Buys."""
         require_owner(request.user_id)
         order = await self._service.checkout(
             user_id=request.user_id,
@@ -48,14 +46,12 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
 
     @admits(Access.CALLER)
     async def GetOrder(self, request: order_pb2.GetOrderRequest, context: Context) -> order_pb2.Order:
-        """Returns one order."""
-        return _encode(visible(await self._service.get_order(request.id)))
+        return _encode(visible("order", await self._service.get_order(request.id)))
 
     @admits(Access.PARTNER)
     async def BatchGetOrders(
         self, request: order_pb2.BatchGetOrdersRequest, context: Context
     ) -> order_pb2.BatchGetOrdersResponse:
-        """Returns many orders."""
         orders = await self._service.batch_get_orders(request.ids)
         return order_pb2.BatchGetOrdersResponse(orders=[_encode(order) for order in orders])
 
@@ -63,7 +59,6 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
     async def ListOrdersByUser(
         self, request: order_pb2.ListOrdersByUserRequest, context: Context
     ) -> order_pb2.ListOrdersByUserResponse:
-        """Returns a page of one user's orders."""
         require_owner(request.user_id)
         page = await self._service.list_orders_by_user(
             request.user_id, page_size=request.page_size, page_token=request.page_token
@@ -74,23 +69,20 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
 
     @admits(Access.PARTNER)
     async def UpdateOrderStatus(self, request: order_pb2.UpdateOrderStatusRequest, context: Context) -> order_pb2.Order:
-        """Moves an order to its next status."""
         # A number that the contract does not know, 0 included, is refused as a status that no order is moved to.
         status = STATUSES.get(request.status, OrderStatus.PENDING)
         return _encode(await self._service.update_order_status(request.id, status))
 
     @admits(Access.CALLER)
     async def CancelOrder(self, request: order_pb2.CancelOrderRequest, context: Context) -> order_pb2.Order:
-        """Cancels an order."""
         if not is_privileged():
-            visible(await self._service.get_order(request.id))
+            visible("order", await self._service.get_order(request.id))
         return _encode(await self._service.cancel_order(request.id))
 
     @admits(Access.PARTNER)
     async def StreamOrderLines(
         self, request: order_pb2.StreamOrderLinesRequest, context: Context
     ) -> AsyncIterator[order_pb2.StreamOrderLinesResponse]:
-        """Streams order lines."""
         chunks = self._service.stream_order_lines(after_line_id=request.after_line_id, limit=request.limit)
         # Closed even when the caller goes away in the middle: it holds a database connection.
         async with aclosing(chunks):

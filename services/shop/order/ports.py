@@ -1,18 +1,13 @@
-"""What the order service needs from its own database."""
+"""What the order service needs: its own database, and sagas that can be resumed."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from shop.errors import Conflict
 from shop.order.domain import JoinedOrderLine, Order, OrderStatus, Purchase
 from shop.order.saga import Checkout, Refusal, Step
-
-
-class TakenOver(Conflict):
-    """Another process drives the saga now, since this one seemed to have died; this one must not touch it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,23 +35,18 @@ class OrderStore(Protocol):
 
     async def get(self, order_id: int) -> Order | None:
         """Returns one order."""
-        ...
 
     async def get_many(self, order_ids: Sequence[int]) -> list[Order]:
         """Returns those orders that exist, by ascending id."""
-        ...
 
     async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
         """Returns a user's orders with ids below `before` (0 for all), newest first; none if the account is gone."""
-        ...
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
         """Gives an order another status; None if it does not have the current one or does not exist."""
-        ...
 
     def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
         """Reads order lines with ids above `after`, joined with their orders, in chunks by ascending id."""
-        ...
 
 
 class CheckoutStore(Protocol):
@@ -72,35 +62,27 @@ class CheckoutStore(Protocol):
         Raises:
             NotFound: There is one, but the user's account is gone.
         """
-        ...
 
     async def advance(self, checkout: Checkout, step: Step) -> Checkout:
         """Notes that a step is about to begin."""
-        ...
 
     async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
         """Stores the order, PENDING, and moves the checkout to SETTLE, all in one: the pivot."""
-        ...
 
     async def complete(self, checkout: Checkout) -> None:
         """Makes the order CONFIRMED and the checkout COMPLETED, all in one."""
-        ...
 
     async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
         """Notes that everything up to a step is about to be taken back, and what the caller is told."""
-        ...
 
     async def fail(self, checkout: Checkout, refusal: Refusal) -> None:
         """Ends a checkout: nothing of it is left."""
-        ...
 
     async def postpone(self, checkout: Checkout, seconds: float) -> None:
         """Leaves a checkout to recovery, from some seconds on."""
-        ...
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
         """Takes over unfinished checkouts that nobody drives any more; two processes never get the same one."""
-        ...
 
 
 class CancellationStore(Protocol):
@@ -108,20 +90,47 @@ class CancellationStore(Protocol):
 
     async def begin(self, order_id: int) -> Cancellation | None:
         """Makes a CONFIRMED order CANCELLED and notes that it is to be given back; None if it is not CONFIRMED."""
-        ...
 
     async def unfinished(self, order_id: int) -> Cancellation | None:
         """Returns the cancellation of an order if it is under way."""
-        ...
 
     async def complete(self, cancellation: Cancellation) -> None:
         """Ends a cancellation; ending it twice does no harm."""
-        ...
 
     async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
         """Leaves a cancellation to recovery, from some seconds on."""
-        ...
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
         """Takes over unfinished cancellations that nobody drives any more."""
-        ...
+
+
+class Resumable(Protocol):
+    """A saga that was interrupted."""
+
+    @property
+    def id(self) -> str:
+        """Name of the saga in the log."""
+
+    @property
+    def epoch(self) -> int:
+        """How many times it has been taken up."""
+
+
+S = TypeVar("S", bound=Resumable)
+
+
+class Saga(Protocol[S]):
+    """A kind of saga that another process can resume in the middle."""
+
+    async def take_stuck(self, limit: int) -> list[S]:
+        """Takes over up to `limit` sagas that nobody drives any more."""
+
+    async def take_up(self, saga: S) -> None:
+        """Brings a saga that was taken over from a dead process to its end.
+
+        Raises:
+            ShopError: It could not be finished now.
+        """
+
+    async def postpone(self, saga: S, seconds: float) -> None:
+        """Leaves a saga that could not be finished to a later attempt, some seconds from now."""

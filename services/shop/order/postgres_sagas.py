@@ -17,8 +17,9 @@ import asyncpg
 
 from shop.errors import ErrorCode, no_such
 from shop.order.domain import Order, OrderLine, OrderStatus, Purchase
-from shop.order.patience import LEASE_S
-from shop.order.ports import Cancellation, TakenOver
+from shop.order.errors import TakenOver
+from shop.order.ports import Cancellation
+from shop.order.retries import LEASE_S
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.platform.database import Database
 
@@ -143,11 +144,6 @@ class PostgresCheckouts:
         self._driver = driver
 
     async def claim(self, checkout: Checkout) -> Checkout:
-        """Begins a checkout, unless its user and key have one; then returns that one, with another id.
-
-        Raises:
-            NotFound: They have one, but the account is gone.
-        """
         row = await self._database.fetchrow(
             CLAIM,
             checkout.id,
@@ -166,12 +162,10 @@ class PostgresCheckouts:
         return _checkout(first)
 
     async def advance(self, checkout: Checkout, step: Step) -> Checkout:
-        """Notes that a step is about to begin."""
         await self._change(ADVANCE, checkout, step.value)
         return replace(checkout, step=step)
 
     async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
-        """Stores the order, PENDING, and moves the checkout to SETTLE, all in one: the pivot."""
         lines = purchase.lines
         rows = await self._change(
             PLACE,
@@ -196,24 +190,19 @@ class PostgresCheckouts:
         )
 
     async def complete(self, checkout: Checkout) -> None:
-        """Makes the order CONFIRMED and the checkout COMPLETED, all in one."""
         await self._change(COMPLETE, checkout)
 
     async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
-        """Notes that everything up to a step is about to be taken back, and what the caller is told."""
         await self._change(START_UNDO, checkout, step.value, refusal.code.value, refusal.message, refusal.field)
         return replace(checkout, state=SagaState.UNDOING, step=step, refusal=refusal)
 
     async def fail(self, checkout: Checkout, refusal: Refusal) -> None:
-        """Ends a checkout: nothing of it is left."""
         await self._change(FAIL, checkout, refusal.code.value, refusal.message, refusal.field)
 
     async def postpone(self, checkout: Checkout, seconds: float) -> None:
-        """Leaves a checkout to recovery, from some seconds on."""
         await self._change(POSTPONE, checkout, seconds)
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
-        """Takes over unfinished checkouts that nobody drives any more; two processes never get the same one."""
         rows = await self._database.fetch(TAKE_STUCK, self._driver.instance, self._driver.boot, limit)
         return [_checkout(row) for row in rows]
 
@@ -237,25 +226,20 @@ class PostgresCancellations:
         self._driver = driver
 
     async def begin(self, order_id: int) -> Cancellation | None:
-        """Makes a CONFIRMED order CANCELLED and notes that it is to be given back; None if it is not CONFIRMED."""
         row = await self._database.fetchrow(BEGIN_CANCELLATION, order_id, self._driver.instance, self._driver.boot)
         return None if row is None else _cancellation(row)
 
     async def unfinished(self, order_id: int) -> Cancellation | None:
-        """Returns the cancellation of an order if it is under way."""
         row = await self._database.fetchrow(UNFINISHED_CANCELLATION, order_id)
         return None if row is None else _cancellation(row)
 
     async def complete(self, cancellation: Cancellation) -> None:
-        """Ends a cancellation; ending it twice does no harm."""
         await self._database.fetchrow(COMPLETE_CANCELLATION, cancellation.order_id)
 
     async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
-        """Leaves a cancellation to recovery, from some seconds on."""
         await self._database.fetchrow(POSTPONE_CANCELLATION, cancellation.order_id, seconds)
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
-        """Takes over unfinished cancellations that nobody drives any more."""
         rows = await self._database.fetch(TAKE_STUCK_CANCELLATIONS, self._driver.instance, self._driver.boot, limit)
         return [_cancellation(row) for row in rows]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from shop.errors import ShopError
-from shop.order.patience import backoff
-from shop.order.ports import Cancellation, TakenOver
+from shop.order.errors import TakenOver
+from shop.order.ports import Cancellation, S, Saga
+from shop.order.retries import backoff
 from shop.order.saga import Checkout
 
 log = logging.getLogger(__name__)
@@ -17,39 +18,6 @@ log = logging.getLogger(__name__)
 # All of a batch are driven side by side, so that none waits until its lease has ended.
 BATCH = 16
 PERIOD_S = 1.0
-
-
-class Taken(Protocol):
-    """A saga that was taken over."""
-
-    @property
-    def id(self) -> str:
-        """What the log calls it."""
-        ...
-
-    @property
-    def epoch(self) -> int:
-        """How many times it has been taken up."""
-        ...
-
-
-S = TypeVar("S", bound=Taken)
-
-
-class Saga(Protocol[S]):
-    """A kind of saga that can be taken up in the middle."""
-
-    async def take_stuck(self, limit: int) -> list[S]:
-        """Takes over sagas that nobody drives any more."""
-        ...
-
-    async def take_up(self, saga: S) -> None:
-        """Brings one to its end."""
-        ...
-
-    async def postpone(self, saga: S, seconds: float) -> None:
-        """Leaves one to a later attempt."""
-        ...
 
 
 class Recovery:

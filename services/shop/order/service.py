@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 
 from shop.clients.ports import Page
 from shop.errors import no_such
+from shop.fields import LARGEST_ID
 from shop.order.background import Background
 from shop.order.cancellation import CancellationSaga
 from shop.order.checkout import CheckoutRequest, CheckoutSaga
@@ -26,7 +27,7 @@ _KEY = re.compile(r"[ -~]{1,64}")
 
 
 class OrderService:
-    """The use cases of orders; the methods and errors of `shop.clients.OrderClient`, lines in chunks.
+    """The use cases of orders; the methods and errors of `shop.clients.ports.OrderClient`, lines in chunks.
 
     Args:
         orders: Keeps the orders.
@@ -146,7 +147,7 @@ class OrderService:
         Raises:
             InvalidArgument: An argument is out of range.
         """
-        validation.between(after_line_id, "after_line_id", 0, validation.LARGEST_ID)
+        validation.between(after_line_id, "after_line_id", 0, LARGEST_ID)
         wanted = validation.size(limit, "limit", default=DEFAULT_STREAM, most=LONGEST_STREAM)
         async for lines in self._orders.lines(after=after_line_id, limit=wanted, chunk=STREAM_CHUNK):
             yield lines

@@ -28,11 +28,9 @@ class SimulatedBank:
         self._delay_s = delay_s
 
     def accepts(self, payment_token: str) -> bool:
-        """Whether the token is one of those that the bank knows."""
         return payment_token in ANSWERS
 
     async def authorize(self, amount: Money, payment_token: str) -> str:  # noqa: ARG002 - a real bank looks at it
-        """Says why the bank declines; empty if it does not."""
         with child_span("bank.authorize"):
             if self._delay_s > 0:
                 await asyncio.sleep(self._delay_s)

@@ -11,8 +11,7 @@ from grpc.aio import Server, ServicerContext
 
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
-from shop.payment.visibility import visible, visible_ones
-from shop.platform.access import Access, admits
+from shop.platform.access import Access, admits, may_act_for, visible
 from shop.platform.protobuf import money_from, money_message
 from shop.stubs import payment_pb2, payment_pb2_grpc
 
@@ -33,7 +32,6 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
     async def AuthorizePayment(
         self, request: payment_pb2.AuthorizePaymentRequest, context: Context
     ) -> payment_pb2.Payment:
-        """Asks the bank to set an amount aside."""
         amount = money_from(request.amount)
         return _encode(
             await self._service.authorize_payment(
@@ -46,26 +44,23 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
 
     @admits(Access.INTERNAL)
     async def CapturePayment(self, request: payment_pb2.CapturePaymentRequest, context: Context) -> payment_pb2.Payment:
-        """Takes an amount."""
         return _encode(await self._service.capture_payment(checkout_id=request.checkout_id, order_id=request.order_id))
 
     @admits(Access.INTERNAL)
     async def VoidPayment(self, request: payment_pb2.VoidPaymentRequest, context: Context) -> payment_pb2.Payment:
-        """Gives an amount back."""
         return _encode(await self._service.void_payment(request.checkout_id))
 
     @admits(Access.CALLER)
     async def GetPayment(self, request: payment_pb2.GetPaymentRequest, context: Context) -> payment_pb2.Payment:
-        """Returns one payment."""
-        return _encode(visible(await self._service.get_payment(request.id)))
+        return _encode(visible("payment", await self._service.get_payment(request.id)))
 
     @admits(Access.CALLER)
     async def BatchGetPaymentsByOrder(
         self, request: payment_pb2.BatchGetPaymentsByOrderRequest, context: Context
     ) -> payment_pb2.BatchGetPaymentsByOrderResponse:
-        """Returns the payments of many orders."""
-        payments = visible_ones(await self._service.batch_get_payments_by_order(request.order_ids))
-        return payment_pb2.BatchGetPaymentsByOrderResponse(payments=[_encode(payment) for payment in payments])
+        payments = await self._service.batch_get_payments_by_order(request.order_ids)
+        shown = [_encode(payment) for payment in payments if may_act_for(payment.user_id)]
+        return payment_pb2.BatchGetPaymentsByOrderResponse(payments=shown)
 
 
 def register(server: Server, service: PaymentService) -> list[str]:

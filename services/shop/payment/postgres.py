@@ -54,7 +54,6 @@ class PostgresPayments:
         self._database = database
 
     async def add(self, checkout_id: str, user_id: int, amount: Money, decline_reason: str) -> StoredPayment:
-        """Adds an authorised or declined payment, unless the checkout has one; returns the one that is there then."""
         status = PaymentStatus.DECLINED if decline_reason else PaymentStatus.AUTHORIZED
         row = await self._database.fetchrow(
             ADD, checkout_id, user_id, status.value, amount.amount_minor, amount.currency, decline_reason or None
@@ -62,7 +61,6 @@ class PostgresPayments:
         return _present(row)
 
     async def capture(self, checkout_id: str, order_id: int) -> StoredPayment | None:
-        """Takes an authorised payment for an order; None if there is no such payment, or the order has another one."""
         try:
             row = await self._database.fetchrow(CAPTURE, checkout_id, order_id)
         except asyncpg.UniqueViolationError:
@@ -70,22 +68,18 @@ class PostgresPayments:
         return None if row is None else _stored(row)
 
     async def void(self, checkout_id: str) -> StoredPayment:
-        """Gives a payment back, or adds a voided one of no amount if the checkout has none; a declined one stays."""
         row = await self._database.fetchrow(VOID, checkout_id, NOTHING.amount_minor, NOTHING.currency)
         return _present(row)
 
     async def of_checkout(self, checkout_id: str) -> StoredPayment | None:
-        """Returns a checkout's payment."""
         row = await self._database.fetchrow(f"SELECT {COLUMNS} FROM payment WHERE checkout_id = $1", checkout_id)
         return None if row is None else _stored(row)
 
     async def get(self, payment_id: int) -> StoredPayment | None:
-        """Returns one payment; it is nobody's if its user's account is gone."""
         row = await self._database.fetchrow(GET, payment_id)
         return None if row is None else _stored(row)
 
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
-        """Returns the payments of many orders by one query; those of accounts that are gone are nobody's."""
         rows = await self._database.fetch(OF_ORDERS, order_ids)
         return [_stored(row) for row in rows]
 

@@ -13,7 +13,7 @@ from shop.platform import validation
 
 
 class PaymentService:
-    """The use cases of payments; the same methods and errors as `shop.clients.PaymentClient`.
+    """The use cases of payments; the same methods and errors as `shop.clients.ports.PaymentClient`.
 
     Args:
         store: Keeps the payments.

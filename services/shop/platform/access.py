@@ -15,9 +15,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
-from shop.errors import NotFound, PermissionDenied, Unauthenticated
+from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.auth import Principal, TokenVerifier, bearer
-from shop.platform.config import ConfigError, ServiceConfig
+from shop.platform.config import ServiceConfig
+from shop.platform.errors import ConfigError
 
 F = TypeVar("F", bound=Callable[..., object])
 
@@ -135,13 +136,33 @@ def require_owner(user_id: int) -> None:
     _CALLER.get().require_owner(user_id)
 
 
-def require_visible(owner: int, missing: NotFound) -> None:
-    """Checks that the call in hand may see a thing that was found by its own id; see `Caller.require_visible`.
+class Owned(Protocol):
+    """A thing that belongs to a user; `user_id` is 0 if that account is gone."""
+
+    @property
+    def id(self) -> int:
+        """The thing's own id."""
+
+    @property
+    def user_id(self) -> int:
+        """The user whom it belongs to."""
+
+
+Thing = TypeVar("Thing", bound=Owned)
+
+
+def visible(kind: str, thing: Thing) -> Thing:
+    """Returns a thing that was found by its own id, if the call in hand may see it.
+
+    Args:
+        kind: What it is: "order".
+        thing: The thing.
 
     Raises:
-        NotFound: It may not: `missing`.
+        NotFound: It is another customer's; the error is that of an id that does not exist.
     """
-    _CALLER.get().require_visible(owner, missing)
+    _CALLER.get().require_visible(thing.user_id, no_such(kind, thing.id))
+    return thing
 
 
 class Verifier(Protocol):
@@ -149,14 +170,12 @@ class Verifier(Protocol):
 
     def verify(self, token: str) -> Principal:
         """Returns whom a token stands for; raises Unauthenticated."""
-        ...
 
 
 class NoVerifier:
     """Takes no token: this process has no key."""
 
     def verify(self, token: str) -> Principal:  # noqa: ARG002 - it does not look at it
-        """Refuses every token."""
         raise Unauthenticated("this process takes no tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
 
 

@@ -90,11 +90,6 @@ class TokenVerifier:
         self._known: OrderedDict[bytes, tuple[Principal, float]] = OrderedDict()
 
     def verify(self, token: str) -> Principal:
-        """Returns whom a token stands for.
-
-        Raises:
-            Unauthenticated: The token is not ours, was changed, or has expired.
-        """
         digest = hashlib.sha256(token.encode(errors="surrogatepass")).digest()
         known = self._known.get(digest)
         if known is not None:

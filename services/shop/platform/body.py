@@ -5,17 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
 
-from shop.errors import DeadlineExceeded, ResourceExhausted
+from shop.errors import ResourceExhausted
 from shop.platform.deadline import remaining
+from shop.platform.errors import BodyTimeout
 
 MOST_BYTES = 64 * 1024
 MOST_S = 5.0
 
 _MOST_DIGITS = 18
-
-
-class BodyTimeout(DeadlineExceeded):
-    """The body did not arrive in time, which HTTP has a status of its own for: 408."""
 
 
 async def arriving(chunks: AsyncIterable[bytes], declared: str | None) -> AsyncGenerator[bytes]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from shop.platform.errors import ConfigError
 from shop.platform.page_token import DEFAULT_KEY
 
 COMPONENTS = ("product", "order", "user", "payment", "graphql-gateway", "rest-gateway")
@@ -18,10 +19,6 @@ DEFAULT_POOL = 8
 LARGEST_POOL = 200
 LONGEST_BANK_DELAY_MS = 60_000
 LONGEST_DELAY_US = 1_000_000
-
-
-class ConfigError(ValueError):
-    """A variable of the environment is missing or not valid; the message names it and the valid values."""
 
 
 @dataclass(frozen=True, slots=True)

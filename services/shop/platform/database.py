@@ -12,7 +12,7 @@ import asyncpg.pool
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.platform.deadline import passed, remaining
-from shop.platform.lifecycle import StartError
+from shop.platform.errors import StartError
 from shop.platform.statement_tracing import TracedConnection
 from shop.platform.telemetry import child_span
 

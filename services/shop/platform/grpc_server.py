@@ -12,8 +12,8 @@ from grpc_reflection.v1alpha import reflection
 
 from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.config import split_address
+from shop.platform.errors import StartError
 from shop.platform.grpc_handlers import Handler, guarded
-from shop.platform.lifecycle import StartError
 
 GRACE_S = 3.0
 OPTIONS: tuple[tuple[str, Any], ...] = (

@@ -12,7 +12,8 @@ from typing import Any
 import uvicorn
 
 from shop.platform.config import split_address
-from shop.platform.lifecycle import StartError, stop_signal
+from shop.platform.errors import StartError
+from shop.platform.lifecycle import stop_signal
 
 KEEP_ALIVE_S = 75
 GRACE_S = 3

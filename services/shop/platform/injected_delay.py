@@ -45,11 +45,9 @@ class Timer(Protocol):
 
     async def until(self, deadline_ns: int) -> None:
         """Returns at a time of the monotonic clock, in ns, or as soon after it as can be; never before it."""
-        ...
 
     def close(self) -> None:
         """Gives back what the timer holds; nobody waits any more."""
-        ...
 
 
 class KernelTimer:
@@ -78,7 +76,6 @@ class KernelTimer:
         self._loop.add_reader(self._fd, self._woken)
 
     async def until(self, deadline_ns: int) -> None:
-        """Returns at a time of the monotonic clock, in ns, or as soon after it as can be."""
         waiter: asyncio.Future[None] = self._loop.create_future()
         self._made += 1
         heapq.heappush(self._waiting, (deadline_ns, self._made, waiter))
@@ -87,7 +84,6 @@ class KernelTimer:
         await waiter
 
     def close(self) -> None:
-        """Closes the timer."""
         if not self._loop.is_closed():
             self._loop.remove_reader(self._fd)
         os.close(self._fd)
@@ -116,11 +112,9 @@ class ThreadTimer:
         self._threads = ThreadPoolExecutor(SLEEPING_THREADS, thread_name_prefix="injected-delay")
 
     async def until(self, deadline_ns: int) -> None:
-        """Returns at a time of the monotonic clock, in ns, or as soon after it as can be."""
         await asyncio.get_running_loop().run_in_executor(self._threads, _sleep_until, deadline_ns)
 
     def close(self) -> None:
-        """Ends the threads."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 

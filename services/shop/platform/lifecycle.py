@@ -13,7 +13,8 @@ from typing import Any
 import uvloop
 
 from shop.errors import ShopError
-from shop.platform.config import ConfigError, ServiceConfig
+from shop.platform.config import ServiceConfig
+from shop.platform.errors import ConfigError, StartError
 from shop.platform.injected_delay import injected_delay
 from shop.platform.logs import configure_logging
 from shop.platform.telemetry import telemetry
@@ -21,10 +22,6 @@ from shop.platform.telemetry import telemetry
 log = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
-
-
-class StartError(RuntimeError):
-    """A part that the process needs at its start is not to be had; the message says which and what to do."""
 
 
 @contextlib.asynccontextmanager

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shop.platform.access import Authenticator, service_authenticator
-from shop.platform.config import ConfigError, ServiceConfig
+from shop.platform.config import ServiceConfig
+from shop.platform.errors import ConfigError
 from shop.platform.grpc_server import Register, grpc_server
 from shop.platform.http_server import http_server
 from shop.platform.lifecycle import stop_signal

@@ -41,18 +41,15 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
 
     @admits(Access.EVERYBODY)
     async def GetProduct(self, request: pb.GetProductRequest, context: Any) -> pb.Product:
-        """Returns one product."""
         return product_message(await self._service.get_product(request.id))
 
     @admits(Access.EVERYBODY)
     async def BatchGetProducts(self, request: pb.BatchGetProductsRequest, context: Any) -> pb.BatchGetProductsResponse:
-        """Returns many products."""
         products = await self._service.batch_get_products(request.ids)
         return pb.BatchGetProductsResponse(products=map(product_message, products))
 
     @admits(Access.EVERYBODY)
     async def ListProducts(self, request: pb.ListProductsRequest, context: Any) -> pb.ListProductsResponse:
-        """Returns a page of products."""
         page = await self._service.list_products(
             page_size=request.page_size, page_token=request.page_token, category=request.category
         )
@@ -62,7 +59,6 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
 
     @admits(Access.PARTNER)
     async def CreateProduct(self, request: pb.CreateProductRequest, context: Any) -> pb.Product:
-        """Adds a product."""
         new = request.product
         product = await self._service.create_product(
             NewProduct(new.title, new.description, new.category, money_from(new.price), new.stock)
@@ -71,7 +67,6 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
 
     @admits(Access.PARTNER)
     async def UpdateProduct(self, request: pb.UpdateProductRequest, context: Any) -> pb.Product:
-        """Changes some fields of a product."""
         new, paths = request.product, masked(request.update_mask, CHANGEABLE)
         change = ProductChange(
             title=new.title if "title" in paths else None,
@@ -84,13 +79,11 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
 
     @admits(Access.PARTNER)
     async def DeleteProduct(self, request: pb.DeleteProductRequest, context: Any) -> Empty:
-        """Removes a product."""
         await self._service.delete_product(request.id)
         return Empty()
 
     @admits(Access.EVERYBODY)
     async def BatchListReviews(self, request: pb.BatchListReviewsRequest, context: Any) -> pb.BatchListReviewsResponse:
-        """Returns the first reviews of many products."""
         found = await self._service.batch_list_reviews(request.product_ids, limit=request.limit)
         return pb.BatchListReviewsResponse(
             products=[
@@ -101,25 +94,21 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
 
     @admits(Access.INTERNAL)
     async def ReserveStock(self, request: pb.ReserveStockRequest, context: Any) -> pb.Reservation:
-        """Takes stock until it is confirmed or released."""
         lines = [stock_line_from(line) for line in request.lines]
         return reservation_message(await self._service.reserve_stock(request.reservation_id, lines))
 
     @admits(Access.INTERNAL)
     async def ConfirmReservation(self, request: pb.ConfirmReservationRequest, context: Any) -> pb.Reservation:
-        """Turns held stock into sold stock."""
         return reservation_message(await self._service.confirm_reservation(request.reservation_id))
 
     @admits(Access.INTERNAL)
     async def ReleaseReservation(self, request: pb.ReleaseReservationRequest, context: Any) -> pb.Reservation:
-        """Gives stock back."""
         return reservation_message(await self._service.release_reservation(request.reservation_id))
 
     @admits(Access.EVERYBODY)
     async def StreamProductRows(
         self, request: pb.StreamProductRowsRequest, context: Any
     ) -> AsyncIterator[pb.StreamProductRowsResponse]:
-        """Streams product rows in chunks."""
         chunks = self._service.stream_product_rows(after_product_id=request.after_product_id, limit=request.limit)
         async for rows in chunks:
             yield pb.StreamProductRowsResponse(rows=map(row_message, rows))

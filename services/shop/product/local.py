@@ -27,12 +27,10 @@ class LocalProductClient:
         self.release_reservation = service.release_reservation
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
-        """Returns a page of one category, or of all."""
         page = await self._service.list_products(page_size=page_size, page_token=page_token, category=category)
         return Page(tuple(page.products), page.next_page_token)
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
-        """Adds a product."""
         return await self._service.create_product(NewProduct(title, description, category, price, stock))
 
     async def update_product(
@@ -45,16 +43,13 @@ class LocalProductClient:
         price: Money | None = None,
         stock: int | None = None,
     ) -> Product:
-        """Changes the fields that are given."""
         return await self._service.update_product(product_id, ProductChange(title, description, category, price, stock))
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
-        """Returns the first reviews of each product asked for."""
         found = await self._service.batch_list_reviews(product_ids, limit=limit)
         return {product_id: tuple(reviews) for product_id, reviews in found.items()}
 
     async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
-        """Gives product rows by ascending id."""
         async for rows in self._service.stream_product_rows(after_product_id=after_product_id, limit=limit):
             for row in rows:
                 yield row

@@ -94,11 +94,9 @@ class PostgresStockTransaction:
         self._connection = connection
 
     async def claim(self, reservation_id: str, state: ReservationState) -> bool:
-        """Adds a reservation without lines; returns False if the id is there, after any rival has ended."""
         return await self._connection.fetchval(CLAIM, reservation_id, state.value) is not None
 
     async def find_locked(self, reservation_id: str) -> Reservation | None:
-        """Locks and returns a reservation with its lines by product id."""
         rows = await self._connection.fetch(FIND_LOCKED, reservation_id)
         if not rows:
             return None
@@ -106,11 +104,9 @@ class PostgresStockTransaction:
         return Reservation(reservation_id, ReservationState(rows[0][0]), lines)
 
     async def products_locked(self, ids: Sequence[int]) -> list[Product]:
-        """Locks and returns the products that exist, in the order of their ids."""
         return [_product(row) for row in await self._connection.fetch(PRODUCTS_LOCKED, ids)]
 
     async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
-        """Takes stock off the products, which are locked, and adds the lines to the reservation."""
         await self._connection.execute(
             TAKE,
             reservation_id,
@@ -121,20 +117,16 @@ class PostgresStockTransaction:
         )
 
     async def confirm(self, reservation: Reservation) -> None:
-        """Makes a reservation CONFIRMED and counts its pieces as sold."""
         await self._move(reservation, ReservationState.CONFIRMED, stock=0, sold=1)
 
     async def give_back(self, reservation: Reservation) -> None:
-        """Makes a reservation RELEASED, puts its pieces back, and no longer counts them as sold if they were."""
         was_sold = reservation.state is ReservationState.CONFIRMED
         await self._move(reservation, ReservationState.RELEASED, stock=1, sold=-1 if was_sold else 0)
 
     async def is_held(self, product_id: int) -> bool:
-        """Whether a reservation that is neither confirmed nor released holds pieces of a product."""
         return bool(await self._connection.fetchval(IS_HELD, product_id))
 
     async def delete(self, product_id: int) -> None:
-        """Removes a product, which is locked, and its reviews."""
         await self._connection.execute(DELETE, product_id)
 
     async def _move(self, reservation: Reservation, state: ReservationState, *, stock: int, sold: int) -> None:
@@ -154,16 +146,13 @@ class PostgresProductStore:
         self._database = database
 
     async def get(self, product_id: int) -> Product | None:
-        """Returns one product."""
         row = await self._database.fetchrow(GET, product_id)
         return _product(row) if row is not None else None
 
     async def batch_get(self, ids: Sequence[int]) -> list[Product]:
-        """Returns the products that exist, in any order, by one query."""
         return [_product(row) for row in await self._database.fetch(BATCH_GET, ids)]
 
     async def page(self, *, after: int, limit: int, category: str) -> list[Product]:
-        """Returns products with a greater id, by ascending id; all categories if `category` is empty."""
         if category:
             rows = await self._database.fetch(PAGE_OF_CATEGORY, after, limit, category)
         else:
@@ -171,7 +160,6 @@ class PostgresProductStore:
         return [_product(row) for row in rows]
 
     async def add(self, product: NewProduct) -> Product:
-        """Adds a product."""
         row = await self._database.fetchrow(
             ADD,
             product.title,
@@ -185,7 +173,6 @@ class PostgresProductStore:
         return _product(row)
 
     async def change(self, product_id: int, change: ProductChange) -> Product | None:
-        """Changes a product; None if there is none."""
         price = change.price
         row = await self._database.fetchrow(
             CHANGE,
@@ -200,18 +187,15 @@ class PostgresProductStore:
         return _product(row) if row is not None else None
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
-        """Returns up to `limit` reviews of each product, by ascending id, by one query."""
         rows = await self._database.fetch(REVIEWS, product_ids, limit)
         return [Review(row[0], row[1], row[2], row[3], row[4], row[5]) for row in rows]
 
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
-        """Returns product rows with a greater id, by ascending id."""
         rows = await self._database.fetch(ROWS, after, limit)
         return [ProductRow(row[0], row[1], Money(row[2], row[3]), row[4]) for row in rows]
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[PostgresStockTransaction]:
-        """Opens a transaction that commits at its end, or rolls back on an error."""
         async with self._database.transaction() as connection:
             yield PostgresStockTransaction(connection)
 

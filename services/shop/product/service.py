@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, no_such
+from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform import page_token as page_tokens
 from shop.platform.validation import (
-    LARGEST_ID,
     between,
     distinct,
     identifier,
@@ -34,7 +34,7 @@ from shop.product.domain import (
     reserve,
     reserved_again,
 )
-from shop.product.store import ProductStore
+from shop.product.ports import ProductStore
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000

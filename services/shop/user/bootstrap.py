@@ -9,8 +9,9 @@ from typing import Any
 
 from shop.platform.access import Authenticator
 from shop.platform.auth import TokenSigner
-from shop.platform.config import ConfigError, ServiceConfig, required
+from shop.platform.config import ServiceConfig, required
 from shop.platform.database import connect_database
+from shop.platform.errors import ConfigError
 from shop.platform.serve import Protocols, run_servers
 from shop.user.grpc import register
 from shop.user.passwords import Argon2Passwords

@@ -34,36 +34,30 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
 
     @admits(Access.EVERYBODY)
     async def Login(self, request: pb.LoginRequest, context: Any) -> pb.LoginResponse:
-        """Returns a token for the right password."""
         return login_message(await self._service.login(request.email, request.password))
 
     @admits(Access.CALLER)
     async def GetUser(self, request: pb.GetUserRequest, context: Any) -> pb.User:
-        """Returns one user."""
         require_owner(request.id)
         return user_message(await self._service.get_user(request.id))
 
     @admits(Access.PARTNER)
     async def BatchGetUsers(self, request: pb.BatchGetUsersRequest, context: Any) -> pb.BatchGetUsersResponse:
-        """Returns many users."""
         users = await self._service.batch_get_users(request.ids)
         return pb.BatchGetUsersResponse(users=map(user_message, users))
 
     @admits(Access.PARTNER)
     async def ListUsers(self, request: pb.ListUsersRequest, context: Any) -> pb.ListUsersResponse:
-        """Returns a page of users."""
         page = await self._service.list_users(page_size=request.page_size, page_token=request.page_token)
         return pb.ListUsersResponse(users=map(user_message, page.users), next_page_token=page.next_page_token)
 
     @admits(Access.EVERYBODY)
     async def CreateUser(self, request: pb.CreateUserRequest, context: Any) -> pb.User:
-        """Adds a user."""
         new = NewUser(request.user.email, request.user.name, address_from(request.user.address))
         return user_message(await self._service.create_user(new, request.password))
 
     @admits(Access.CALLER)
     async def UpdateUser(self, request: pb.UpdateUserRequest, context: Any) -> pb.User:
-        """Changes some fields of a user."""
         require_owner(request.user.id)
         new, paths = request.user, masked(request.update_mask, CHANGEABLE)
         change = UserChange(
@@ -74,7 +68,6 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
 
     @admits(Access.CALLER)
     async def DeleteUser(self, request: pb.DeleteUserRequest, context: Any) -> Empty:
-        """Removes a user."""
         require_owner(request.id)
         await self._service.delete_user(request.id)
         return Empty()

@@ -22,14 +22,11 @@ class LocalUserClient:
         self.delete_user = service.delete_user
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
-        """Returns a page of users."""
         page = await self._service.list_users(page_size=page_size, page_token=page_token)
         return Page(tuple(page.users), page.next_page_token)
 
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
-        """Adds a user."""
         return await self._service.create_user(NewUser(email, name, address), password)
 
     async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
-        """Changes the fields that are given."""
         return await self._service.update_user(user_id, UserChange(name=name, address=address))

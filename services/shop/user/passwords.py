@@ -35,12 +35,10 @@ class Argon2Passwords:
         self._nobody = self._argon2.hash("nobody has this password")
 
     async def hash(self, password: str) -> str:
-        """Returns a hash with a salt of its own."""
         with child_span("argon2.hash"):
             return await self._in_thread(lambda: self._argon2.hash(password))
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
-        """Whether a password belongs to a hash; takes as long, and says False, where there is no hash."""
         with child_span("argon2.verify"):
             matches = await self._in_thread(lambda: self._matches(password_hash or self._nobody, password))
         return matches and password_hash is not None

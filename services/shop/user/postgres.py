@@ -68,45 +68,36 @@ class PostgresUserStore:
         self._database = database
 
     async def get(self, user_id: int) -> User | None:
-        """Returns one user."""
         row = await self._database.fetchrow(GET, user_id)
         return _user(row) if row is not None else None
 
     async def credentials(self, email: str) -> Credentials:
-        """Returns what a login with an e-mail address is checked against."""
         row = await self._database.fetchrow(CREDENTIALS, email, _digest(email))
         assert row is not None, "an outer join of one row gives one"
         user = _user(row) if row[0] is not None else None
         return Credentials(user, row[8], row[9] or 0)
 
     async def note_failure(self, email: str, seconds: float) -> None:
-        """Counts a failed login of an e-mail address; the count ends some seconds after its first one."""
         await self._database.fetchrow(NOTE_FAILURE, _digest(email), seconds)
 
     async def forget_failures(self, email: str) -> None:
-        """Ends the count of an e-mail address."""
         await self._database.fetchrow(FORGET_FAILURES, _digest(email))
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
-        """Returns the users that exist, in any order, by one query."""
         return [_user(row) for row in await self._database.fetch(BATCH_GET, ids)]
 
     async def page(self, *, after: int, limit: int) -> list[User]:
-        """Returns users with a greater id, by ascending id."""
         return [_user(row) for row in await self._database.fetch(PAGE, after, limit)]
 
     async def add(self, user: NewUser, password_hash: str) -> User | None:
-        """Adds a user; None if the e-mail address is taken."""
         row = await self._database.fetchrow(ADD, user.email, user.name, *_parts(user.address), password_hash)
         return _user(row) if row is not None else None
 
     async def change(self, user_id: int, change: UserChange) -> User | None:
-        """Changes a user; None if there is none."""
         row = await self._database.fetchrow(CHANGE, user_id, change.name, *_parts(change.address))
         return _user(row) if row is not None else None
 
     async def delete(self, user_id: int) -> bool:
-        """Removes a user, and notes the id as deleted; False if there is none."""
         return await self._database.fetchrow(DELETE, user_id) is not None
 
 

@@ -11,7 +11,7 @@ from shop.platform import page_token as page_tokens
 from shop.platform.auth import Principal, TokenSigner
 from shop.platform.validation import identifier, identifiers, matching, size, text
 from shop.user.domain import Address, LoginResult, NewUser, User, UserChange, canonical_email
-from shop.user.store import PasswordHasher, UserStore
+from shop.user.ports import PasswordHasher, UserStore
 from shop.user.turns import Turns
 
 PAGE_SIZE = 20

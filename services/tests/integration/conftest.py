@@ -9,16 +9,17 @@ from typing import Any
 
 import pytest
 
-from shop.clients import Address, Clients, Product, User
 from shop.clients.connect import connect
-from shop.clients.ports import ProductClient, UserClient
+from shop.clients.ports import Clients, ProductClient, UserClient
 from shop.money import Money
 from shop.order import bootstrap as order_bootstrap
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
+from shop.product.domain import Product
 from shop.user import bootstrap as user_bootstrap
+from shop.user.domain import Address, User
 
 PASSWORD = "correct horse"
 ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")

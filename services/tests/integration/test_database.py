@@ -21,7 +21,7 @@ from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.platform.database import Database, connect_database
 from shop.platform.deadline import deadline
 from shop.platform.error_table import row
-from shop.platform.lifecycle import StartError
+from shop.platform.errors import StartError
 
 pytestmark = pytest.mark.integration
 

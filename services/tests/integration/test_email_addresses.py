@@ -10,10 +10,9 @@ from collections.abc import Awaitable, Callable
 import psycopg
 import pytest
 
-from shop.clients import Address, User
 from shop.clients.ports import UserClient
 from shop.errors import AlreadyExists, InvalidArgument
-from shop.user.domain import canonical_email
+from shop.user.domain import Address, User, canonical_email
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]

@@ -14,8 +14,8 @@ import httpx
 import pytest
 from opentelemetry.trace import SpanKind
 
-from shop.clients import Clients, Product, ProductRow, StockLine
 from shop.clients.connect import connect
+from shop.clients.ports import Clients
 from shop.errors import DeadlineExceeded, ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unavailable
 from shop.money import Money
 from shop.platform.access import Authenticator, NoVerifier
@@ -23,6 +23,7 @@ from shop.platform.deadline import deadline, remaining
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.http_server import http_server
 from shop.product import graphql as product_graphql
+from shop.product.domain import Product, ProductRow, StockLine
 
 pytestmark = pytest.mark.integration
 POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
+from shop.platform.errors import StartError
 from shop.platform.http_server import serve_http
-from shop.platform.lifecycle import StartError
 
 pytestmark = pytest.mark.integration
 

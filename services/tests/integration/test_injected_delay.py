@@ -16,11 +16,11 @@ import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.trace import SpanKind
 
-from shop.clients import Product, ProductRow
 from shop.clients.connect import connect
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay
+from shop.product.domain import Product, ProductRow
 from shop.stubs import product_pb2, product_pb2_grpc
 
 pytestmark = pytest.mark.integration

@@ -16,10 +16,10 @@ import httpx
 import psycopg
 import pytest
 
-from shop.clients import Address, User
 from shop.clients.ports import UserClient
 from shop.errors import Internal
 from shop.platform.http_server import http_server
+from shop.user.domain import Address, User
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]

@@ -15,13 +15,13 @@ import pytest
 from google.rpc.error_details_pb2 import RetryInfo
 from grpc_status import rpc_status
 
-from shop.clients import User
 from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap
+from shop.user.domain import User
 from shop.user.service import MOST_FAILURES
 
 pytestmark = pytest.mark.integration

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from shop.clients import Clients, PaymentStatus
 from shop.clients.connect import connect
-from shop.clients.ports import PaymentClient
+from shop.clients.ports import Clients, PaymentClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PaymentDeclined, ShopError
 from shop.money import Money
 from shop.payment import bootstrap as payment_bootstrap
+from shop.payment.domain import PaymentStatus
 from shop.platform.config import ServiceConfig
 
 pytestmark = pytest.mark.integration

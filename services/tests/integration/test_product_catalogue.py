@@ -10,10 +10,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.clients import Product, StockLine
 from shop.clients.ports import ProductClient
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound
 from shop.money import Money
+from shop.product.domain import Product, StockLine
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[Product]]

@@ -11,10 +11,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.clients import Product, ReservationState, ReservedLine, StockLine
 from shop.clients.ports import ProductClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock
 from shop.money import Money
+from shop.product.domain import Product, ReservationState, ReservedLine, StockLine
 from shop.product.service import MOST_STOCK
 
 pytestmark = pytest.mark.integration

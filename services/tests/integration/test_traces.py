@@ -14,7 +14,6 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 
-from shop.clients import Product, StockLine, User
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient, UserClient
 from shop.errors import DeadlineExceeded, NotFound, Unavailable
@@ -22,8 +21,10 @@ from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
 from shop.platform.grpc_server import grpc_server
 from shop.product.bootstrap import bootstrap
+from shop.product.domain import Product, StockLine
 from shop.product.grpc import register
 from shop.stubs import product_pb2_grpc
+from shop.user.domain import User
 
 pytestmark = pytest.mark.integration
 NOWHERE = 2**62

@@ -12,10 +12,10 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.clients import Address, User
 from shop.clients.ports import UserClient
 from shop.errors import AlreadyExists, InvalidArgument, InvalidPageToken, NotFound, Unauthenticated
 from shop.platform.auth import Principal, TokenVerifier
+from shop.user.domain import Address, User
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shop.clients.connect import connect
-from shop.platform.config import ConfigError
+from shop.platform.errors import ConfigError
 
 
 async def test_client_of_an_absent_service_names_the_variable() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from shop.platform.config import ConfigError, ServiceConfig, required
+from shop.platform.config import ServiceConfig, required
+from shop.platform.errors import ConfigError
 
 
 def test_defaults() -> None:

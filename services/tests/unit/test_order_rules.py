@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shop.clients import CheckoutLine, OrderStatus
 from shop.errors import FailedPrecondition, InvalidArgument
 from shop.money import Money
-from shop.order.domain import purchase, refused_move, status_before
+from shop.order.domain import CheckoutLine, OrderStatus, purchase, refused_move, status_before
 
 
 def test_statuses_that_are_set_by_hand() -> None:

@@ -8,9 +8,9 @@ import itertools
 import pytest
 
 from shop import errors
-from shop.clients import CheckoutLine
 from shop.errors import ErrorCode, ShopError
-from shop.order.patience import ATTEMPTS, LONGEST_BACKOFF_S, backoff, patiently
+from shop.order.domain import CheckoutLine
+from shop.order.retries import ATTEMPTS, LONGEST_BACKOFF_S, backoff, with_retries
 from shop.order.saga import (
     UNCERTAIN,
     Checkout,
@@ -83,7 +83,7 @@ def test_bodies_that_differ_have_different_hashes() -> None:
     assert request_hash(*bodies[0]) == request_hash([CheckoutLine(1, 2)], "tok_ok")
 
 
-async def test_patience_repeats_what_is_uncertain_and_only_that() -> None:
+async def test_retries_repeat_what_is_uncertain_and_only_that() -> None:
     async def attempts(*outcomes: BaseException | None) -> tuple[int, str]:
         left, made = list(outcomes), 0
 
@@ -96,7 +96,7 @@ async def test_patience_repeats_what_is_uncertain_and_only_that() -> None:
             return "done"
 
         try:
-            return made, await patiently(call)
+            return made, await with_retries(call)
         except (ShopError, asyncio.CancelledError) as error:
             return made, type(error).__name__
 

@@ -12,7 +12,6 @@ from typing import Generic, Protocol, TypeAlias, TypeVar
 from graphql import (
     SKIP,
     DocumentNode,
-    GraphQLError,
     GraphQLInputType,
     GraphQLSchema,
     GraphQLSyntaxError,
@@ -29,6 +28,7 @@ from graphql import (
 )
 
 from shop.errors import InvalidArgument
+from shop.platform.graphql.errors import PersistedQueryNotFound, RequestError
 from shop.platform.graphql.limits import (
     MOST_TOKENS,
     check_numbers,
@@ -71,27 +71,10 @@ class Cost(Protocol):
             RequestError: A variable that the cost depends on is missing, or of the wrong type.
             ResourceExhausted: It is above the limit.
         """
-        ...
 
 
 Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], Cost]
 """Finds out what a validated document costs."""
-
-
-class RequestError(Exception):
-    """The document cannot run: it is malformed, or not valid for the schema.
-
-    Args:
-        errors: What is wrong with it, for the client.
-    """
-
-    def __init__(self, errors: list[GraphQLError]) -> None:
-        super().__init__(errors[0].message)
-        self.errors = errors
-
-
-class PersistedQueryNotFound(Exception):  # noqa: N818 - named as the convention names it
-    """No document is known by this hash; the client sends it once more, with its text."""
 
 
 @dataclass(frozen=True, slots=True)

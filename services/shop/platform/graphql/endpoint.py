@@ -17,10 +17,11 @@ from strawberry.http.ides import get_graphql_ide_html
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
 from shop.platform.deadline import DEADLINE_HEADER, deadline, waits_s, work_s
 from shop.platform.error_table import row
-from shop.platform.graphql.documents import Documents, Measure, PersistedQueryNotFound, RequestError, is_mutation
-from shop.platform.graphql.errors import graphql_errors, not_found_by_hash, shop_error
+from shop.platform.graphql.documents import Documents, Measure, is_mutation
+from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
+from shop.platform.graphql.errors import PersistedQueryNotFound, Refused, RequestError
 from shop.platform.graphql.limits import name_of
-from shop.platform.graphql.request import GraphQLRequest, Refused, from_json, from_query_string, read_body
+from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
 from shop.platform.telemetry import child_span

@@ -9,28 +9,14 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from shop.errors import InvalidArgument, ResourceExhausted, ShopError
-from shop.platform.body import BodyTimeout, arriving
+from shop.errors import InvalidArgument, ResourceExhausted
+from shop.platform.body import arriving
+from shop.platform.errors import BodyTimeout
+from shop.platform.graphql.errors import Refused
 
 _HEX = frozenset("0123456789abcdef")
 
 Receive = Callable[[], Awaitable[Mapping[str, Any]]]
-
-
-class Refused(Exception):  # noqa: N818 - not an error of this program
-    """The request is not a GraphQL request.
-
-    Args:
-        status: HTTP status.
-        error: What is wrong with it.
-        headers: More headers of the answer.
-    """
-
-    def __init__(self, status: int, error: ShopError, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
-        super().__init__(error.message)
-        self.status = status
-        self.error = error
-        self.headers = headers
 
 
 @dataclass(frozen=True, slots=True)

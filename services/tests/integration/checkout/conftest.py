@@ -12,13 +12,14 @@ from typing import Any, Protocol
 
 import pytest
 
-from shop.clients import CheckoutLine, Clients, Order
 from shop.clients.connect import connect
+from shop.clients.ports import Clients
 from shop.database.audit import Finding, audit
 from shop.order import bootstrap as order_bootstrap
 from shop.order.background import Background
 from shop.order.cancellation import CancellationSaga
 from shop.order.checkout import CheckoutSaga
+from shop.order.domain import CheckoutLine, Order
 from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.recovery import Recovery

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.clients import CheckoutLine, Clients, OrderStatus, PaymentStatus
+from shop.clients.ports import Clients
 from shop.database.audit import audit
 from shop.errors import (
     Conflict,
@@ -23,6 +23,8 @@ from shop.errors import (
     ShopError,
 )
 from shop.money import Money
+from shop.order.domain import CheckoutLine, OrderStatus
+from shop.payment.domain import PaymentStatus
 from shop.platform.deadline import deadline
 
 pytestmark = pytest.mark.integration

@@ -13,8 +13,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.clients import OrderStatus
 from shop.errors import Conflict, DeadlineExceeded, PaymentDeclined, ShopError, Unavailable
+from shop.order.domain import OrderStatus
 
 pytestmark = pytest.mark.integration
 Buy = Callable[..., Any]

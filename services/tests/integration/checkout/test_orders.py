@@ -11,9 +11,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from shop.clients import Clients, Order, OrderStatus, PaymentStatus
+from shop.clients.ports import Clients
 from shop.database.audit import audit
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound, ShopError
+from shop.order.domain import Order, OrderStatus
+from shop.payment.domain import PaymentStatus
 
 pytestmark = pytest.mark.integration
 Buy = Callable[..., Any]

@@ -13,39 +13,30 @@ class UserStore(Protocol):
 
     async def get(self, user_id: int) -> User | None:
         """Returns one user."""
-        ...
 
     async def credentials(self, email: str) -> Credentials:
         """Returns what a login with an e-mail address is checked against."""
-        ...
 
     async def note_failure(self, email: str, seconds: float) -> None:
         """Counts a failed login of an e-mail address; the count ends some seconds after its first one."""
-        ...
 
     async def forget_failures(self, email: str) -> None:
         """Ends the count of an e-mail address."""
-        ...
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         """Returns the users that exist, in any order, by one query."""
-        ...
 
     async def page(self, *, after: int, limit: int) -> list[User]:
         """Returns users with a greater id, by ascending id."""
-        ...
 
     async def add(self, user: NewUser, password_hash: str) -> User | None:
         """Adds a user; None if the e-mail address is taken."""
-        ...
 
     async def change(self, user_id: int, change: UserChange) -> User | None:
         """Changes a user; None if there is none."""
-        ...
 
     async def delete(self, user_id: int) -> bool:
         """Removes a user, and notes the id as deleted; False if there is none."""
-        ...
 
 
 class PasswordHasher(Protocol):
@@ -53,8 +44,6 @@ class PasswordHasher(Protocol):
 
     async def hash(self, password: str) -> str:
         """Returns a hash with a salt of its own."""
-        ...
 
     async def verify(self, password_hash: str | None, password: str) -> bool:
         """Whether a password belongs to a hash; takes as long, and says False, where there is no hash."""
-        ...

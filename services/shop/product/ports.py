@@ -27,35 +27,27 @@ class StockTransaction(Protocol):
 
     async def claim(self, reservation_id: str, state: ReservationState) -> bool:
         """Adds a reservation without lines; returns False if the id is there, after any rival has ended."""
-        ...
 
     async def find_locked(self, reservation_id: str) -> Reservation | None:
         """Locks and returns a reservation with its lines by product id."""
-        ...
 
     async def products_locked(self, ids: Sequence[int]) -> list[Product]:
-        """Locks and returns the products that exist."""
-        ...
+        """Locks and returns the products that exist, in the order of their ids."""
 
     async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
         """Takes stock off the products, which are locked, and adds the lines to the reservation."""
-        ...
 
     async def confirm(self, reservation: Reservation) -> None:
         """Makes a reservation CONFIRMED and counts its pieces as sold."""
-        ...
 
     async def give_back(self, reservation: Reservation) -> None:
         """Makes a reservation RELEASED, puts its pieces back, and no longer counts them as sold if they were."""
-        ...
 
     async def is_held(self, product_id: int) -> bool:
         """Whether a reservation that is neither confirmed nor released holds pieces of a product."""
-        ...
 
     async def delete(self, product_id: int) -> None:
         """Removes a product, which is locked, and its reviews."""
-        ...
 
 
 class ProductStore(Protocol):
@@ -63,32 +55,24 @@ class ProductStore(Protocol):
 
     async def get(self, product_id: int) -> Product | None:
         """Returns one product."""
-        ...
 
     async def batch_get(self, ids: Sequence[int]) -> list[Product]:
         """Returns the products that exist, in any order, by one query."""
-        ...
 
     async def page(self, *, after: int, limit: int, category: str) -> list[Product]:
         """Returns products with a greater id, by ascending id; all categories if `category` is empty."""
-        ...
 
     async def add(self, product: NewProduct) -> Product:
         """Adds a product."""
-        ...
 
     async def change(self, product_id: int, change: ProductChange) -> Product | None:
         """Changes a product; None if there is none."""
-        ...
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
         """Returns up to `limit` reviews of each product, by ascending id, by one query."""
-        ...
 
     async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
         """Returns product rows with a greater id, by ascending id."""
-        ...
 
     def transaction(self) -> AbstractAsyncContextManager[StockTransaction]:
         """Opens a transaction that commits at its end, or rolls back on an error."""
-        ...

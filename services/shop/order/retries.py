@@ -22,7 +22,7 @@ FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
 LONGEST_BACKOFF_S = 30.0
 
 
-async def patiently(call: Callable[[], Awaitable[T]]) -> T:
+async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
     """Makes a call that must be carried out and may be repeated, a few times if need be.
 
     Args:

@@ -1,0 +1,77 @@
+"""How errors look to clients: `message`, `path`, and `extensions` with a code of the shop's closed list."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from graphql import GraphQLError
+
+from shop.errors import DeadlineExceeded, ErrorCode, ShopError
+
+PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
+"""Not an error of the shop but a step of the persisted query convention."""
+
+MOST_MESSAGE = 1000
+"""Characters of a message of graphql-core, which repeats whatever the client sent."""
+
+_LOG = logging.getLogger(__name__)
+_SNAKE = re.compile(r"_([a-z])")
+
+
+def shop_error(error: ShopError) -> dict[str, Any]:
+    """Returns an error of the shop as clients see it."""
+    extensions: dict[str, Any] = {"code": error.code.value}
+    if error.field:
+        extensions["field"] = _SNAKE.sub(lambda match: match[1].upper(), error.field)
+    if error.retry_after_s:
+        extensions["retryAfter"] = error.retry_after_s
+    return {"message": error.message, "extensions": extensions}
+
+
+def not_found_by_hash() -> dict[str, Any]:
+    """Returns what tells a client to send a persisted query's text."""
+    return {"message": "PersistedQueryNotFound", "extensions": {"code": PERSISTED_QUERY_NOT_FOUND}}
+
+
+def graphql_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
+    """Returns errors of a request as clients see them; what nobody foresaw goes to the log, and to clients as INTERNAL.
+
+    Args:
+        errors: As graphql-core collected them.
+    """
+    logged: set[int] = set()
+    return [_formatted(error, logged) for error in errors]
+
+
+def _formatted(error: GraphQLError, logged: set[int]) -> dict[str, Any]:
+    cause = error.original_error
+    while isinstance(cause, GraphQLError):
+        # Scalars raise GraphQLError themselves, which graphql-core wraps once more.
+        cause = cause.original_error
+    if cause is None:
+        message = error.message if len(error.message) <= MOST_MESSAGE else error.message[:MOST_MESSAGE] + "..."
+        body: dict[str, Any] = {"message": message, "extensions": {"code": ErrorCode.INVALID_ARGUMENT.value}}
+    elif isinstance(cause, ShopError):
+        if cause.code is ErrorCode.INTERNAL:
+            _log(cause, logged)
+        body = shop_error(cause)
+    elif isinstance(cause, TimeoutError):
+        body = shop_error(DeadlineExceeded("the time that the caller allowed is over"))
+    else:
+        _log(cause, logged)
+        body = {"message": "internal error", "extensions": {"code": ErrorCode.INTERNAL.value}}
+    if error.locations:
+        body["locations"] = [location.formatted for location in error.locations]
+    if error.path is not None:
+        body["path"] = error.path
+    return body
+
+
+def _log(cause: BaseException, logged: set[int]) -> None:
+    # A loader hands one and the same error to everyone who waits for it.
+    if id(cause) not in logged:
+        logged.add(id(cause))
+        _LOG.error("a resolver failed", exc_info=cause)
