@@ -7,7 +7,7 @@ when the service does not answer. Limits and defaults are those of the contract 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
@@ -28,8 +28,8 @@ class Page(Generic[T]):
     next_page_token: str
 
 
-class ProductClient(Protocol):
-    """The catalogue and its stock."""
+class Catalogue(Protocol):
+    """The products and their reviews."""
 
     async def get_product(self, product_id: int) -> Product:
         """Returns one product."""
@@ -56,10 +56,14 @@ class ProductClient(Protocol):
         """Changes the fields that are given; None leaves a field as it is."""
 
     async def delete_product(self, product_id: int) -> None:
-        """Removes a product and its reviews."""
+        """Removes a product and its reviews; not possible while stock of it is reserved."""
 
-    async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
+    async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> Mapping[int, Sequence[Review]]:
         """Returns the first reviews of each product by ascending id, in the order of the ids."""
+
+
+class ProductClient(Catalogue, Protocol):
+    """The catalogue and its stock."""
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         """Takes stock until it is confirmed or released: all lines or none; idempotent."""
@@ -68,7 +72,7 @@ class ProductClient(Protocol):
         """Turns held stock into sold stock; idempotent."""
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        """Gives stock back, held or sold; idempotent, and an unknown id is remembered as released."""
+        """Gives stock back, held or sold; idempotent. An unknown id is remembered and refused later."""
 
     def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
         """Yields up to `limit` product rows with a greater id, by ascending id."""
@@ -99,7 +103,7 @@ class UserClient(Protocol):
         """Removes a user; the user's orders stay."""
 
 
-class OrderClient(Protocol):
+class Orders(Protocol):
     """Orders and the checkout."""
 
     async def checkout(
@@ -121,6 +125,10 @@ class OrderClient(Protocol):
 
     async def cancel_order(self, order_id: int) -> Order:
         """Cancels a CONFIRMED order and gives stock and money back; idempotent."""
+
+
+class OrderClient(Orders, Protocol):
+    """Orders, and the bulk read of their lines."""
 
     def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
         """Yields up to `limit` order lines with a greater id, by ascending id, joined with their orders."""

@@ -110,9 +110,7 @@ class OrderService:
         before = page_tokens.decode(page_token, scope, key=self._page_token_key)
         # One more than asked for tells whether there is another page.
         orders = await self._orders.of_user(user_id, before=before, limit=size + 1)
-        page = tuple(orders[:size])
-        more = len(orders) > size
-        return Page(page, page_tokens.encode(scope, page[-1].id, key=self._page_token_key) if more else "")
+        return Page(*page_tokens.cut(orders, size, scope, key=self._page_token_key))
 
     async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
         """Moves an order along CONFIRMED, SHIPPED, DELIVERED.

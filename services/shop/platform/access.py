@@ -107,11 +107,6 @@ _INTERNAL = Caller(None, internal=True)
 _CALLER: ContextVar[Caller] = ContextVar("shop.caller", default=_ANONYMOUS)
 
 
-def current_caller() -> Caller:
-    """Returns who makes the call in hand, as `Authenticator.admit` noted it."""
-    return _CALLER.get()
-
-
 def is_privileged() -> bool:
     """Whether the call in hand may act for any user."""
     return _CALLER.get().is_privileged

@@ -10,7 +10,7 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from shop.platform.access import Authenticator, NoVerifier
+from shop.platform.access import Authenticator
 from shop.platform.config import split_address
 from shop.platform.errors import StartError
 from shop.platform.grpc_handlers import Handler, guarded
@@ -54,13 +54,13 @@ class _Guard(grpc.aio.ServerInterceptor):
 
 
 @asynccontextmanager
-async def grpc_server(listen: str, add: Register, authenticator: Authenticator | None = None) -> AsyncIterator[str]:
+async def grpc_server(listen: str, add: Register, authenticator: Authenticator) -> AsyncIterator[str]:
     """Runs a gRPC server for as long as the context lasts; at its end, calls under way get `GRACE_S` to finish.
 
     Args:
         listen: "host:port"; port 0 takes a free one.
         add: Adds the servicers.
-        authenticator: Decides who is admitted; without one, calls from inside and what is open to everybody.
+        authenticator: Decides who is admitted.
 
     Yields:
         The address that it listens on, "host:port".
@@ -68,9 +68,7 @@ async def grpc_server(listen: str, add: Register, authenticator: Authenticator |
     Raises:
         StartError: The port is in use.
     """
-    server = grpc.aio.server(
-        interceptors=[_Guard(authenticator or Authenticator(NoVerifier(), trusts_inside=True))], options=OPTIONS
-    )
+    server = grpc.aio.server(interceptors=[_Guard(authenticator)], options=OPTIONS)
     names = add(server)
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import socket
 from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 import uvicorn
@@ -45,13 +45,12 @@ class _Server(uvicorn.Server):
 
 
 @asynccontextmanager
-async def http_server(app: Any, listen: str, grace: int = GRACE_S) -> AsyncIterator[str]:
-    """Serves an ASGI application for as long as the context lasts.
+async def http_server(app: Any, listen: str) -> AsyncIterator[str]:
+    """Serves an ASGI application for as long as the context lasts; at its end, requests under way get `GRACE_S`.
 
     Args:
         app: The application.
         listen: "host:port"; port 0 takes a free one.
-        grace: How long requests under way get to finish at the end, in seconds.
 
     Yields:
         The address that it listens on, "host:port".
@@ -71,7 +70,7 @@ async def http_server(app: Any, listen: str, grace: int = GRACE_S) -> AsyncItera
             log_config=None,
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE_S,
-            timeout_graceful_shutdown=grace,
+            timeout_graceful_shutdown=GRACE_S,
         )
     )
     with contextlib.closing(listener):
@@ -92,22 +91,18 @@ async def http_server(app: Any, listen: str, grace: int = GRACE_S) -> AsyncItera
                 await serving
 
 
-async def serve_http(app: Any, listen: str, grace: int = GRACE_S, *, stop: asyncio.Event | None = None) -> None:
+async def serve_http(app: Any, listen: str) -> None:
     """Serves an ASGI application until SIGTERM or SIGINT.
 
     Args:
         app: The application.
         listen: "host:port".
-        grace: How long requests under way get to finish, in seconds.
-        stop: Ends the server in place of the signals, where one process runs several.
 
     Raises:
         StartError: The port is in use, or the application failed to start.
     """
-    async with AsyncExitStack() as stack:
-        ended = stop if stop is not None else await stack.enter_async_context(stop_signal())
-        await stack.enter_async_context(http_server(app, listen, grace))
-        await ended.wait()
+    async with stop_signal() as stop, http_server(app, listen):
+        await stop.wait()
 
 
 def _bind(listen: str) -> socket.socket:

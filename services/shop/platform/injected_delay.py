@@ -169,18 +169,17 @@ _injected: InjectedDelay | None = None
 
 
 @contextmanager
-def injected_delay(delay_us: int, *, kernel: bool = sys.platform == "linux") -> Iterator[None]:
+def injected_delay(delay_us: int) -> Iterator[None]:
     """Delays every request that this process serves for as long as the context lasts.
 
     Args:
         delay_us: By how much, in microseconds; 0 for not at all.
-        kernel: Whether to use the kernel's timer where there is one.
     """
     global _injected
     if delay_us == 0:
         yield
         return
-    _injected = InjectedDelay(delay_us, kernel=kernel)
+    _injected = InjectedDelay(delay_us)
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ import contextlib
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from typing import Any
 
 import uvloop
@@ -74,13 +74,3 @@ def launch(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], env: Map
         log.exception("the process failed")
         return 1
     return 0
-
-
-async def within(seconds: float, action: Awaitable[object]) -> bool:
-    """Waits for an action for at most some seconds; returns whether it ended in time."""
-    try:
-        async with asyncio.timeout(seconds):
-            await action
-    except TimeoutError:
-        return False
-    return True

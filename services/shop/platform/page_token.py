@@ -10,6 +10,8 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
 
 from shop.errors import InvalidPageToken
 
@@ -18,6 +20,17 @@ DEFAULT_KEY = b"hopwise page tokens"
 _ID_BYTES = 8
 _MAC_BYTES = 12
 _LONGEST = 28
+
+
+class Listed(Protocol):
+    """An item of a listing."""
+
+    @property
+    def id(self) -> int:
+        """Its id, by which the listing is sorted."""
+
+
+T = TypeVar("T", bound=Listed)
 
 
 def encode(scope: str, after: int, *, key: bytes = DEFAULT_KEY) -> str:
@@ -59,6 +72,22 @@ def decode(token: str, scope: str, *, key: bytes = DEFAULT_KEY) -> int:
             "page_token must be the next_page_token of the page before, with the same filter", field="page_token"
         )
     return after
+
+
+def cut(items: Sequence[T], size: int, scope: str, *, key: bytes = DEFAULT_KEY) -> tuple[tuple[T, ...], str]:
+    """Cuts a page off the front of a listing.
+
+    Args:
+        items: The listing from where the page starts: one item more than the page holds, if there is one.
+        size: How many items the page holds at the most.
+        scope: The call and its filter, as given to `encode`.
+        key: Key of this installation.
+
+    Returns:
+        The page, and the token of the next one; empty after the last page.
+    """
+    page = tuple(items[:size])
+    return page, encode(scope, page[-1].id, key=key) if len(items) > size else ""
 
 
 def _raw(token: str) -> bytes:

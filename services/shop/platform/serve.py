@@ -26,13 +26,13 @@ class Protocols:
 
     Attributes:
         grpc: Adds the servicers to a gRPC server.
-        rest: Builds the REST application; None if there is none.
-        graphql: Builds the GraphQL application; None if there is none.
+        rest: Builds the REST application.
+        graphql: Builds the GraphQL application.
     """
 
     grpc: Register
-    rest: BuildApp | None = None
-    graphql: BuildApp | None = None
+    rest: BuildApp
+    graphql: BuildApp
 
 
 def listening(config: ServiceConfig) -> dict[str, str]:
@@ -42,11 +42,11 @@ def listening(config: ServiceConfig) -> dict[str, str]:
         ConfigError: There is none.
     """
     asked = {"grpc": config.listen_grpc, "rest": config.listen_rest, "graphql": config.listen_graphql}
-    found = {protocol: address for protocol, address in asked.items() if address is not None}
-    if not found:
+    addresses = {protocol: address for protocol, address in asked.items() if address is not None}
+    if not addresses:
         variables = ", ".join(f"SHOP_LISTEN_{protocol.upper()}" for protocol in asked)
         raise ConfigError(f"nothing to listen on; set at least one of {variables}, as SHOP_LISTEN_GRPC=127.0.0.1:18020")
-    return found
+    return addresses
 
 
 @asynccontextmanager
@@ -61,7 +61,7 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
         The address that each protocol is served on, by its name: "grpc", "rest", "graphql".
 
     Raises:
-        ConfigError: No protocol is to be served, or one that this service does not have.
+        ConfigError: No protocol is to be served.
         StartError: A port is in use.
     """
     authenticator = service_authenticator(config)
@@ -71,11 +71,7 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
             if protocol == "grpc":
                 server = grpc_server(listen, protocols.grpc, authenticator)
             else:
-                build: BuildApp | None = getattr(protocols, protocol)
-                if build is None:
-                    raise ConfigError(
-                        f"SHOP_LISTEN_{protocol.upper()} is set, but {config.component} does not serve it"
-                    )
+                build: BuildApp = getattr(protocols, protocol)
                 server = http_server(build(authenticator), listen)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
@@ -89,7 +85,7 @@ async def run_servers(config: ServiceConfig, protocols: Protocols) -> None:
         protocols: What serves each protocol.
 
     Raises:
-        ConfigError: No protocol is to be served, or one that this service does not have.
+        ConfigError: No protocol is to be served.
         StartError: A port is in use.
     """
     async with stop_signal() as stop, servers(config, protocols):

@@ -8,7 +8,7 @@ and needs wrapt around methods that asyncpg lets a subclass override.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable, Iterable
+from collections.abc import Awaitable
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -72,10 +72,6 @@ class TracedConnection(asyncpg.Connection):
         limit = END_LIMIT_S if timeout is None and query.startswith(ENDINGS) else _limit(timeout)
         call = super().execute(query, *args, timeout=limit)
         return await _traced(query, call) if sampled() else await call
-
-    async def executemany(self, command: str, args: Iterable[Any], *, timeout: float | None = None) -> None:
-        """Runs a statement once per sequence of arguments, all or none."""
-        await _traced(command, super().executemany(command, args, timeout=_limit(timeout)))
 
     async def fetch(self, query: str, *args: Any, timeout: float | None = None, record_class: Any = None) -> Any:
         """Runs a statement; returns its rows."""

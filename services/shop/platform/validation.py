@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from shop.errors import InvalidArgument
 from shop.fields import LARGEST_ID
@@ -59,14 +59,6 @@ def matching(value: str, field: str, pattern: re.Pattern[str], form: str) -> str
     """Returns a text if the whole of it has a form; `form` describes it for people."""
     if not pattern.fullmatch(value):
         raise InvalidArgument(f"{field} must be {form}", field=field)
-    return value
-
-
-def one_of(value: str, field: str, valid: Iterable[str]) -> str:
-    """Returns a text if it is one of those that are valid."""
-    choices = list(valid)
-    if value not in choices:
-        raise InvalidArgument(f"{field} must be one of: {', '.join(choices)}", field=field)
     return value
 
 

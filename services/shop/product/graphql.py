@@ -146,7 +146,7 @@ class Query:
     ) -> ProductPage:
         """Returns a page of products."""
         page = await info.context.service.list_products(page_size=page_size, page_token=page_token, category=category)
-        return cast(ProductPage, page)
+        return ProductPage(products=cast(list[Product], page.items), next_page_token=page.next_page_token)
 
     @field(description="The first reviews of each product asked for.")
     async def reviews(self, info: Info, product_ids: list[Long], limit: Long = _ZERO) -> list[ProductReviews]:
@@ -173,22 +173,27 @@ class Mutation:
     @field(description="Adds a product.")
     async def create_product(self, info: Info, product: NewProductInput) -> Product:
         """Adds a product."""
-        new = domain.NewProduct(
-            product.title, product.description, product.category, product.price.to_shop(), product.stock
+        made = await info.context.service.create_product(
+            title=product.title,
+            description=product.description,
+            category=product.category,
+            price=product.price.to_shop(),
+            stock=product.stock,
         )
-        return cast(Product, await info.context.service.create_product(new))
+        return cast(Product, made)
 
     @field(description="Changes the fields that are given.")
     async def update_product(self, info: Info, product: ProductChangeInput) -> Product:
         """Changes some fields of a product."""
-        change = domain.ProductChange(
+        changed = await info.context.service.update_product(
+            product.id,
             title=product.title,
             description=product.description,
             category=product.category,
             price=product.price.to_shop() if product.price is not None else None,
             stock=product.stock,
         )
-        return cast(Product, await info.context.service.update_product(product.id, change))
+        return cast(Product, changed)
 
     @field(description="Removes a product.")
     async def delete_product(self, info: Info, id: Long) -> bool:  # noqa: A002

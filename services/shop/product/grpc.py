@@ -13,7 +13,6 @@ from google.protobuf.empty_pb2 import Empty
 
 from shop.platform.access import Access, admits
 from shop.platform.protobuf import masked, money_from
-from shop.product.domain import NewProduct, ProductChange
 from shop.product.protobuf import (
     product_message,
     reservation_message,
@@ -53,29 +52,32 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
         page = await self._service.list_products(
             page_size=request.page_size, page_token=request.page_token, category=request.category
         )
-        return pb.ListProductsResponse(
-            products=map(product_message, page.products), next_page_token=page.next_page_token
-        )
+        return pb.ListProductsResponse(products=map(product_message, page.items), next_page_token=page.next_page_token)
 
     @admits(Access.PARTNER)
     async def CreateProduct(self, request: pb.CreateProductRequest, context: Any) -> pb.Product:
         new = request.product
         product = await self._service.create_product(
-            NewProduct(new.title, new.description, new.category, money_from(new.price), new.stock)
+            title=new.title,
+            description=new.description,
+            category=new.category,
+            price=money_from(new.price),
+            stock=new.stock,
         )
         return product_message(product)
 
     @admits(Access.PARTNER)
     async def UpdateProduct(self, request: pb.UpdateProductRequest, context: Any) -> pb.Product:
         new, paths = request.product, masked(request.update_mask, CHANGEABLE)
-        change = ProductChange(
+        product = await self._service.update_product(
+            new.id,
             title=new.title if "title" in paths else None,
             description=new.description if "description" in paths else None,
             category=new.category if "category" in paths else None,
             price=money_from(new.price) if "price" in paths else None,
             stock=new.stock if "stock" in paths else None,
         )
-        return product_message(await self._service.update_product(new.id, change))
+        return product_message(product)
 
     @admits(Access.PARTNER)
     async def DeleteProduct(self, request: pb.DeleteProductRequest, context: Any) -> Empty:

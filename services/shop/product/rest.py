@@ -21,7 +21,6 @@ from shop.platform.rest.parameters import (
     parse_ids,
 )
 from shop.product.domain import Reservation, StockLine
-from shop.product.local import LocalProductClient
 from shop.product.service import REVIEWS, ProductService
 from shop.resources.documents import ProductReviews, ProductRowsPage, ReviewList
 from shop.resources.pages import next_token, start
@@ -45,44 +44,44 @@ def build_app(service: ProductService, authenticator: Authenticator, page_token_
         page_token_key: Key of this installation's page tokens.
     """
     api = service_api("product", "The catalogue and its stock", TAGS, authenticator)
-    catalogue = LocalProductClient(service)
-    add_products(api, catalogue)
-    _add_reviews(api, catalogue)
-    _add_rows(api, catalogue, page_token_key)
-    _add_reservations(api, catalogue)
+    add_products(api, service)
+    _add_reviews(api, service)
+    _add_rows(api, service, page_token_key)
+    _add_reservations(api, service)
     add_docs(api)
     return api
 
 
-def _add_reviews(api: FastAPI, catalogue: LocalProductClient) -> None:
+def _add_reviews(api: FastAPI, service: ProductService) -> None:
     @api.get("/v1/reviews", **reading("products", access=Access.EVERYBODY))
     async def batch_list_reviews(call: Call, product_ids: ProductIds, limit: Limit20 = REVIEWS) -> Answer[ReviewList]:
         """The first reviews of each product asked for, by ascending id."""
-        reviews = await catalogue.batch_list_reviews(parse_ids(product_ids, "product_ids"), limit=limit)
+        reviews = await service.batch_list_reviews(parse_ids(product_ids, "product_ids"), limit=limit)
         listed = [ProductReviews(product_id, some) for product_id, some in reviews.items()]
         return found(call, ReviewList(listed), PUBLIC)
 
 
-def _add_rows(api: FastAPI, catalogue: LocalProductClient, key: bytes) -> None:
+def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
     @api.get("/v1/product-rows", **reading("products", access=Access.EVERYBODY))
     async def list_product_rows(
         call: Call, after_product_id: AfterProductId = 0, page_size: PageSize10000 = 1000, page_token: PageToken = ""
     ) -> Answer[ProductRowsPage]:
         """A page of all products, by ascending id, each at the size of an order line."""
         after = start(_ROWS, page_token, "after_product_id", after_product_id, key)
-        rows = [row async for row in catalogue.stream_product_rows(after_product_id=after, limit=page_size)]
+        chunks = service.stream_product_rows(after_product_id=after, limit=page_size)
+        rows = [row async for chunk in chunks for row in chunk]
         token = next_token(_ROWS, rows, page_size, lambda row: row.product_id, key)
         return found(call, ProductRowsPage(rows, token), PUBLIC)
 
 
-def _add_reservations(api: FastAPI, catalogue: LocalProductClient) -> None:
+def _add_reservations(api: FastAPI, service: ProductService) -> None:
     path = "/v1/reservations/{reservation_id:name}"
 
     @api.put(path, **changing("reservations", access=Access.INTERNAL, problems=[409]))
     async def reserve_stock(reservation_id: ReservationId, new: NewReservation) -> Answer[Reservation]:
         """Takes stock until it is confirmed or released, all lines or none; the same again changes nothing."""
         lines = [StockLine(line.product_id, line.quantity) for line in new.lines]
-        return changed(await catalogue.reserve_stock(reservation_id, lines))
+        return changed(await service.reserve_stock(reservation_id, lines))
 
     @api.post(
         f"{path}:confirm",
@@ -90,7 +89,7 @@ def _add_reservations(api: FastAPI, catalogue: LocalProductClient) -> None:
     )
     async def confirm_reservation(reservation_id: ReservationId) -> Answer[Reservation]:
         """Turns held stock into sold stock."""
-        return changed(await catalogue.confirm_reservation(reservation_id))
+        return changed(await service.confirm_reservation(reservation_id))
 
     @api.post(
         f"{path}:release",
@@ -98,4 +97,4 @@ def _add_reservations(api: FastAPI, catalogue: LocalProductClient) -> None:
     )
     async def release_reservation(reservation_id: ReservationId) -> Answer[Reservation]:
         """Gives stock back, held or sold; an unknown id is remembered as released."""
-        return changed(await catalogue.release_reservation(reservation_id))
+        return changed(await service.release_reservation(reservation_id))

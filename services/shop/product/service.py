@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
 
+from shop.clients.ports import Page
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, no_such
 from shop.fields import LARGEST_ID
 from shop.money import Money
@@ -38,7 +38,6 @@ from shop.product.ports import ProductStore
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000
-LARGEST_BATCH = 1_000
 REVIEWS = 3
 MOST_REVIEWS = 20
 MOST_LINES = 100
@@ -55,16 +54,8 @@ _CATEGORY = re.compile(r"[a-z0-9-]{1,40}")
 _CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"
 
 
-@dataclass(frozen=True, slots=True)
-class ProductPage:
-    """One page of the catalogue; `next_page_token` is empty after the last page."""
-
-    products: list[Product]
-    next_page_token: str
-
-
 class ProductService:
-    """The catalogue's use cases; limits, defaults and errors are those of the contract in proto/.
+    """The catalogue's use cases: `shop.clients.ports.ProductClient`, but for product rows, which come in chunks.
 
     Args:
         store: The catalogue's tables.
@@ -76,20 +67,17 @@ class ProductService:
         self._key = page_token_key
 
     async def get_product(self, product_id: int) -> Product:
-        """Returns one product."""
         product = await self._store.get(identifier(product_id, "id"))
         if product is None:
             raise no_such("product", product_id)
         return product
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        """Returns the products that exist, in the order asked for."""
-        wanted = identifiers(ids, "ids", most=LARGEST_BATCH)
+        wanted = identifiers(ids, "ids")
         found = {product.id: product for product in await self._store.batch_get(wanted)}
         return [found[product_id] for product_id in wanted if product_id in found]
 
-    async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> ProductPage:
-        """Returns a page of one category, or of all."""
+    async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
         limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)
         if category:
             matching(category, "category", _CATEGORY, _CATEGORY_FORM)
@@ -97,32 +85,36 @@ class ProductService:
         after = page_tokens.decode(page_token, scope, key=self._key)
         # One more than asked for tells whether there is a next page.
         products = await self._store.page(after=after, limit=limit + 1, category=category)
-        if len(products) <= limit:
-            return ProductPage(products, "")
-        del products[limit:]
-        return ProductPage(products, page_tokens.encode(scope, products[-1].id, key=self._key))
+        return Page(*page_tokens.cut(products, limit, scope, key=self._key))
 
-    async def create_product(self, product: NewProduct) -> Product:
-        """Adds a product."""
-        _check_fields(product.title, product.description, product.category, product.price, product.stock)
-        return await self._store.add(product)
+    async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
+        _check_fields(title, description, category, price, stock)
+        return await self._store.add(NewProduct(title, description, category, price, stock))
 
-    async def update_product(self, product_id: int, change: ProductChange) -> Product:
-        """Changes some fields of a product."""
+    async def update_product(
+        self,
+        product_id: int,
+        *,
+        title: str | None = None,
+        description: str | None = None,
+        category: str | None = None,
+        price: Money | None = None,
+        stock: int | None = None,
+    ) -> Product:
         identifier(product_id, "product.id")
+        change = ProductChange(title, description, category, price, stock)
         if change.is_empty:
             raise InvalidArgument(
                 "update_mask must name at least one of: title, description, category, price, stock",
                 field="update_mask",
             )
-        _check_fields(change.title, change.description, change.category, change.price, change.stock)
+        _check_fields(title, description, category, price, stock)
         product = await self._store.change(product_id, change)
         if product is None:
             raise no_such("product", product_id)
         return product
 
     async def delete_product(self, product_id: int) -> None:
-        """Removes a product that no open reservation holds."""
         identifier(product_id, "id")
         async with self._store.transaction() as stock:
             if not await stock.products_locked([product_id]):
@@ -132,8 +124,7 @@ class ProductService:
             await stock.delete(product_id)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, list[Review]]:
-        """Returns the first reviews of each product asked for, in the order asked for."""
-        wanted = identifiers(product_ids, "product_ids", most=LARGEST_BATCH)
+        wanted = identifiers(product_ids, "product_ids")
         each = size(limit, "limit", default=REVIEWS, most=MOST_REVIEWS)
         reviews: dict[int, list[Review]] = {product_id: [] for product_id in wanted}
         for review in await self._store.reviews(wanted, each):
@@ -141,7 +132,6 @@ class ProductService:
         return reviews
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
-        """Takes stock until it is confirmed or released."""
         key = uuid_text(reservation_id, "reservation_id")
         _check_lines(lines)
         async with self._store.transaction() as stock:
@@ -156,7 +146,6 @@ class ProductService:
         return Reservation(key, ReservationState.HELD, reserved)
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:
-        """Turns held stock into sold stock."""
         key = uuid_text(reservation_id, "reservation_id")
         async with self._store.transaction() as stock:
             reservation = await stock.find_locked(key)
@@ -167,7 +156,6 @@ class ProductService:
         return Reservation(key, ReservationState.CONFIRMED, reservation.lines)
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        """Gives stock back, held or sold; remembers an id that is not known, so that it cannot be reserved later."""
         key = uuid_text(reservation_id, "reservation_id")
         async with self._store.transaction() as stock:
             if await stock.claim(key, ReservationState.RELEASED):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
-
 from fastapi import FastAPI
 
-from shop.order.domain import CheckoutLine, Order, OrderStatus
+from shop.clients.ports import Orders
+from shop.order.domain import CheckoutLine, OrderStatus
 from shop.platform.access import Access, is_privileged, require_owner, visible
 from shop.platform.rest.answers import Answer, changed, content_of, created
 from shop.platform.rest.caching import check_if_match
@@ -15,17 +13,6 @@ from shop.platform.rest.operations import changing, creating
 from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
 from shop.resources.documents import OrderDocument, order_document
 from shop.resources.received import NewOrder, OrderChange
-
-
-class Orders(Protocol):
-    """What of `shop.clients.ports.OrderClient` changes orders."""
-
-    async def checkout(
-        self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
-    ) -> Order: ...
-    async def get_order(self, order_id: int) -> Order: ...
-    async def update_order_status(self, order_id: int, status: OrderStatus) -> Order: ...
-    async def cancel_order(self, order_id: int) -> Order: ...
 
 
 def add_order_changes(api: FastAPI, orders: Orders) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from fastapi import FastAPI, Query
 
-from shop.clients.ports import ProductClient
+from shop.clients.ports import Catalogue
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.access import Access
@@ -45,7 +45,7 @@ Category = Annotated[
 ]
 
 
-def add_products(api: FastAPI, catalogue: ProductClient) -> None:
+def add_products(api: FastAPI, catalogue: Catalogue) -> None:
     """Declares the routes of the catalogue.
 
     Args:
@@ -131,7 +131,7 @@ def add_products(api: FastAPI, catalogue: ProductClient) -> None:
         return removed()
 
 
-async def _with_reviews(catalogue: ProductClient, product_id: int) -> ProductDocument:
+async def _with_reviews(catalogue: Catalogue, product_id: int) -> ProductDocument:
     products, reviews = await both(
         catalogue.batch_get_products([product_id]), catalogue.batch_list_reviews([product_id])
     )

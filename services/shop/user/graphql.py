@@ -107,7 +107,8 @@ class Query:
     @field(description="A page of users.")
     async def user_page(self, info: Info, page_size: Long = _ZERO, page_token: str = "") -> UserPage:
         """Returns a page of users."""
-        return cast(UserPage, await info.context.service.list_users(page_size=page_size, page_token=page_token))
+        page = await info.context.service.list_users(page_size=page_size, page_token=page_token)
+        return UserPage(users=cast(list[User], page.items), next_page_token=page.next_page_token)
 
 
 @strawberry.type
@@ -122,15 +123,16 @@ class Mutation:
     @field(description="Adds a user.")
     async def create_user(self, info: Info, user: NewUserInput, password: str) -> User:
         """Adds a user."""
-        new = domain.NewUser(user.email, user.name, user.address.to_domain())
-        return cast(User, await info.context.service.create_user(new, password))
+        made = await info.context.service.create_user(
+            email=user.email, name=user.name, address=user.address.to_domain(), password=password
+        )
+        return cast(User, made)
 
     @field(description="Changes the fields that are given.")
     async def update_user(self, info: Info, user: UserChangeInput) -> User:
         """Changes some fields of a user."""
         address = user.address.to_domain() if user.address is not None else None
-        change = domain.UserChange(name=user.name, address=address)
-        return cast(User, await info.context.service.update_user(user.id, change))
+        return cast(User, await info.context.service.update_user(user.id, name=user.name, address=address))
 
     @field(description="Removes a user.")
     async def delete_user(self, info: Info, id: Long) -> bool:  # noqa: A002

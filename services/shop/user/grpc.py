@@ -14,7 +14,6 @@ from shop.platform.access import Access, admits, require_owner
 from shop.platform.protobuf import masked
 from shop.stubs import user_pb2 as pb
 from shop.stubs import user_pb2_grpc
-from shop.user.domain import NewUser, UserChange
 from shop.user.protobuf import address_from, login_message, user_message
 from shop.user.service import UserService
 
@@ -49,22 +48,26 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
     @admits(Access.PARTNER)
     async def ListUsers(self, request: pb.ListUsersRequest, context: Any) -> pb.ListUsersResponse:
         page = await self._service.list_users(page_size=request.page_size, page_token=request.page_token)
-        return pb.ListUsersResponse(users=map(user_message, page.users), next_page_token=page.next_page_token)
+        return pb.ListUsersResponse(users=map(user_message, page.items), next_page_token=page.next_page_token)
 
     @admits(Access.EVERYBODY)
     async def CreateUser(self, request: pb.CreateUserRequest, context: Any) -> pb.User:
-        new = NewUser(request.user.email, request.user.name, address_from(request.user.address))
-        return user_message(await self._service.create_user(new, request.password))
+        new = request.user
+        user = await self._service.create_user(
+            email=new.email, name=new.name, address=address_from(new.address), password=request.password
+        )
+        return user_message(user)
 
     @admits(Access.CALLER)
     async def UpdateUser(self, request: pb.UpdateUserRequest, context: Any) -> pb.User:
         require_owner(request.user.id)
         new, paths = request.user, masked(request.update_mask, CHANGEABLE)
-        change = UserChange(
+        user = await self._service.update_user(
+            new.id,
             name=new.name if "name" in paths else None,
             address=address_from(new.address) if "address" in paths else None,
         )
-        return user_message(await self._service.update_user(new.id, change))
+        return user_message(user)
 
     @admits(Access.CALLER)
     async def DeleteUser(self, request: pb.DeleteUserRequest, context: Any) -> Empty:

@@ -8,7 +8,6 @@ from shop.platform.access import Authenticator
 from shop.platform.rest.docs_page import add_docs
 from shop.resources.service_api import service_api
 from shop.resources.users import add_users
-from shop.user.local import LocalUserClient
 from shop.user.service import UserService
 
 TAGS = {
@@ -25,6 +24,6 @@ def build_app(service: UserService, authenticator: Authenticator) -> FastAPI:
         authenticator: Decides who is admitted.
     """
     api = service_api("user", "Customers and their logins", TAGS, authenticator)
-    add_users(api, LocalUserClient(service))
+    add_users(api, service)
     add_docs(api)
     return api

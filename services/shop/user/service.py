@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from shop.clients.ports import Page
 from shop.errors import AlreadyExists, InvalidArgument, TooManyRequests, Unauthenticated, no_such
 from shop.platform import page_token as page_tokens
 from shop.platform.auth import Principal, TokenSigner
@@ -16,7 +16,6 @@ from shop.user.turns import Turns
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000
-LARGEST_BATCH = 1_000
 MOST_FAILURES = 10
 """Logins that may fail with one e-mail address within `TooManyRequests.retry_after_s` seconds."""
 _SCOPE = "ListUsers"
@@ -24,16 +23,8 @@ _SCOPE = "ListUsers"
 _COUNTRY = re.compile(r"[A-Z]{2}")
 
 
-@dataclass(frozen=True, slots=True)
-class UserPage:
-    """One page of the users; `next_page_token` is empty after the last page."""
-
-    users: list[User]
-    next_page_token: str
-
-
 class UserService:
-    """The accounts' use cases; limits, defaults and errors are those of the contract in proto/.
+    """The accounts' use cases: `shop.clients.ports.UserClient`.
 
     Args:
         store: The accounts' table.
@@ -77,58 +68,50 @@ class UserService:
         return LoginResult(self._signer.sign(Principal("customer", known.user.id)), known.user)
 
     async def get_user(self, user_id: int) -> User:
-        """Returns one user."""
         user = await self._store.get(identifier(user_id, "id"))
         if user is None:
             raise no_such("user", user_id)
         return user
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
-        """Returns the users that exist, in the order asked for."""
-        wanted = identifiers(ids, "ids", most=LARGEST_BATCH)
+        wanted = identifiers(ids, "ids")
         found = {user.id: user for user in await self._store.batch_get(wanted)}
         return [found[user_id] for user_id in wanted if user_id in found]
 
-    async def list_users(self, *, page_size: int = 0, page_token: str = "") -> UserPage:
-        """Returns a page of users."""
+    async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
         limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)
         after = page_tokens.decode(page_token, _SCOPE, key=self._key)
         # One more than asked for tells whether there is a next page.
         users = await self._store.page(after=after, limit=limit + 1)
-        if len(users) <= limit:
-            return UserPage(users, "")
-        del users[limit:]
-        return UserPage(users, page_tokens.encode(_SCOPE, users[-1].id, key=self._key))
+        return Page(*page_tokens.cut(users, limit, _SCOPE, key=self._key))
 
-    async def create_user(self, user: NewUser, password: str) -> User:
-        """Adds a user."""
-        text(user.email, "user.email", 3, 254)
-        email = canonical_email(user.email, "user.email")
-        text(user.name, "user.name", 1, 100)
-        _check_address(user.address)
+    async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
+        text(email, "user.email", 3, 254)
+        email = canonical_email(email, "user.email")
+        text(name, "user.name", 1, 100)
+        _check_address(address)
         text(password, "password", 8, 128)
         password_hash = await self._passwords.hash(password)
-        added = await self._store.add(NewUser(email, user.name, user.address), password_hash)
+        added = await self._store.add(NewUser(email, name, address), password_hash)
         if added is None:
             raise AlreadyExists("a user with this e-mail address exists already", field="user.email")
         return added
 
-    async def update_user(self, user_id: int, change: UserChange) -> User:
-        """Changes some fields of a user."""
+    async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
         identifier(user_id, "user.id")
+        change = UserChange(name, address)
         if change.is_empty:
             raise InvalidArgument("update_mask must name at least one of: name, address", field="update_mask")
-        if change.name is not None:
-            text(change.name, "user.name", 1, 100)
-        if change.address is not None:
-            _check_address(change.address)
+        if name is not None:
+            text(name, "user.name", 1, 100)
+        if address is not None:
+            _check_address(address)
         user = await self._store.change(user_id, change)
         if user is None:
             raise no_such("user", user_id)
         return user
 
     async def delete_user(self, user_id: int) -> None:
-        """Removes a user."""
         if not await self._store.delete(identifier(user_id, "id")):
             raise no_such("user", user_id)
 

@@ -12,6 +12,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, PingAckReceived
 
+from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.grpc_client import _options
 from shop.platform.grpc_server import OPTIONS, grpc_server
 
@@ -38,7 +39,7 @@ async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatc
     allowed_ms = dict(_options(SERVICE, []))["grpc.keepalive_time_ms"] // 20
     scaled = [(name, allowed_ms if "ping_interval" in name else value) for name, value in OPTIONS]
     monkeypatch.setattr("shop.platform.grpc_server.OPTIONS", scaled)
-    async with grpc_server("127.0.0.1:0", lambda _: []) as address:
+    async with grpc_server("127.0.0.1:0", lambda _: [], Authenticator(NoVerifier(), trusts_inside=True)) as address:
         host, _, port = address.rpartition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         link = H2Connection(H2Configuration(client_side=True))

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from shop.platform.errors import StartError
-from shop.platform.http_server import serve_http
+from shop.platform.http_server import http_server
 
 pytestmark = pytest.mark.integration
 
@@ -40,26 +40,21 @@ async def get(address: str) -> httpx.Response:
 
 
 async def test_request_under_way_is_answered_before_the_stop(free_address: str) -> None:
-    stop = asyncio.Event()
-    serving = asyncio.create_task(serve_http(slow_app, free_address, stop=stop))
-    assert (await get(free_address)).text == "done"
-    last = asyncio.create_task(get(free_address))
-    await asyncio.sleep(0.1)
-    stop.set()
+    async with http_server(slow_app, free_address) as address:
+        assert (await get(address)).text == "done"
+        last = asyncio.create_task(get(address))
+        await asyncio.sleep(0.1)
     assert (await last).status_code == 200
-    await asyncio.wait_for(serving, 5)
 
 
 async def test_port_in_use_is_said_clearly(free_address: str) -> None:
-    stop = asyncio.Event()
-    serving = asyncio.create_task(serve_http(slow_app, free_address, stop=stop))
-    await get(free_address)
-    with pytest.raises(StartError, match=f"cannot listen on {free_address}"):
-        await serve_http(slow_app, free_address)
-    stop.set()
-    await asyncio.wait_for(serving, 5)
+    async with http_server(slow_app, free_address):
+        with pytest.raises(StartError, match=f"cannot listen on {free_address}"):
+            async with http_server(slow_app, free_address):
+                pass
 
 
 async def test_application_that_fails_to_start_is_said_clearly(free_address: str) -> None:
     with pytest.raises(StartError, match="failed to start"):
-        await asyncio.wait_for(serve_http(broken_app, free_address, stop=asyncio.Event()), 5)
+        async with asyncio.timeout(5), http_server(broken_app, free_address):
+            pass

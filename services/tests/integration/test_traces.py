@@ -17,6 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient, UserClient
 from shop.errors import DeadlineExceeded, NotFound, Unavailable
+from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
 from shop.platform.grpc_server import grpc_server
@@ -25,6 +26,8 @@ from shop.product.domain import Product, StockLine
 from shop.product.grpc import register
 from shop.stubs import product_pb2_grpc
 from shop.user.domain import User
+
+INSIDE = Authenticator(NoVerifier(), trusts_inside=True)
 
 pytestmark = pytest.mark.integration
 NOWHERE = 2**62
@@ -223,7 +226,10 @@ async def test_tried_again_call_says_how_often(traces: Any) -> None:
         product_pb2_grpc.add_ProductServiceServicer_to_server(Away(), server)
         return []
 
-    async with grpc_server("127.0.0.1:0", add) as address, connect({"product": f"grpc://{address}"}, "test") as clients:
+    async with (
+        grpc_server("127.0.0.1:0", add, INSIDE) as address,
+        connect({"product": f"grpc://{address}"}, "test") as clients,
+    ):
         with traces.journey() as root, pytest.raises(Unavailable):
             await clients.product.get_product(1)
         await settled()
@@ -254,7 +260,7 @@ async def product_address(role_url: Callable[[str], str]) -> AsyncIterator[str]:
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=1)
     async with (
         bootstrap(config) as service,
-        grpc_server("127.0.0.1:0", lambda server: register(server, service)) as address,
+        grpc_server("127.0.0.1:0", lambda server: register(server, service), INSIDE) as address,
     ):
         yield address
 

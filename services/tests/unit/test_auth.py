@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
-from shop.platform.access import Access, Authenticator, Caller, current_caller
+from shop.platform.access import _CALLER, Access, Authenticator, Caller
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier, bearer
 
 
@@ -183,6 +183,6 @@ def test_no_token_stays_in_memory(keys: Any) -> None:
     verifier = TokenVerifier(keys.public_pem)
     authenticator = Authenticator(verifier)
     authenticator.admit(Access.CALLER, f"Bearer {token}", edge=False)
-    held = repr([vars(verifier), vars(authenticator), current_caller()])
+    held = repr([vars(verifier), vars(authenticator), _CALLER.get()])
     assert "Principal(kind='customer', id=17)" in held
     assert not any(part in held for part in token.split("."))
