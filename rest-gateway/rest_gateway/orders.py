@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from rest_gateway.order_related import INCLUDES, Include, get_order_and_payment, with_related
 from shop.clients.ports import Clients
 from shop.platform.access import Access, require_owner, visible
-from shop.platform.rest.answers import Answer, found
+from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
@@ -28,7 +28,7 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
     """Declares the routes of orders.
 
     Args:
-        api: Where to declare them.
+        api: The API to add them to.
         shop: The services.
     """
     orders = shop.order
@@ -45,16 +45,16 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
         visible("order", order)
         rest = asked - {"payment"}
         if not rest:
-            return found(call, order_document(order, payment), PERSONAL)
+            return ok(call, order_document(order, payment), PERSONAL)
         [related] = await with_related(shop, [order], rest)
-        return found(call, order_document(order, payment, related.user, related.products), PERSONAL)
+        return ok(call, order_document(order, payment, related.user, related.products), PERSONAL)
 
     @api.get("/v1/orders", **reading("orders", access=Access.PARTNER))
     async def batch_get_orders(call: Call, ids: OrderIds, include: Include = "") -> Answer[OrderList]:
         """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
         asked = parse_include(include, INCLUDES)
         listed = await orders.batch_get_orders(parse_ids(ids, "ids"))
-        return found(call, OrderList(await with_related(shop, listed, asked)), PERSONAL)
+        return ok(call, OrderList(await with_related(shop, listed, asked)), PERSONAL)
 
     @api.get("/v1/users/{user_id}/orders", **reading("orders", access=Access.CALLER))
     async def list_orders_of_user(
@@ -65,6 +65,6 @@ def add_orders(api: FastAPI, shop: Clients) -> None:
         asked = parse_include(include, INCLUDES)
         page = await orders.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
         listed = await with_related(shop, page.items, asked)
-        return found(call, OrderPage(listed, page.next_page_token), PERSONAL)
+        return ok(call, OrderPage(listed, page.next_page_token), PERSONAL)
 
     add_order_changes(api, orders)

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from shop.clients.ports import Clients
 from shop.platform.access import Access, may_act_for, visible
-from shop.platform.rest.answers import Answer, found
+from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
@@ -18,7 +18,7 @@ def add_payments(api: FastAPI, shop: Clients) -> None:
     """Declares the routes of payments.
 
     Args:
-        api: Where to declare them.
+        api: The API to add them to.
         shop: The services.
     """
     payments = shop.payment
@@ -28,10 +28,10 @@ def add_payments(api: FastAPI, shop: Clients) -> None:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
         listed = await payments.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
         shown = [payment_document(payment) for payment in listed if may_act_for(payment.user_id)]
-        return found(call, PaymentList(shown), PERSONAL)
+        return ok(call, PaymentList(shown), PERSONAL)
 
     @api.get("/v1/payments/{payment_id}", **reading("payments", access=Access.CALLER, problems=[404]))
     async def get_payment(call: Call, payment_id: PaymentId) -> Answer[PaymentDocument]:
         """One payment: a customer's own, any for partners."""
         payment = visible("payment", await payments.get_payment(payment_id))
-        return found(call, payment_document(payment), PERSONAL)
+        return ok(call, payment_document(payment), PERSONAL)

@@ -40,7 +40,7 @@ class Customers:
         address: The order service, "grpc://host:port".
         journal: Where every acknowledged checkout is noted, in the form of a replay's journeys.jsonl.
         count: How many customers.
-        seed: Decides what they buy.
+        seed: Seed of the random purchases.
     """
 
     def __init__(self, address: str, journal: Path, *, count: int, seed: int) -> None:
@@ -54,7 +54,7 @@ class Customers:
         self.wrong: list[str] = []
 
     async def run(self) -> None:
-        """Buys until `stop`; then every customer still gets the answer to the purchase in hand."""
+        """Buys until `stop`; then every customer still gets the answer to the current purchase."""
         async with connect({"order": self._address}, "chaos") as clients:
             with self._journal.open("w", encoding="utf-8", buffering=1) as journal:
 

@@ -76,8 +76,8 @@ def run_kills(
         journal: Where acknowledged checkouts are noted.
         kills: How often to kill.
         customers: How many customers buy at the same time.
-        seed: Decides when, and what is bought.
-        progress: Told after each kill how many there were.
+        seed: Seed of the random moments and purchases.
+        progress: Called after each kill with the number of kills so far.
     """
     crowd = _Crowd(Customers(shop.order_address, journal, count=customers, seed=seed))
     chance = random.Random(f"{seed}/kills")
@@ -140,7 +140,7 @@ class _Crowd:
             time.sleep(0.001)
 
     def stop(self) -> None:
-        """Waits until every customer has the answer to the purchase in hand."""
+        """Waits until every customer has the answer to the current purchase."""
         self._loop.call_soon_threadsafe(self.customers.stop)
         self._thread.join(3 * ANSWER_LIMIT_S)
         if self._thread.is_alive():

@@ -32,9 +32,9 @@ class Shop(Run):
     """Product, order, user and payment on a fresh database. Use it in a `with` block.
 
     Args:
-        ports: of the run.
-        folder: of the run.
-        environ: `DATABASE_URL` is read from it.
+        ports: Ports of the run.
+        folder: Folder of the run.
+        environ: Environment that `DATABASE_URL` is read from.
     """
 
     def __init__(self, ports: Ports, folder: RunFolder, environ: Mapping[str, str] | None = None) -> None:

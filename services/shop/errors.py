@@ -99,7 +99,7 @@ class NotFound(ShopError):  # noqa: N818
 
 
 def no_such(kind: str, number: int, field: str = "id") -> NotFound:
-    """Returns the answer for an id that does not exist, or that the caller may not know of: nobody can tell which.
+    """Returns the error for an id that does not exist or that the caller may not see: callers cannot tell which.
 
     Args:
         kind: What is missing: "order".

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from graphql_gateway.schema import build_schema
-from shop.platform.graphql.documents import Documents, Latest
+from shop.platform.graphql.documents import Documents, LruCache
 from shop.platform.graphql.errors import PersistedQueryNotFound
 
 QUERY = "query q($id: ID!) { product(id: $id) { title } }"
@@ -100,7 +100,7 @@ def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_queries_alon
 
 
 def test_the_latest_are_kept() -> None:
-    latest: Latest[int] = Latest(2)
+    latest: LruCache[int] = LruCache(2)
     for key in ("a", "b", "a", "c"):
         if latest.get(key) is None:
             latest.put(key, ord(key))

@@ -37,10 +37,10 @@ class Document:
     __slots__ = ("attributes", "changes", "name", "persisted", "text")
 
     def __init__(self, text: str) -> None:
-        found = _OPERATION.match(text)
-        if found is None:
+        operation = _OPERATION.match(text)
+        if operation is None:
             raise ValueError("a document begins with a named query or mutation")
-        kind, self.name = found[1], found[2]
+        kind, self.name = operation[1], operation[2]
         self.text = text
         self.changes = kind == "mutation"
         self.attributes = {"graphql.operation.type": kind, "graphql.operation.name": self.name}
@@ -51,7 +51,7 @@ class GraphQLPeer:
     """One service as its callers see it over GraphQL.
 
     Args:
-        channel: Leads to the service.
+        channel: Channel to the service.
     """
 
     def __init__(self, channel: HttpChannel) -> None:
@@ -146,7 +146,9 @@ def _error(answer: dict[str, Any], variables: dict[str, object]) -> ShopError:
     """Returns the error that the service raised; an answer of which a part is missing is no answer."""
     first = answer["errors"][0]
     field = str(first.get("extensions", {}).get("field", ""))
-    error = error_for_code(_code(answer), first["message"], _CAPITAL.sub(lambda found: f"_{found[0].lower()}", field))
+    error = error_for_code(
+        _code(answer), first["message"], _CAPITAL.sub(lambda capital: f"_{capital[0].lower()}", field)
+    )
     if type(error) is InvalidArgument and not field:
         # GraphQL's own check of a variable does not name its place as the contract does.
         for misfit in _misfits(variables, ""):
@@ -156,7 +158,7 @@ def _error(answer: dict[str, Any], variables: dict[str, object]) -> ShopError:
 
 def _camel(value: object) -> object:
     if isinstance(value, dict):
-        return {_SNAKE.sub(lambda found: found[1].upper(), name): _camel(entry) for name, entry in value.items()}
+        return {_SNAKE.sub(lambda letter: letter[1].upper(), name): _camel(entry) for name, entry in value.items()}
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return [_camel(entry) for entry in value]
     return value

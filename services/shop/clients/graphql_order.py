@@ -41,7 +41,7 @@ class GraphQLOrderClient:
     """`shop.clients.ports.OrderClient` over GraphQL.
 
     Args:
-        peer: Runs the operations.
+        peer: The service to call.
     """
 
     def __init__(self, peer: GraphQLPeer) -> None:
@@ -63,11 +63,11 @@ class GraphQLOrderClient:
         return _order(await self._peer.run(GET, id=order_id))
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
-        return [_order(found) for found in await self._peer.run(BATCH_GET, ids=list(ids))]
+        return [_order(answer) for answer in await self._peer.run(BATCH_GET, ids=list(ids))]
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
         page = await self._peer.run(LIST_BY_USER, user_id=user_id, page_size=page_size, page_token=page_token)
-        return Page(tuple(_order(found) for found in page["items"]), page["nextPageToken"])
+        return Page(tuple(_order(answer) for answer in page["items"]), page["nextPageToken"])
 
     async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
         return _order(await self._peer.run(UPDATE_STATUS, id=order_id, status=status.value))

@@ -33,7 +33,7 @@ class GraphQLPaymentClient:
     """`shop.clients.ports.PaymentClient` over GraphQL.
 
     Args:
-        peer: Runs the operations.
+        peer: The service to call.
     """
 
     def __init__(self, peer: GraphQLPeer) -> None:
@@ -55,7 +55,7 @@ class GraphQLPaymentClient:
         return _payment(await self._peer.run(GET, id=payment_id))
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
-        return [_payment(found) for found in await self._peer.run(BATCH_GET_BY_ORDER, order_ids=list(order_ids))]
+        return [_payment(answer) for answer in await self._peer.run(BATCH_GET_BY_ORDER, order_ids=list(order_ids))]
 
 
 def _payment(answer: dict[str, Any]) -> Payment:

@@ -61,7 +61,7 @@ class GraphQLProductClient:
     """`shop.clients.ports.ProductClient` over GraphQL.
 
     Args:
-        peer: Runs the operations.
+        peer: The service to call.
     """
 
     def __init__(self, peer: GraphQLPeer) -> None:
@@ -71,11 +71,11 @@ class GraphQLProductClient:
         return _product(await self._peer.run(GET, id=product_id))
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        return [_product(found) for found in await self._peer.run(BATCH_GET, ids=list(ids))]
+        return [_product(answer) for answer in await self._peer.run(BATCH_GET, ids=list(ids))]
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
         page = await self._peer.run(LIST, page_size=page_size, page_token=page_token, category=category)
-        return Page(tuple(_product(found) for found in page["products"]), page["nextPageToken"])
+        return Page(tuple(_product(answer) for answer in page["products"]), page["nextPageToken"])
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
         new = {
@@ -111,8 +111,8 @@ class GraphQLProductClient:
         await self._peer.run(DELETE, id=product_id)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
-        found = await self._peer.run(REVIEWS, product_ids=list(product_ids), limit=limit)
-        return {entry["productId"]: tuple(_review(review) for review in entry["reviews"]) for entry in found}
+        products = await self._peer.run(REVIEWS, product_ids=list(product_ids), limit=limit)
+        return {entry["productId"]: tuple(_review(review) for review in entry["reviews"]) for entry in products}
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         asked = [asdict(line) for line in lines]

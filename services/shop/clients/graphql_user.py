@@ -34,7 +34,7 @@ class GraphQLUserClient:
     """`shop.clients.ports.UserClient` over GraphQL.
 
     Args:
-        peer: Runs the operations.
+        peer: The service to call.
     """
 
     def __init__(self, peer: GraphQLPeer) -> None:
@@ -48,11 +48,11 @@ class GraphQLUserClient:
         return _user(await self._peer.run(GET, id=user_id))
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
-        return [_user(found) for found in await self._peer.run(BATCH_GET, ids=list(ids))]
+        return [_user(answer) for answer in await self._peer.run(BATCH_GET, ids=list(ids))]
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
         page = await self._peer.run(LIST, page_size=page_size, page_token=page_token)
-        return Page(tuple(_user(found) for found in page["users"]), page["nextPageToken"])
+        return Page(tuple(_user(answer) for answer in page["users"]), page["nextPageToken"])
 
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
         new = {"email": email, "name": name, "address": asdict(address)}

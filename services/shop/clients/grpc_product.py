@@ -26,8 +26,8 @@ class GrpcProductClient:
     """`shop.clients.ports.ProductClient` over gRPC.
 
     Args:
-        peer: Makes the calls.
-        channel: Leads to the service.
+        peer: The service to call.
+        channel: Channel to the service.
     """
 
     def __init__(self, peer: Peer, channel: grpc.aio.Channel) -> None:

@@ -40,7 +40,7 @@ class HttpChannel:
     """One service as its callers see it over HTTP.
 
     Args:
-        session: Keeps the connections.
+        session: Pool of connections.
         peer: The service's name, for messages: "product".
         address: "host:port".
     """
@@ -68,10 +68,10 @@ class HttpChannel:
         Args:
             method: The HTTP method.
             path: With the query string, if there is one.
-            body: What to send.
+            body: Body of the request.
             headers: More headers.
-            name: The span's name, of few distinct values.
-            attributes: What else the span says; never personal or payment data.
+            name: Name of the span, one of a small number of names.
+            attributes: Further attributes of the span; never personal or payment data.
             again: Whether the request may be sent again if there is no answer, since it changes nothing.
 
         Returns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
@@ -13,12 +13,16 @@ import msgspec
 from shop.clients.http_channel import Answer, HttpChannel
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, InvalidPageToken, ShopError, Unavailable
 from shop.platform.error_table import error_for_code
+from shop.platform.validation import size
 
 T = TypeVar("T")
+P = TypeVar("P")
+R = TypeVar("R")
 
 PROBLEM = "application/problem+json"
 JSON = {"content-type": "application/json"}
 LARGEST_PAGE = 10_000
+DEFAULT_ROWS, MOST_ROWS = 1_000, 100_000
 
 _LOG = logging.getLogger(__name__)
 
@@ -39,7 +43,7 @@ class RestPeer:
     """One service as its callers see it over REST.
 
     Args:
-        channel: Leads to the service.
+        channel: Channel to the service.
     """
 
     def __init__(self, channel: HttpChannel) -> None:
@@ -56,9 +60,9 @@ class RestPeer:
         """Reads something; asks again if there is no answer.
 
         Args:
-            answer: What comes back.
+            answer: Type of the answer.
             template: Path with a place for each of `path`: "/v1/products/{product_id}".
-            path: What stands in these places.
+            path: Values for these places.
             query: Parameters; those that are None are left out.
             fields: The contract's names of parameters, by REST's.
 
@@ -80,10 +84,10 @@ class RestPeer:
         """Changes something; asks once.
 
         Args:
-            answer: What comes back.
+            answer: Type of the answer.
             method: The HTTP method.
             template: Path with a place for each of `path`: "/v1/products/{product_id}".
-            path: What stands in these places.
+            path: Values for these places.
             body: What to send as JSON; None for nothing.
             headers: More headers.
             fields: The contract's names of the body's fields and the parameters, by REST's; "" is the whole body, and a
@@ -141,6 +145,42 @@ class RestPeer:
             return Unavailable(f"the {peer} service does not answer; try again")
         _LOG.error("%s answered %s with HTTP %d and no problem", peer, call, received.status)
         return Internal("internal error")
+
+    async def pages(
+        self,
+        page: type[P],
+        template: str,
+        after: str,
+        start: int,
+        limit: int,
+        *,
+        rows: Callable[[P], Sequence[R]],
+        id_of: Callable[[R], int],
+    ) -> AsyncIterator[R]:
+        """Reads rows page by page, where other protocols stream.
+
+        Args:
+            page: Type of a page.
+            template: Path of the listing.
+            after: Name of the parameter that holds the id to begin behind.
+            start: The id to begin behind.
+            limit: How many rows to read in all; 0 for the contract's default.
+            rows: Returns the rows of a page.
+            id_of: Returns the id of a row.
+
+        Raises:
+            ShopError: What the service raised, or `Unavailable` if it does not answer.
+        """
+        left = size(limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
+        while left:
+            asked = min(left, LARGEST_PAGE)
+            batch = rows(await self.get(page, template, query={after: start, "page_size": asked}))
+            for row in batch:
+                yield row
+            if len(batch) < asked:
+                return
+            left -= asked
+            start = id_of(batch[-1])
 
 
 def optional(value: T, default: T) -> T | None:

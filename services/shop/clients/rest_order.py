@@ -8,12 +8,9 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 
 from shop.clients.ports import Page
-from shop.clients.rest_channel import LARGEST_PAGE, RestPeer, listed, optional
+from shop.clients.rest_channel import RestPeer, listed, optional
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
-from shop.platform.validation import matching, size
-
-DEFAULT_LINES = 1_000
-MOST_LINES = 100_000
+from shop.platform.validation import matching
 
 _ID = {"order_id": "id"}
 _CHECKOUT = {"Idempotency-Key": "idempotency_key"}
@@ -35,7 +32,7 @@ class RestOrderClient:
     """`shop.clients.ports.OrderClient` over REST.
 
     Args:
-        peer: Makes the requests.
+        peer: The service to call.
     """
 
     def __init__(self, peer: RestPeer) -> None:
@@ -67,16 +64,13 @@ class RestOrderClient:
     async def cancel_order(self, order_id: int) -> Order:
         return await self._peer.send(Order, "POST", "/v1/orders/{order_id}:cancel", order_id, fields=_ID)
 
-    async def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
-        left = size(limit, "limit", default=DEFAULT_LINES, most=MOST_LINES)
-        after = after_line_id
-        while left:
-            wanted = min(left, LARGEST_PAGE)
-            query = {"after_line_id": after, "page_size": wanted}
-            lines = (await self._peer.get(_Lines, "/v1/order-lines", query=query)).lines
-            for line in lines:
-                yield line
-            if len(lines) < wanted:
-                return
-            left -= wanted
-            after = lines[-1].id
+    def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
+        return self._peer.pages(
+            _Lines,
+            "/v1/order-lines",
+            "after_line_id",
+            after_line_id,
+            limit,
+            rows=lambda page: page.lines,
+            id_of=lambda line: line.id,
+        )

@@ -21,7 +21,7 @@ class RestPaymentClient:
     """`shop.clients.ports.PaymentClient` over REST.
 
     Args:
-        peer: Makes the requests.
+        peer: The service to call.
     """
 
     def __init__(self, peer: RestPeer) -> None:

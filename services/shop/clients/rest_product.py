@@ -7,13 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 
 from shop.clients.ports import Page
-from shop.clients.rest_channel import LARGEST_PAGE, RestPeer, listed, optional
+from shop.clients.rest_channel import RestPeer, listed, optional
 from shop.money import Money
-from shop.platform.validation import size
 from shop.product.domain import Product, ProductRow, Reservation, Review, StockLine
-
-MOST_ROWS = 100_000
-DEFAULT_ROWS = 1_000
 
 _ID = {"product_id": "id"}
 _NEW = {name: f"product.{name}" for name in ("title", "description", "category", "price", "price.", "stock")}
@@ -42,7 +38,7 @@ class RestProductClient:
     """`shop.clients.ports.ProductClient` over REST.
 
     Args:
-        peer: Makes the requests.
+        peer: The service to call.
     """
 
     def __init__(self, peer: RestPeer) -> None:
@@ -88,8 +84,8 @@ class RestProductClient:
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
         query = {"product_ids": listed(product_ids), "limit": optional(limit, 0)}
-        found = await self._peer.get(_Reviews, "/v1/reviews", query=query)
-        return {one.product_id: one.reviews for one in found.products}
+        answer = await self._peer.get(_Reviews, "/v1/reviews", query=query)
+        return {one.product_id: one.reviews for one in answer.products}
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         path = "/v1/reservations/{reservation_id}"
@@ -101,16 +97,13 @@ class RestProductClient:
     async def release_reservation(self, reservation_id: str) -> Reservation:
         return await self._peer.send(Reservation, "POST", "/v1/reservations/{reservation_id}:release", reservation_id)
 
-    async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
-        left = size(limit, "limit", default=DEFAULT_ROWS, most=MOST_ROWS)
-        after = after_product_id
-        while left:
-            wanted = min(left, LARGEST_PAGE)
-            query = {"after_product_id": after, "page_size": wanted}
-            rows = (await self._peer.get(_Rows, "/v1/product-rows", query=query)).rows
-            for row in rows:
-                yield row
-            if len(rows) < wanted:
-                return
-            left -= wanted
-            after = rows[-1].product_id
+    def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
+        return self._peer.pages(
+            _Rows,
+            "/v1/product-rows",
+            "after_product_id",
+            after_product_id,
+            limit,
+            rows=lambda page: page.rows,
+            id_of=lambda row: row.product_id,
+        )

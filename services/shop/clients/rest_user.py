@@ -24,7 +24,7 @@ class RestUserClient:
     """`shop.clients.ports.UserClient` over REST.
 
     Args:
-        peer: Makes the requests.
+        peer: The service to call.
     """
 
     def __init__(self, peer: RestPeer) -> None:

@@ -28,7 +28,7 @@ class Finding:
 
     Attributes:
         name: The invariant.
-        promise: What it says.
+        promise: The invariant in one sentence.
         checked: How many rows were looked at.
         violations: How many break it.
         samples: Descriptions of the first few of them.
@@ -75,7 +75,7 @@ def audit(
 def check_invariants(
     connection: psycopg.Connection, *, acknowledged: Iterable[Acknowledgement] | None, grace_s: float
 ) -> list[Finding]:
-    """Checks every invariant inside the transaction in hand, which must be rolled back afterwards.
+    """Checks every invariant inside the current transaction, which must be rolled back afterwards.
 
     Args:
         connection: To the trial's database, in a transaction.

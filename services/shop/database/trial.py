@@ -17,7 +17,7 @@ def create_trial(admin_url: str, *, template: str, name: str) -> str:
 
     Args:
         admin_url: Any other database of the server, as a role that may create databases.
-        template: What `prepare` returned.
+        template: Name of the template, as `prepare` returned it.
         name: The trial's database; it must not be the template or one that PostgreSQL came with.
 
     Returns:

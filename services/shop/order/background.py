@@ -14,11 +14,11 @@ T = TypeVar("T")
 
 
 @contextmanager
-def own_time(seconds: float) -> Iterator[None]:
+def own_deadline(seconds: float) -> Iterator[None]:
     """Limits what is inside to some seconds, whatever the caller's deadline; for what must not be left half done.
 
     Args:
-        seconds: Time from now.
+        seconds: Time limit from now, in seconds.
     """
     token = DEADLINE.set(time.monotonic() + seconds)
     try:

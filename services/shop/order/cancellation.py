@@ -7,7 +7,7 @@ import logging
 
 from shop.clients.ports import PaymentClient, ProductClient
 from shop.errors import Conflict, FailedPrecondition, ShopError, Unavailable, no_such
-from shop.order.background import own_time
+from shop.order.background import own_deadline
 from shop.order.domain import Order, OrderStatus
 from shop.order.ports import Cancellation, CancellationStore, OrderStore
 from shop.order.retries import FINISH_LIMIT_S, with_retries
@@ -22,10 +22,10 @@ class CancellationSaga:
     until it is done. Both calls are idempotent, so two drivers of one cancellation do no harm.
 
     Args:
-        store: Keeps the cancellations.
-        orders: Reads the orders.
-        product: Takes the stock back.
-        payment: Gives the money back.
+        store: Store of the cancellations.
+        orders: Store of the orders.
+        product: Client of the product service, which takes the stock back.
+        payment: Client of the payment service, which gives the money back.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class CancellationSaga:
         return order
 
     async def take_up(self, cancellation: Cancellation) -> None:
-        with own_time(FINISH_LIMIT_S):
+        with own_deadline(FINISH_LIMIT_S):
             done = await asyncio.gather(
                 with_retries(lambda: self._payment.void_payment(cancellation.checkout_id)),
                 with_retries(lambda: self._product.release_reservation(cancellation.checkout_id)),
@@ -85,7 +85,7 @@ class CancellationSaga:
             await self.take_up(cancellation)
         except Exception as error:
             try:
-                with own_time(1.0):
+                with own_deadline(1.0):
                     await self._store.postpone(cancellation, 0.0)
             except ShopError:
                 log.warning("cancellation of order %d is left to recovery", cancellation.order_id)

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from shop.clients.ports import PaymentClient, ProductClient, UserClient
 from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
-from shop.order.background import own_time
+from shop.order.background import own_deadline
 from shop.order.domain import CheckoutLine, Order, OrderStatus, Purchase, purchase
 from shop.order.errors import TakenOver
 from shop.order.ports import CheckoutStore, OrderStore
@@ -53,11 +53,11 @@ class CheckoutSaga:
     """The checkout over its store and the three services that it needs; `shop.order.saga` has the picture.
 
     Args:
-        store: Keeps the checkouts.
-        orders: Reads the orders of finished ones.
-        product: Holds the stock.
-        user: Knows the customers.
-        payment: Takes the money.
+        store: Store of the checkouts.
+        orders: Store of the orders.
+        product: Client of the product service, which holds the stock.
+        user: Client of the user service, which knows the customers.
+        payment: Client of the payment service, which takes the money.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class CheckoutSaga:
             case Direction.SETTLE:
                 await self._settle(checkout)
             case Direction.UNDO:
-                with own_time(FINISH_LIMIT_S):
+                with own_deadline(FINISH_LIMIT_S):
                     if checkout.state is SagaState.RUNNING:
                         checkout = await self._store.start_undo(checkout, checkout.step, INTERRUPTED)
                     await self._undo(checkout)
@@ -152,7 +152,7 @@ class CheckoutSaga:
         reservation = await self._attempt(checkout, Step.RESERVE, self._reserve(checkout, request.lines))
         bought = await self._attempt(checkout, Step.AUTHORIZE, self._authorize(checkout, request, reservation))
         try:
-            with own_time(FINISH_LIMIT_S):
+            with own_deadline(FINISH_LIMIT_S):
                 order = await self._store.place(checkout, bought)
         except TakenOver:
             raise
@@ -195,7 +195,7 @@ class CheckoutSaga:
     async def _give_up(self, checkout: Checkout, step: Step | None, error: Exception) -> None:
         known = error if isinstance(error, ShopError) else Internal("internal error")
         try:
-            with own_time(FINISH_LIMIT_S):
+            with own_deadline(FINISH_LIMIT_S):
                 if step is None:
                     await self._store.fail(checkout, Refusal.of(known))
                 else:
@@ -220,7 +220,7 @@ class CheckoutSaga:
         order_id = checkout.order_id
         if order_id is None:
             raise Internal(f"checkout {checkout.id} has no order to settle")
-        with own_time(FINISH_LIMIT_S):
+        with own_deadline(FINISH_LIMIT_S):
             done = await asyncio.gather(
                 with_retries(lambda: self._product.confirm_reservation(checkout.id)),
                 with_retries(lambda: self._payment.capture_payment(checkout_id=checkout.id, order_id=order_id)),
@@ -234,7 +234,7 @@ class CheckoutSaga:
     async def _leave(self, checkout: Checkout) -> None:
         """Lets recovery have a checkout at once; if that cannot be stored, it gets it when the lease ends."""
         try:
-            with own_time(1.0):
+            with own_deadline(1.0):
                 await self._store.postpone(checkout, 0.0)
         except TakenOver:
             pass  # it was never stored, or is another process's by now

@@ -93,7 +93,7 @@ def status_before(status: OrderStatus) -> OrderStatus:
 
 
 def refused_move(order_id: int, current: OrderStatus, wanted: OrderStatus) -> FailedPrecondition:
-    """Says why an order cannot move to a status."""
+    """Returns the error that says why an order cannot move to a status."""
     return FailedPrecondition(
         f"order {order_id} is {current}; it must be {status_before(wanted)} to become {wanted}", field="status"
     )

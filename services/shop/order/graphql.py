@@ -86,25 +86,21 @@ class Query:
 
     @field(description="One order; NOT_FOUND if there is none.")
     async def order(self, info: Info, id: Long) -> Order:  # noqa: A002
-        """Returns one order."""
         return cast(Order, await info.context.service.get_order(id))
 
     @field(description="The orders that exist, in the order asked for.")
     async def orders(self, info: Info, ids: list[Long]) -> list[Order]:
-        """Returns many orders."""
         return cast(list[Order], await info.context.service.batch_get_orders(ids))
 
     @field(description="A page of one user's orders, newest first.")
     async def orders_by_user(
         self, info: Info, user_id: Long, page_size: Long = _ZERO, page_token: str = ""
     ) -> OrderPage:
-        """Returns a page of one user's orders."""
         page = await info.context.service.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
         return cast(OrderPage, page)
 
     @field(description=f"Order lines by ascending id: `limit`, but no more than {LINES_A_PAGE} a page.")
     async def order_lines(self, info: Info, after_line_id: Long = _ZERO, limit: Long = _ZERO) -> list[JoinedOrderLine]:
-        """Returns a page of order lines."""
         asked = min(limit, LINES_A_PAGE) if limit <= LONGEST_STREAM else limit
         chunks = info.context.service.stream_order_lines(after_line_id=after_line_id, limit=asked)
         # Closed even when the caller's time runs out in the middle: it holds a database connection.
@@ -120,7 +116,6 @@ class Mutation:
     async def checkout(
         self, info: Info, user_id: Long, lines: list[CheckoutLineInput], payment_token: str, idempotency_key: str
     ) -> Order:
-        """Buys."""
         order = await info.context.service.checkout(
             user_id=user_id,
             lines=[domain.CheckoutLine(line.product_id, line.quantity) for line in lines],
@@ -131,12 +126,10 @@ class Mutation:
 
     @field(description="Moves an order along CONFIRMED, SHIPPED, DELIVERED.")
     async def update_order_status(self, info: Info, id: Long, status: OrderStatus) -> Order:  # noqa: A002
-        """Moves an order along."""
         return cast(Order, await info.context.service.update_order_status(id, status))
 
     @field(description="Cancels a CONFIRMED order; idempotent.")
     async def cancel_order(self, info: Info, id: Long) -> Order:  # noqa: A002
-        """Cancels an order."""
         return cast(Order, await info.context.service.cancel_order(id))
 
 
@@ -144,7 +137,7 @@ def build_app(service: OrderService, authenticator: Authenticator) -> App:
     """Returns the orders' GraphQL application.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
         authenticator: Decides who is admitted.
     """
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

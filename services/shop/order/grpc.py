@@ -27,7 +27,7 @@ class OrderServicer(order_pb2_grpc.OrderServiceServicer):
     """Serves `shop.order.v1.OrderService`; the server's interceptors turn errors into statuses.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
     """
 
     def __init__(self, service: OrderService) -> None:

@@ -24,8 +24,8 @@ class Recovery:
     """Finishes sagas that nobody drives any more.
 
     Args:
-        checkouts: The one kind.
-        cancellations: The other.
+        checkouts: The checkouts.
+        cancellations: The cancellations.
         period_s: Pause between two looks, in seconds.
     """
 

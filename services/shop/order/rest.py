@@ -11,7 +11,7 @@ from shop.order.domain import JoinedOrderLine
 from shop.order.service import OrderService
 from shop.platform.access import Access, Authenticator, require_owner, visible
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.rest.answers import Answer, found
+from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
@@ -32,7 +32,7 @@ def build_app(service: OrderService, authenticator: Authenticator, page_token_ke
     """Returns the application.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
         authenticator: Decides who is admitted.
         page_token_key: Key of this installation's page tokens.
     """
@@ -55,13 +55,13 @@ def _add_reads(api: FastAPI, service: OrderService) -> None:
     @api.get("/v1/orders/{order_id:name}", **reading("orders", access=Access.CALLER, problems=[404]))
     async def get_order(call: Call, order_id: OrderId) -> Answer[OrderDocument]:
         """One order: a customer's own, any for partners."""
-        return found(call, order_document(visible("order", await service.get_order(order_id))), PERSONAL)
+        return ok(call, order_document(visible("order", await service.get_order(order_id))), PERSONAL)
 
     @api.get("/v1/orders", **reading("orders", access=Access.PARTNER))
     async def batch_get_orders(call: Call, ids: OrderIds) -> Answer[OrderList]:
         """Many orders, in the order of the ids asked for; unknown ones are left out; for partners."""
         orders = await service.batch_get_orders(parse_ids(ids, "ids"))
-        return found(call, OrderList([order_document(order) for order in orders]), PERSONAL)
+        return ok(call, OrderList([order_document(order) for order in orders]), PERSONAL)
 
     @api.get("/v1/users/{user_id}/orders", **reading("orders", access=Access.CALLER))
     async def list_orders_of_user(
@@ -71,4 +71,4 @@ def _add_reads(api: FastAPI, service: OrderService) -> None:
         require_owner(user_id)
         page = await service.list_orders_by_user(user_id, page_size=page_size, page_token=page_token)
         orders = [order_document(order) for order in page.items]
-        return found(call, OrderPage(orders, page.next_page_token), PERSONAL)
+        return ok(call, OrderPage(orders, page.next_page_token), PERSONAL)

@@ -134,7 +134,7 @@ def undo_from(step: Step, error: Exception) -> Step | None:
 
     Args:
         step: The step before the pivot whose call failed.
-        error: How it failed.
+        error: The error that the call failed with.
 
     Returns:
         The step itself if the call may have been carried out, else the one before; None if nothing was done.

@@ -30,10 +30,10 @@ class OrderService:
     """The use cases of orders; the methods and errors of `shop.clients.ports.OrderClient`, lines in chunks.
 
     Args:
-        orders: Keeps the orders.
-        checkouts: Buys.
-        cancellations: Gives back.
-        background: Carries both on when their caller has gone.
+        orders: Store of the orders.
+        checkouts: Runs checkouts.
+        cancellations: Cancels orders.
+        background: Lets checkouts and cancellations finish when their caller has gone.
         page_token_key: Key of this installation's page tokens.
     """
 
@@ -94,8 +94,8 @@ class OrderService:
             InvalidArgument: Too few or too many ids, or one is out of range.
         """
         wanted = validation.identifiers(ids, "ids")
-        found = {order.id: order for order in await self._orders.get_many(wanted)}
-        return [found[order_id] for order_id in wanted if order_id in found]
+        orders = {order.id: order for order in await self._orders.get_many(wanted)}
+        return [orders[order_id] for order_id in wanted if order_id in orders]
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
         """Returns a page of a user's orders, newest first.

@@ -37,7 +37,7 @@ class Payment:
     placed_at: Annotated[Instant, documented("When it was authorised.")]
 
 
-# What a payment is worth that was voided before it was authorised; XXX is ISO 4217's "no currency".
+# The amount of a payment that was voided before it was authorised; XXX is ISO 4217's "no currency".
 NOTHING = Money(0, "XXX")
 
 
@@ -50,7 +50,7 @@ class StoredPayment:
 
 
 def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
-    """Says what an authorisation comes to, given the payment that is stored for its checkout now.
+    """Decides the outcome of an authorisation from the payment that is stored for its checkout.
 
     Args:
         stored: The checkout's one payment, made by this call or by an earlier one.
@@ -77,7 +77,7 @@ def authorized(stored: StoredPayment, user_id: int, amount: Money) -> Payment:
 
 
 def refused_capture(checkout_id: str, order_id: int, stored: StoredPayment | None) -> FailedPrecondition:
-    """Says why a payment cannot be captured for an order.
+    """Returns the error that says why a payment cannot be captured for an order.
 
     Args:
         checkout_id: The checkout that the call named.

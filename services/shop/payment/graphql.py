@@ -40,12 +40,10 @@ class Query:
 
     @field(description="One payment; NOT_FOUND if there is none.")
     async def payment(self, info: Info, id: Long) -> Payment:  # noqa: A002
-        """Returns one payment."""
         return cast(Payment, await info.context.service.get_payment(id))
 
     @field(description="The payments of the orders that have one, in the order asked for.")
     async def payments_by_order(self, info: Info, order_ids: list[Long]) -> list[Payment]:
-        """Returns the payments of many orders."""
         return cast(list[Payment], await info.context.service.batch_get_payments_by_order(order_ids))
 
 
@@ -57,7 +55,6 @@ class Mutation:
     async def authorize_payment(
         self, info: Info, checkout_id: str, user_id: Long, amount: MoneyInput, payment_token: str
     ) -> Payment:
-        """Asks the bank to set an amount aside."""
         payment = await info.context.service.authorize_payment(
             checkout_id=checkout_id, user_id=user_id, amount=amount.to_shop(), payment_token=payment_token
         )
@@ -65,13 +62,11 @@ class Mutation:
 
     @field(description="Takes an authorised amount; idempotent.")
     async def capture_payment(self, info: Info, checkout_id: str, order_id: Long) -> Payment:
-        """Takes an authorised amount."""
         payment = await info.context.service.capture_payment(checkout_id=checkout_id, order_id=order_id)
         return cast(Payment, payment)
 
     @field(description="Gives an amount back; idempotent.")
     async def void_payment(self, info: Info, checkout_id: str) -> Payment:
-        """Gives an amount back."""
         return cast(Payment, await info.context.service.void_payment(checkout_id))
 
 
@@ -79,7 +74,7 @@ def build_app(service: PaymentService, authenticator: Authenticator) -> App:
     """Returns the payments' GraphQL application.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
         authenticator: Decides who is admitted.
     """
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

@@ -22,7 +22,7 @@ class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
     """Serves `shop.payment.v1.PaymentService`; the server's interceptors turn errors into statuses.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
     """
 
     def __init__(self, service: PaymentService) -> None:

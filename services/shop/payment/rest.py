@@ -8,7 +8,7 @@ from shop.money import Money
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
 from shop.platform.access import Access, Authenticator, is_internal, may_act_for, visible
-from shop.platform.rest.answers import Answer, changed, found
+from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
@@ -25,7 +25,7 @@ def build_app(service: PaymentService, authenticator: Authenticator) -> FastAPI:
     """Returns the application.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
         authenticator: Decides who is admitted.
     """
     api = service_api("payment", "Payments of orders", TAGS, authenticator)
@@ -41,12 +41,12 @@ def _add_reads(api: FastAPI, service: PaymentService) -> None:
         """The payments of many orders; a customer's own, any for partners. Others are left out as unknown ones are."""
         payments = await service.batch_get_payments_by_order(parse_ids(order_ids, "order_ids"))
         shown = [_document(payment) for payment in payments if may_act_for(payment.user_id)]
-        return found(call, InnerPaymentList(shown), PERSONAL)
+        return ok(call, InnerPaymentList(shown), PERSONAL)
 
     @api.get("/v1/payments/{payment_id}", **reading("payments", access=Access.CALLER, problems=[404]))
     async def get_payment(call: Call, payment_id: PaymentId) -> Answer[InnerPaymentDocument]:
         """One payment: a customer's own, any for partners."""
-        return found(call, _document(visible("payment", await service.get_payment(payment_id))), PERSONAL)
+        return ok(call, _document(visible("payment", await service.get_payment(payment_id))), PERSONAL)
 
 
 def _add_changes(api: FastAPI, service: PaymentService) -> None:

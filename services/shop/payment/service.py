@@ -16,8 +16,8 @@ class PaymentService:
     """The use cases of payments; the same methods and errors as `shop.clients.ports.PaymentClient`.
 
     Args:
-        store: Keeps the payments.
-        bank: Sets amounts aside.
+        store: Store of the payments.
+        bank: The bank that sets amounts aside.
     """
 
     def __init__(self, store: PaymentStore, bank: Bank) -> None:
@@ -84,5 +84,5 @@ class PaymentService:
             InvalidArgument: Too few or too many ids, or one is out of range.
         """
         wanted = validation.identifiers(order_ids, "order_ids")
-        found = {stored.payment.order_id: stored.payment for stored in await self._store.of_orders(wanted)}
-        return [found[order] for order in wanted if order in found]
+        payments = {stored.payment.order_id: stored.payment for stored in await self._store.of_orders(wanted)}
+        return [payments[order_id] for order_id in wanted if order_id in payments]

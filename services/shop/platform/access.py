@@ -1,4 +1,4 @@
-"""Who may call what, and act for whom: the same over every protocol, and the only place that decides it.
+"""Decides who may call what, and on whose behalf: the only place that does, for every protocol.
 
 A gateway checks every caller. A service trusts what comes from inside, where its callers have checked already, and
 checks what the edge sends it: the edge marks each request with `x-hopwise-edge`, whatever the client sent.
@@ -26,11 +26,11 @@ EDGE_HEADER = "x-hopwise-edge"
 
 
 class Access(StrEnum):
-    """Whom a method admits."""
+    """The callers that a method admits."""
 
     EVERYBODY = "everybody"
     CALLER = "caller"
-    """Everybody with a token; customers see only what is theirs."""
+    """Everybody with a token; customers see only what is their own."""
     PARTNER = "partner"
     INTERNAL = "internal"
     """Other services and gateways, and nobody from outside."""
@@ -108,22 +108,22 @@ _CALLER: ContextVar[Caller] = ContextVar("shop.caller", default=_ANONYMOUS)
 
 
 def is_privileged() -> bool:
-    """Whether the call in hand may act for any user."""
+    """Whether the current call may act for any user."""
     return _CALLER.get().is_privileged
 
 
 def is_internal() -> bool:
-    """Whether the call in hand comes from another part of the shop."""
+    """Whether the current call comes from another part of the shop."""
     return _CALLER.get().internal
 
 
 def may_act_for(user_id: int) -> bool:
-    """Whether the call in hand may read and change what belongs to a user."""
+    """Whether the current call may read and change what belongs to a user."""
     return _CALLER.get().may_act_for(user_id)
 
 
 def require_owner(user_id: int) -> None:
-    """Checks that the call in hand may act for the user whom it names.
+    """Checks that the current call may act for the user whom it names.
 
     Raises:
         PermissionDenied: It may not.
@@ -147,14 +147,14 @@ Thing = TypeVar("Thing", bound=Owned)
 
 
 def visible(kind: str, thing: Thing) -> Thing:
-    """Returns a thing that was found by its own id, if the call in hand may see it.
+    """Returns a thing that was found by its own id, if the current call may see it.
 
     Args:
         kind: What it is: "order".
         thing: The thing.
 
     Raises:
-        NotFound: It is another customer's; the error is that of an id that does not exist.
+        NotFound: It is another customer's; the error is the same as for an id that does not exist.
     """
     _CALLER.get().require_visible(thing.user_id, no_such(kind, thing.id))
     return thing
@@ -164,13 +164,17 @@ class Verifier(Protocol):
     """Checks a token's signature, issuer and lifetime."""
 
     def verify(self, token: str) -> Principal:
-        """Returns whom a token stands for; raises Unauthenticated."""
+        """Returns the principal of a token.
+
+        Raises:
+            Unauthenticated: The token is not ours, was changed, or has expired.
+        """
 
 
 class NoVerifier:
-    """Takes no token: this process has no key."""
+    """Accepts no token, for a process without a key."""
 
-    def verify(self, token: str) -> Principal:  # noqa: ARG002 - it does not look at it
+    def verify(self, token: str) -> Principal:  # noqa: ARG002
         raise Unauthenticated("this process takes no tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
 
 
@@ -187,7 +191,7 @@ class Authenticator:
         self._trusts_inside = trusts_inside
 
     def authenticate(self, authorization: str | None) -> Caller:
-        """Returns whom a bearer token stands for.
+        """Returns the caller that a bearer token identifies.
 
         Args:
             authorization: The Authorization header.
@@ -201,7 +205,7 @@ class Authenticator:
         """Admits a call, or refuses it, and notes who makes it for as long as its task runs.
 
         Args:
-            access: Whom the method admits.
+            access: Callers that the method admits.
             authorization: The Authorization header.
             edge: Whether the edge has marked the call.
 
@@ -249,10 +253,10 @@ def service_authenticator(config: ServiceConfig) -> Authenticator:
 
 
 def admits(access: Access) -> Callable[[F], F]:
-    """Says whom a method of a gRPC servicer admits; one without this is internal.
+    """Marks a method of a gRPC servicer with the callers that it admits; a method without a mark is internal.
 
     Args:
-        access: Whom.
+        access: Callers that it admits.
     """
 
     def mark(method: F) -> F:
@@ -263,7 +267,7 @@ def admits(access: Access) -> Callable[[F], F]:
 
 
 def access_of(method: object) -> Access:
-    """Returns whom a method admits, as `admits` says."""
+    """Returns the callers that a method admits, as marked by `admits`."""
     return Access(getattr(method, _MARK, Access.INTERNAL))
 
 

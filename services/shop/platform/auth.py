@@ -1,4 +1,4 @@
-"""Signed tokens that say who calls. What each caller may do is in `shop.platform.access`."""
+"""Signed tokens, which identify callers. What each caller may do is decided in `shop.platform.access`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _COLLECTIONS = {"customer": "users", "partner": "partners"}
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who calls: a customer, or a partner of the shop."""
+    """The caller that a token identifies: a customer, or a partner of the shop."""
 
     kind: Literal["customer", "partner"]
     id: int

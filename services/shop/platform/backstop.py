@@ -1,4 +1,4 @@
-"""Ends the work for a caller at its time, whatever it still waits for.
+"""Ends the work for a caller when its time is up, whatever the work still waits for.
 
 `asyncio.timeout` does the same with a timer for each use, which on uvloop costs several times what all the rest of a
 deadline does; here one timer serves all requests of the same moment.
@@ -12,14 +12,14 @@ from types import TracebackType
 from typing import ClassVar
 
 TICK_S = 0.01
-"""How much later than asked the work may be ended, at most, in seconds."""
+"""The longest delay between the time that was asked for and the cancellation, in seconds."""
 
 
 class Backstop:
-    """A context manager that cancels the task inside of it after some time; to whoever waits, that is a TimeoutError.
+    """A context manager that cancels its task after some time, which raises a TimeoutError.
 
     Args:
-        seconds: Time from the entry.
+        seconds: Time limit from the entry, in seconds.
     """
 
     __slots__ = ("_bucket", "_fired", "_seconds", "_task")
@@ -33,7 +33,7 @@ class Backstop:
     def __enter__(self) -> None:
         task = asyncio.current_task()
         if task is None:
-            raise RuntimeError("a backstop needs a task that it can end")
+            raise RuntimeError("a backstop can be used inside a task only")
         self._task = task
         loop = task.get_loop()
         key = loop, math.ceil((loop.time() + self._seconds) / TICK_S)

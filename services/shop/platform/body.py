@@ -1,4 +1,4 @@
-"""A request's body as it arrives, limited in size and time: over REST and GraphQL alike."""
+"""A request's body as it arrives, limited in size and time, for REST and GraphQL alike."""
 
 from __future__ import annotations
 
@@ -15,18 +15,22 @@ MOST_S = 5.0
 _MOST_DIGITS = 18
 
 
-async def arriving(chunks: AsyncIterable[bytes], declared: str | None) -> AsyncGenerator[bytes]:
-    """Gives a body as it comes.
+async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None) -> AsyncGenerator[bytes]:
+    """Yields a body as it arrives, up to its limits.
 
     Args:
-        chunks: Its parts.
-        declared: The Content-Length header; None if there is none.
+        chunks: Parts of the body.
+        content_length: The Content-Length header; None if there is none.
 
     Raises:
         ResourceExhausted: It is larger than 64 KiB.
         BodyTimeout: It was not complete after 5 seconds, or the time that the caller allows.
     """
-    if declared is not None and declared.isdigit() and (len(declared) > _MOST_DIGITS or int(declared) > MOST_BYTES):
+    if (
+        content_length is not None
+        and content_length.isdigit()
+        and (len(content_length) > _MOST_DIGITS or int(content_length) > MOST_BYTES)
+    ):
         raise _too_large()
     left = remaining()
     size = 0

@@ -1,4 +1,4 @@
-"""What one process is told from outside, read once from its environment."""
+"""The settings of one process, read once from its environment."""
 
 from __future__ import annotations
 

@@ -44,14 +44,14 @@ class Database:
 
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[Connection]:
-        """Lends a connection, outside a transaction.
+        """Lends a connection without a transaction.
 
         Every statement on it is traced and ends with the caller's deadline.
 
         Raises:
             Unavailable: The database does not answer.
             DeadlineExceeded: The caller's time passed, waiting for a connection included.
-            Conflict: A deadlock, or a lock that is not to be had.
+            Conflict: A deadlock, or a lock that another call holds.
         """
         with _as_shop_errors():
             with child_span("pool.acquire"):
@@ -68,7 +68,7 @@ class Database:
         Raises:
             Unavailable: The database does not answer.
             DeadlineExceeded: The caller's time passed.
-            Conflict: A deadlock, or a lock that is not to be had.
+            Conflict: A deadlock, or a lock that another call holds.
         """
         async with self.acquire() as connection, connection.transaction():
             yield connection
@@ -165,5 +165,5 @@ def _as_shop_errors() -> Iterator[None]:
 
 
 def _place(url: str) -> str:
-    """The part of the URL that may be shown: without role and password."""
+    """Returns the part of the URL that may be shown: without role and password."""
     return url.rpartition("@")[2] or "SHOP_DATABASE_URL"

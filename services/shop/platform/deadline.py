@@ -34,7 +34,7 @@ DEADLINE: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
 """The moment at which the caller stops waiting, in seconds of `time.monotonic`; None for no deadline."""
 
 
-def waits_s(header: str) -> float:
+def caller_timeout_s(header: str) -> float:
     """Returns how long a caller waits, in seconds.
 
     Args:
@@ -94,7 +94,7 @@ def deadline(seconds: float) -> Iterator[None]:
     """Limits everything inside to some seconds; an earlier deadline that is set already stays in force.
 
     Args:
-        seconds: Time from now.
+        seconds: Time limit from now, in seconds.
     """
     at = time.monotonic() + seconds
     outer = DEADLINE.get()

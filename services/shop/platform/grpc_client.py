@@ -59,7 +59,7 @@ class Peer:
         Args:
             method: The stub's method.
             name: Its name in the contract: "GetProduct".
-            request: What to send.
+            request: Message to send.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
@@ -78,7 +78,7 @@ class Peer:
         Args:
             method: The stub's method.
             name: Its name in the contract: "StreamProductRows".
-            request: What to send.
+            request: Message to send.
 
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.

@@ -35,7 +35,7 @@ _WITHOUT_DETAILS: dict[grpc.StatusCode, type[ShopError]] = {
 
 
 def status_of(error: ShopError) -> grpc.Status:
-    """Returns what the server ends a call with for an error."""
+    """Returns the status that ends a call with an error."""
     entry = row(error)
     info = ErrorInfo(reason=error.code.value, domain=DOMAIN, metadata={"field": error.field} if error.field else {})
     detail = Any()
@@ -52,7 +52,7 @@ def restore(error: grpc.aio.AioRpcError, peer: str) -> ShopError:
     """Returns the error that the server raised, as the client sees it.
 
     Args:
-        error: How the call ended.
+        error: The error that ended the call.
         peer: The service that was called, for messages.
 
     Returns:

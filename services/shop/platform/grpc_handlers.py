@@ -1,4 +1,4 @@
-"""What is put around every method of a gRPC server: its span, the caller's deadline, its errors.
+"""Wraps every method of a gRPC server: its span, the caller's deadline, its errors.
 
 One wrapper does all three, made once per method, because each layer of interceptors costs every call. It also decodes
 and encodes the messages, so that this time lies inside the SERVER span and a message that cannot be decoded is the
@@ -25,7 +25,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, ShopError
 from shop.platform.access import EDGE_HEADER, Access, Authenticator, access_of
 from shop.platform.backstop import Backstop
-from shop.platform.deadline import DEADLINE, DEADLINE_HEADER, LONGEST_S, backstop_s, passed, waits_s, work_s
+from shop.platform.deadline import DEADLINE, DEADLINE_HEADER, LONGEST_S, backstop_s, caller_timeout_s, passed, work_s
 from shop.platform.error_table import row
 from shop.platform.grpc_errors import status_of
 from shop.platform.injected_delay import pause
@@ -54,7 +54,7 @@ Metadata: TypeAlias = dict[str, str]
 
 
 def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Handler:
-    """Puts span, deadline, errors and the check of the caller around a method.
+    """Wraps a method with its span, its deadline, its errors and the check of its caller.
 
     Args:
         handler: A unary or server-streaming method, as the generated code registers it.
@@ -68,7 +68,7 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
 
 
 def call_attributes(method: str) -> dict[str, str]:
-    """Returns what a span says of a call, by the method's full name."""
+    """Returns the span attributes of a call from the method's full name."""
     service, _, name = method.lstrip("/").partition("/")
     return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
 
@@ -141,11 +141,11 @@ def _admit(authenticator: Authenticator, access: Access, metadata: Metadata) -> 
 
 
 def _take_deadline(context: Context, metadata: Metadata) -> float:
-    """Sets the deadline of a call; returns how long its caller waits, or the edge in front of it."""
+    """Sets the deadline of a call; returns how long its caller, or the edge in front of it, waits."""
     left = context.time_remaining()
     waits = LONGEST_S if left is None else left
     if DEADLINE_HEADER in metadata:
-        waits = min(waits, waits_s(metadata[DEADLINE_HEADER]))
+        waits = min(waits, caller_timeout_s(metadata[DEADLINE_HEADER]))
     # Each call runs in a task of its own, so what is set here ends with it.
     DEADLINE.set(time.monotonic() + work_s(waits))
     return waits
@@ -153,7 +153,7 @@ def _take_deadline(context: Context, metadata: Metadata) -> float:
 
 @contextmanager
 def _server_span(carrier: Metadata, attributes: dict[str, str]) -> Iterator[Span]:
-    """Opens the SERVER span of a call whose caller is traced; else only passes the caller's decision on."""
+    """Opens the SERVER span of a call that its caller samples; otherwise only passes the caller's decision on."""
     if "traceparent" not in carrier:
         yield trace.INVALID_SPAN
         return
@@ -183,7 +183,7 @@ def _has_failed(span: Span) -> bool:
 
 
 def _failure(error: Exception, span: Span) -> ShopError:
-    """Returns what the client is told of an error, and notes it in the span; an unknown cause goes to the log only."""
+    """Returns the error for the client, and records it in the span; an unknown cause goes to the log only."""
     if isinstance(error, ShopError):
         failure = error
         if error.__cause__ is not None and row(error).grpc in _SERVER_FAULTS:

@@ -47,7 +47,7 @@ class Timer(Protocol):
         """Returns at a time of the monotonic clock, in ns, or as soon after it as can be; never before it."""
 
     def close(self) -> None:
-        """Gives back what the timer holds; nobody waits any more."""
+        """Releases what the timer holds; nobody waits any more."""
 
 
 class KernelTimer:
@@ -137,7 +137,7 @@ class InjectedDelay:
         self._timer: Timer | None = None
 
     async def pause(self) -> None:
-        """Waits for the time, counted from this call, and notes on the span in hand how long that was and should be."""
+        """Waits for the time, counted from this call, and records on the current span how long it took."""
         began_ns = time.monotonic_ns()
         if self._timer is None:
             self._timer = self._made()
@@ -151,7 +151,7 @@ class InjectedDelay:
             span.set_attribute(TOOK_ATTRIBUTE, (time.monotonic_ns() - began_ns) / 1_000_000)
 
     def close(self) -> None:
-        """Gives back what the timer holds."""
+        """Releases what the timer holds."""
         if self._timer is not None:
             self._timer.close()
             self._timer = None
@@ -173,7 +173,7 @@ def injected_delay(delay_us: int) -> Iterator[None]:
     """Delays every request that this process serves for as long as the context lasts.
 
     Args:
-        delay_us: By how much, in microseconds; 0 for not at all.
+        delay_us: Delay of each request in microseconds; 0 for none.
     """
     global _injected
     if delay_us == 0:
@@ -188,6 +188,6 @@ def injected_delay(delay_us: int) -> Iterator[None]:
 
 
 async def pause() -> None:
-    """Delays the request in hand, if requests are to be delayed; call it once in each SERVER span, before the work."""
+    """Delays the current request, if requests are to be delayed; call it once in each SERVER span, before the work."""
     if _injected is not None:
         await _injected.pause()

@@ -1,4 +1,4 @@
-"""How a process starts, waits for the signal to stop, and ends."""
+"""Starts a process, waits for the signal to stop, and ends it."""
 
 from __future__ import annotations
 

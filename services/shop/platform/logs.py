@@ -34,7 +34,7 @@ class JsonLines(logging.Formatter):
         self._component = component
 
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the line of a record, without its end."""
+        """Returns the line of a record, without its line end."""
         for said in (record.msg, *(record.args if isinstance(record.args, tuple) else ())):
             if isinstance(said, BaseException):
                 redact(said)
@@ -80,11 +80,11 @@ def redact(error: BaseException) -> None:
 
 
 def configure_logging(config: ServiceConfig, stream: TextIO | None = None) -> None:
-    """Sends the logs of this process to a stream, in place of whatever was configured before.
+    """Sends the logs of this process to a stream, and nowhere else.
 
     Args:
         config: Names the component and the least severe level.
-        stream: Where lines go; stderr if None.
+        stream: Stream that lines are written to; stderr if None.
     """
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(config.component))

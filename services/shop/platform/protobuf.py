@@ -16,12 +16,12 @@ M = TypeVar("M", bound=Message)
 
 
 def build(kind: type[M], at: str = "", /, **fields: object) -> M:
-    """Makes a message of values that come from outside, which may not fit it.
+    """Builds a message from values of a caller, which may not fit it.
 
     Args:
         kind: The message's type.
-        at: Where it stands in the request: "product.", "lines[2].".
-        fields: Its fields.
+        at: Prefix of its fields in the request: "product.", "lines[2].".
+        fields: Values of its fields.
 
     Raises:
         InvalidArgument: A number has more bits than its field, or a text has a lone surrogate.
@@ -43,7 +43,7 @@ def money_message(money: Money) -> money_pb2.Money:
 
 
 def money_argument(money: Money, at: str) -> money_pb2.Money:
-    """Returns the message of an amount that comes from outside; `at` is its field's name.
+    """Returns the message of an amount that a caller sent; `at` is its field's name.
 
     Raises:
         InvalidArgument: The amount has more than 64 bits, or the currency cannot be sent.

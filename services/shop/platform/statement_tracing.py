@@ -30,7 +30,7 @@ _INNERMOST = re.compile(r"\([^()]*\)")
 
 @lru_cache(maxsize=1024)
 def statement_attributes(query: str) -> dict[str, str]:
-    """Returns what a span says of a statement: its operation and its table, never a value.
+    """Returns the span attributes of a statement: its operation and its table, never a value.
 
     Args:
         query: The text with placeholders; key words in capitals.
@@ -41,7 +41,7 @@ def statement_attributes(query: str) -> dict[str, str]:
 
 
 def _named_after(query: str) -> tuple[str, str]:
-    """A statement that changes rows is named after the change that stands outermost, any other after what it reads."""
+    """Returns operation and table: of the outermost change in a statement that changes rows, else of what it reads."""
     first = _FIRST_WORD.search(query)
     operation = first[0] if first else "QUERY"
     if operation in ("WITH", "INSERT", "UPDATE", "DELETE"):

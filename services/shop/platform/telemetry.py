@@ -1,4 +1,4 @@
-"""Traces: who samples, what a span looks like, and where spans go.
+"""Traces: who samples, what a span holds, and where spans go.
 
 The sampling decision is made at the root of a trace, outside these processes; everything here follows its
 parent, and a request without a sampled parent leaves no span at all. Such a request must also cost next to
@@ -40,7 +40,7 @@ def tracer() -> Tracer:
 
 
 def sampled() -> bool:
-    """Whether the request in hand is traced."""
+    """Whether the current request is traced."""
     return trace.get_current_span().get_span_context().trace_flags.sampled
 
 
@@ -90,15 +90,15 @@ def telemetry(config: ServiceConfig, exporter: SpanExporter | None = None) -> It
 def child_span(
     name: str, *, kind: SpanKind = SpanKind.INTERNAL, attributes: Mapping[str, AttributeValue] | None = None
 ) -> Iterator[Span]:
-    """Opens a span below the one in hand if the request is traced; costs next to nothing if not.
+    """Opens a child of the current span if the request is traced; costs next to nothing if not.
 
     Args:
-        name: What is done, of few distinct values.
+        name: Name of the work, one of a small number of names.
         kind: INTERNAL, or CLIENT for a call of something outside this process.
         attributes: Never personal or payment data.
 
     Yields:
-        The new span; the one in hand if the request is not traced.
+        The new span; the current one if the request is not traced.
     """
     parent = trace.get_current_span()
     if not parent.get_span_context().trace_flags.sampled:

@@ -21,14 +21,14 @@ def between(value: int, field: str, least: int, most: int) -> int:
 
 
 def identifier(value: int, field: str) -> int:
-    """Returns an identifier if it can be one: at least 1, and no more than 64 bits hold."""
+    """Returns an identifier if it is at least 1 and fits 64 bits."""
     if not 1 <= value <= LARGEST_ID:
         raise InvalidArgument(f"{field} is {value}; it must be from 1 to {LARGEST_ID}", field=field)
     return value
 
 
 def identifiers(values: Sequence[int], field: str, *, most: int = 1000) -> list[int]:
-    """Returns identifiers once each, in the order of their first occurrence, if there are 1 to `most` of them."""
+    """Returns identifiers without repetitions, in order, if there are 1 to `most` of them."""
     if not 1 <= len(values) <= most:
         raise InvalidArgument(f"{field} has {len(values)} entries; it must have 1 to {most}", field=field)
     for index, value in enumerate(values):
@@ -37,7 +37,7 @@ def identifiers(values: Sequence[int], field: str, *, most: int = 1000) -> list[
 
 
 def size(value: int, field: str, *, default: int, most: int) -> int:
-    """Returns how many things to give: 1 to `most`, or the default where the caller said 0."""
+    """Returns the number of items to return: 1 to `most`, or the default if the caller sent 0."""
     if value == 0:
         return default
     if not 1 <= value <= most:
@@ -46,7 +46,7 @@ def size(value: int, field: str, *, default: int, most: int) -> int:
 
 
 def text(value: str, field: str, least: int, most: int) -> str:
-    """Returns a text if its length is in range, in characters, and it can be stored."""
+    """Returns a text if its length in characters is in range and PostgreSQL can store it."""
     if not least <= len(value) <= most:
         raise InvalidArgument(f"{field} has {len(value)} characters; it must have {least} to {most}", field=field)
     # PostgreSQL stores neither NUL nor half of a surrogate pair.
@@ -56,7 +56,7 @@ def text(value: str, field: str, least: int, most: int) -> str:
 
 
 def matching(value: str, field: str, pattern: re.Pattern[str], form: str) -> str:
-    """Returns a text if the whole of it has a form; `form` describes it for people."""
+    """Returns a text if all of it matches a pattern; `form` describes the pattern for people."""
     if not pattern.fullmatch(value):
         raise InvalidArgument(f"{field} must be {form}", field=field)
     return value
@@ -73,7 +73,7 @@ def uuid_text(value: str, field: str) -> str:
 
 
 def positive_money(value: Money, field: str) -> Money:
-    """Returns an amount if it is above zero and its currency has the form of ISO 4217."""
+    """Returns an amount if it is above zero and its currency looks like an ISO 4217 code."""
     if not 1 <= value.amount_minor <= LARGEST_ID:
         raise InvalidArgument(
             f"{field}.amount_minor is {value.amount_minor}; it must be from 1 to {LARGEST_ID}",
@@ -84,11 +84,11 @@ def positive_money(value: Money, field: str) -> Money:
 
 
 def distinct(values: Sequence[int], field: Callable[[int], str]) -> None:
-    """Checks that nothing stands twice in a list; `field` names the entry at an index."""
+    """Checks that a list has no repetitions; `field` names the entry at an index."""
     seen: set[int] = set()
     for index, value in enumerate(values):
         if value in seen:
-            raise InvalidArgument(f"{field(index)} is {value}, which stands in the list before", field=field(index))
+            raise InvalidArgument(f"{field(index)} is {value}, which is in the list already", field=field(index))
         seen.add(value)
 
 

@@ -117,7 +117,7 @@ def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tupl
     """Decides whether products have the stock that is asked for: all lines or none.
 
     Args:
-        lines: What is asked for; each product once.
+        lines: Lines that are asked for; each product once.
         products: The products that exist, by id.
 
     Returns:
@@ -142,11 +142,11 @@ def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tupl
 
 
 def reserved_again(reservation: Reservation, lines: Sequence[StockLine]) -> Reservation:
-    """Decides what a reservation that is asked for a second time is.
+    """Answers a call that asks for a reservation a second time.
 
     Args:
-        reservation: As it stands.
-        lines: What is asked for now.
+        reservation: The reservation as it is stored.
+        lines: Lines that are asked for now.
 
     Returns:
         The reservation, held or already confirmed.
@@ -166,7 +166,7 @@ def reserved_again(reservation: Reservation, lines: Sequence[StockLine]) -> Rese
 
 
 def must_be_confirmed(reservation: Reservation) -> bool:
-    """Decides whether there is anything to do to confirm a reservation.
+    """Decides whether a reservation still has to be confirmed.
 
     Returns:
         False if it is confirmed already.

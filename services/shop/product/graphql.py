@@ -132,34 +132,29 @@ class Query:
 
     @field(description="One product; NOT_FOUND if there is none.")
     async def product(self, info: Info, id: Long) -> Product:  # noqa: A002
-        """Returns one product."""
         return cast(Product, await info.context.service.get_product(id))
 
     @field(description="The products that exist, in the order asked for.")
     async def products(self, info: Info, ids: list[Long]) -> list[Product]:
-        """Returns many products."""
         return cast(list[Product], await info.context.service.batch_get_products(ids))
 
     @field(description="A page of one category, or of all.")
     async def product_page(
         self, info: Info, page_size: Long = _ZERO, page_token: str = "", category: str = ""
     ) -> ProductPage:
-        """Returns a page of products."""
         page = await info.context.service.list_products(page_size=page_size, page_token=page_token, category=category)
         return ProductPage(products=cast(list[Product], page.items), next_page_token=page.next_page_token)
 
     @field(description="The first reviews of each product asked for.")
     async def reviews(self, info: Info, product_ids: list[Long], limit: Long = _ZERO) -> list[ProductReviews]:
-        """Returns the first reviews of many products."""
-        found = await info.context.service.batch_list_reviews(product_ids, limit=limit)
+        reviews_of = await info.context.service.batch_list_reviews(product_ids, limit=limit)
         return [
             ProductReviews(product_id=Long(product_id), reviews=cast(list[Review], reviews))
-            for product_id, reviews in found.items()
+            for product_id, reviews in reviews_of.items()
         ]
 
     @field(description=f"Product rows by ascending id: `limit`, but no more than {ROWS_A_PAGE} a page.")
     async def product_rows(self, info: Info, after_product_id: Long = _ZERO, limit: Long = _ZERO) -> list[ProductRow]:
-        """Returns a page of product rows."""
         asked = min(limit, ROWS_A_PAGE) if limit <= MOST_ROWS else limit
         chunks: Any = info.context.service.stream_product_rows(after_product_id=after_product_id, limit=asked)
         async with aclosing(chunks):
@@ -172,7 +167,6 @@ class Mutation:
 
     @field(description="Adds a product.")
     async def create_product(self, info: Info, product: NewProductInput) -> Product:
-        """Adds a product."""
         made = await info.context.service.create_product(
             title=product.title,
             description=product.description,
@@ -184,7 +178,6 @@ class Mutation:
 
     @field(description="Changes the fields that are given.")
     async def update_product(self, info: Info, product: ProductChangeInput) -> Product:
-        """Changes some fields of a product."""
         changed = await info.context.service.update_product(
             product.id,
             title=product.title,
@@ -197,24 +190,20 @@ class Mutation:
 
     @field(description="Removes a product.")
     async def delete_product(self, info: Info, id: Long) -> bool:  # noqa: A002
-        """Removes a product."""
         await info.context.service.delete_product(id)
         return True
 
     @field(description="Takes stock until it is confirmed or released; idempotent.")
     async def reserve_stock(self, info: Info, reservation_id: str, lines: list[StockLineInput]) -> Reservation:
-        """Takes stock."""
         asked = [domain.StockLine(line.product_id, line.quantity) for line in lines]
         return cast(Reservation, await info.context.service.reserve_stock(reservation_id, asked))
 
     @field(description="Turns held stock into sold stock; idempotent.")
     async def confirm_reservation(self, info: Info, reservation_id: str) -> Reservation:
-        """Turns held stock into sold stock."""
         return cast(Reservation, await info.context.service.confirm_reservation(reservation_id))
 
     @field(description="Gives stock back; idempotent.")
     async def release_reservation(self, info: Info, reservation_id: str) -> Reservation:
-        """Gives stock back."""
         return cast(Reservation, await info.context.service.release_reservation(reservation_id))
 
 
@@ -222,7 +211,7 @@ def build_app(service: ProductService, authenticator: Authenticator) -> App:
     """Returns the catalogue's GraphQL application.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
         authenticator: Decides who is admitted.
     """
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

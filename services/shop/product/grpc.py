@@ -32,7 +32,7 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
     """Answers the calls of shop.product.v1.ProductService.
 
     Args:
-        service: What does the work.
+        service: The service's use cases.
     """
 
     def __init__(self, service: ProductService) -> None:
@@ -86,11 +86,11 @@ class ProductServicer(product_pb2_grpc.ProductServiceServicer):
 
     @admits(Access.EVERYBODY)
     async def BatchListReviews(self, request: pb.BatchListReviewsRequest, context: Any) -> pb.BatchListReviewsResponse:
-        found = await self._service.batch_list_reviews(request.product_ids, limit=request.limit)
+        reviews_of = await self._service.batch_list_reviews(request.product_ids, limit=request.limit)
         return pb.BatchListReviewsResponse(
             products=[
                 pb.ProductReviews(product_id=product_id, reviews=map(review_message, reviews))
-                for product_id, reviews in found.items()
+                for product_id, reviews in reviews_of.items()
             ]
         )
 

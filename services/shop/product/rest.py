@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from shop.platform.access import Access, Authenticator
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.rest.answers import Answer, changed, found
+from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.caching import PUBLIC
 from shop.platform.rest.call import Call
 from shop.platform.rest.docs_page import add_docs
@@ -39,7 +39,7 @@ def build_app(service: ProductService, authenticator: Authenticator, page_token_
     """Returns the application.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
         authenticator: Decides who is admitted.
         page_token_key: Key of this installation's page tokens.
     """
@@ -58,7 +58,7 @@ def _add_reviews(api: FastAPI, service: ProductService) -> None:
         """The first reviews of each product asked for, by ascending id."""
         reviews = await service.batch_list_reviews(parse_ids(product_ids, "product_ids"), limit=limit)
         listed = [ProductReviews(product_id, some) for product_id, some in reviews.items()]
-        return found(call, ReviewList(listed), PUBLIC)
+        return ok(call, ReviewList(listed), PUBLIC)
 
 
 def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
@@ -71,7 +71,7 @@ def _add_rows(api: FastAPI, service: ProductService, key: bytes) -> None:
         chunks = service.stream_product_rows(after_product_id=after, limit=page_size)
         rows = [row async for chunk in chunks for row in chunk]
         token = next_token(_ROWS, rows, page_size, lambda row: row.product_id, key)
-        return found(call, ProductRowsPage(rows, token), PUBLIC)
+        return ok(call, ProductRowsPage(rows, token), PUBLIC)
 
 
 def _add_reservations(api: FastAPI, service: ProductService) -> None:

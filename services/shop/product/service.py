@@ -74,8 +74,8 @@ class ProductService:
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
         wanted = identifiers(ids, "ids")
-        found = {product.id: product for product in await self._store.batch_get(wanted)}
-        return [found[product_id] for product_id in wanted if product_id in found]
+        products = {product.id: product for product in await self._store.batch_get(wanted)}
+        return [products[product_id] for product_id in wanted if product_id in products]
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
         limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)

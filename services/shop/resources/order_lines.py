@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from shop.order.domain import JoinedOrderLine
 from shop.platform.access import Access
-from shop.platform.rest.answers import Answer, found
+from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
@@ -30,8 +30,8 @@ def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: byte
     """Declares the route of order lines.
 
     Args:
-        api: Where to declare it.
-        stream: Gives the lines: `OrderClient.stream_order_lines`.
+        api: The API to add it to.
+        stream: Reads the lines: `OrderClient.stream_order_lines`.
         page_token_key: Key of this installation's page tokens.
     """
 
@@ -46,4 +46,4 @@ def add_order_lines(api: FastAPI, stream: StreamOrderLines, page_token_key: byte
         after = start(_SCOPE, page_token, "after_line_id", after_line_id, page_token_key)
         lines = [line_document(line) async for line in stream(after_line_id=after, limit=page_size)]
         token = next_token(_SCOPE, lines, page_size, lambda line: line.id, page_token_key)
-        return found(call, OrderLinesPage(lines, token), PERSONAL)
+        return ok(call, OrderLinesPage(lines, token), PERSONAL)

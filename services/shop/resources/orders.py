@@ -19,8 +19,8 @@ def add_order_changes(api: FastAPI, orders: Orders) -> None:
     """Declares the routes that change orders.
 
     Args:
-        api: Where to declare them.
-        orders: What does the work.
+        api: The API to add them to.
+        orders: The orders, of the service itself or of a client of it.
     """
 
     @api.post(

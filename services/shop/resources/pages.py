@@ -16,9 +16,9 @@ def start(scope: str, page_token: str, name: str, after: int, key: bytes) -> int
 
     Args:
         scope: The list that the tokens belong to.
-        page_token: As the client sent it; empty for none.
+        page_token: The token as the client sent it; empty for the first page.
         name: The parameter that starts anywhere else; not together with a token.
-        after: Its value.
+        after: Value of that parameter.
         key: Key of this installation's page tokens.
 
     Raises:
@@ -36,9 +36,9 @@ def next_token(scope: str, page: list[T], page_size: int, last: Callable[[T], in
 
     Args:
         scope: The list that the tokens belong to.
-        page: What the page holds.
-        page_size: What it could hold.
-        last: Returns the id of an entry.
+        page: Items of the page.
+        page_size: Number of items that it has room for.
+        last: Returns the id of an item.
         key: Key of this installation's page tokens.
     """
     return tokens.encode(scope, last(page[-1]), key=key) if len(page) == page_size else ""

@@ -12,7 +12,7 @@ from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.access import Access
 from shop.platform.parallel import both
-from shop.platform.rest.answers import Answer, changed, content_of, created, found, removed
+from shop.platform.rest.answers import Answer, changed, content_of, created, ok, removed
 from shop.platform.rest.caching import PUBLIC, check_if_match
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import changing, creating, reading, removing
@@ -49,8 +49,8 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
     """Declares the routes of the catalogue.
 
     Args:
-        api: Where to declare them.
-        catalogue: What does the work.
+        api: The API to add them to.
+        catalogue: The catalogue, of the service itself or of a client of it.
     """
 
     @api.get("/v1/products", **reading("products", access=Access.EVERYBODY))
@@ -85,14 +85,14 @@ def add_products(api: FastAPI, catalogue: Catalogue) -> None:
             documents = [product_document(product) for product in products]
         else:
             documents = [product_document(product, reviews.get(product.id, ())) for product in products]
-        return found(call, ProductPage(documents, token), PUBLIC)
+        return ok(call, ProductPage(documents, token), PUBLIC)
 
     @api.get("/v1/products/{product_id}", **reading("products", access=Access.EVERYBODY, problems=[404]))
     async def get_product(call: Call, product_id: ProductId, include: Include = "") -> Answer[ProductDocument]:
         """One product."""
         if parse_include(include, INCLUDES):
-            return found(call, await _with_reviews(catalogue, product_id), PUBLIC)
-        return found(call, product_document(await catalogue.get_product(product_id)), PUBLIC)
+            return ok(call, await _with_reviews(catalogue, product_id), PUBLIC)
+        return ok(call, product_document(await catalogue.get_product(product_id)), PUBLIC)
 
     @api.post("/v1/products", **creating("products", access=Access.PARTNER))
     async def create_product(product: received.NewProduct) -> Answer[ProductDocument]:

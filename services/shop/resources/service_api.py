@@ -24,7 +24,7 @@ def service_api(name: str, summary: str, tags: dict[str, str], authenticator: Au
 
     Args:
         name: The service: "order".
-        summary: What the API is for, in a few words.
+        summary: Purpose of the API in a few words.
         tags: The groups of its routes, each with its description.
         authenticator: Decides who is admitted.
     """

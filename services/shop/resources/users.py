@@ -8,7 +8,7 @@ from fastapi import FastAPI
 
 from shop.clients.ports import UserClient
 from shop.platform.access import Access, require_owner
-from shop.platform.rest.answers import Answer, changed, content_of, created, encode, found, removed
+from shop.platform.rest.answers import Answer, changed, content_of, created, encode, ok, removed
 from shop.platform.rest.caching import NO_STORE, PERSONAL, check_if_match
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import changing, creating, reading, removing
@@ -22,8 +22,8 @@ def add_users(api: FastAPI, users: UserClient) -> None:
     """Declares the routes of users and sessions.
 
     Args:
-        api: Where to declare them.
-        users: What does the work.
+        api: The API to add them to.
+        users: The accounts, of the service itself or of a client of it.
     """
 
     @api.get("/v1/users", **reading("users", access=Access.PARTNER))
@@ -39,13 +39,13 @@ def add_users(api: FastAPI, users: UserClient) -> None:
         else:
             page = await users.list_users(page_size=page_size, page_token=page_token)
             listed, token = page.items, page.next_page_token
-        return found(call, UserPage(listed, token), PERSONAL)
+        return ok(call, UserPage(listed, token), PERSONAL)
 
     @api.get("/v1/users/{user_id}", **reading("users", access=Access.CALLER, problems=[404]))
     async def get_user(call: Call, user_id: UserId) -> Answer[User]:
         """One user: a customer's own profile, any for partners."""
         require_owner(user_id)
-        return found(call, await users.get_user(user_id), PERSONAL)
+        return ok(call, await users.get_user(user_id), PERSONAL)
 
     @api.post("/v1/users", **creating("users", access=Access.EVERYBODY, problems=[409]))
     async def create_user(user: received.NewUser) -> Answer[User]:

@@ -80,12 +80,12 @@ class Credentials:
 
 
 def canonical_email(email: str, field: str) -> str:
-    """Returns an e-mail address as it is stored and looked up: nobody tells two customers apart by case.
+    """Returns an e-mail address as it is stored and looked up: two addresses that differ in case only are one.
 
-    Of ASCII alone every program and every database makes the same lower case.
+    Every program and every database lower-cases ASCII alike, which is not so beyond ASCII.
 
     Args:
-        email: As the caller wrote it.
+        email: The address as the caller wrote it.
         field: The argument that it came in.
 
     Raises:

@@ -96,17 +96,14 @@ class Query:
 
     @field(description="One user; NOT_FOUND if there is none.")
     async def user(self, info: Info, id: Long) -> User:  # noqa: A002
-        """Returns one user."""
         return cast(User, await info.context.service.get_user(id))
 
     @field(description="The users that exist, in the order asked for.")
     async def users(self, info: Info, ids: list[Long]) -> list[User]:
-        """Returns many users."""
         return cast(list[User], await info.context.service.batch_get_users(ids))
 
     @field(description="A page of users.")
     async def user_page(self, info: Info, page_size: Long = _ZERO, page_token: str = "") -> UserPage:
-        """Returns a page of users."""
         page = await info.context.service.list_users(page_size=page_size, page_token=page_token)
         return UserPage(users=cast(list[User], page.items), next_page_token=page.next_page_token)
 
@@ -117,12 +114,10 @@ class Mutation:
 
     @field(description="A token for the right password.")
     async def login(self, info: Info, email: str, password: str) -> LoginResult:
-        """Returns a token."""
         return cast(LoginResult, await info.context.service.login(email, password))
 
     @field(description="Adds a user.")
     async def create_user(self, info: Info, user: NewUserInput, password: str) -> User:
-        """Adds a user."""
         made = await info.context.service.create_user(
             email=user.email, name=user.name, address=user.address.to_domain(), password=password
         )
@@ -130,13 +125,11 @@ class Mutation:
 
     @field(description="Changes the fields that are given.")
     async def update_user(self, info: Info, user: UserChangeInput) -> User:
-        """Changes some fields of a user."""
         address = user.address.to_domain() if user.address is not None else None
         return cast(User, await info.context.service.update_user(user.id, name=user.name, address=address))
 
     @field(description="Removes a user.")
     async def delete_user(self, info: Info, id: Long) -> bool:  # noqa: A002
-        """Removes a user."""
         await info.context.service.delete_user(id)
         return True
 
@@ -145,7 +138,7 @@ def build_app(service: UserService, authenticator: Authenticator) -> App:
     """Returns the accounts' GraphQL application.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
         authenticator: Decides who is admitted.
     """
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

@@ -25,7 +25,7 @@ class UserServicer(user_pb2_grpc.UserServiceServicer):
     """Answers the calls of shop.user.v1.UserService.
 
     Args:
-        service: What does the work.
+        service: The service's use cases.
     """
 
     def __init__(self, service: UserService) -> None:

@@ -20,7 +20,7 @@ def build_app(service: UserService, authenticator: Authenticator) -> FastAPI:
     """Returns the application.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
         authenticator: Decides who is admitted.
     """
     api = service_api("user", "Customers and their logins", TAGS, authenticator)

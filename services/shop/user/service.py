@@ -11,8 +11,8 @@ from shop.platform import page_token as page_tokens
 from shop.platform.auth import Principal, TokenSigner
 from shop.platform.validation import identifier, identifiers, matching, size, text
 from shop.user.domain import Address, LoginResult, NewUser, User, UserChange, canonical_email
+from shop.user.named_locks import NamedLocks
 from shop.user.ports import PasswordHasher, UserStore
-from shop.user.turns import Turns
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000
@@ -45,14 +45,14 @@ class UserService:
         self._passwords = passwords
         self._signer = signer
         self._key = page_token_key
-        self._turns = Turns()
+        self._logins = NamedLocks()
 
     async def login(self, email: str, password: str) -> LoginResult:
         """Returns a token for the right password; answers an unknown e-mail as it does a wrong password."""
         text(email, "email", 3, 254)
         address = canonical_email(email, "email")
         text(password, "password", 8, 128)
-        async with self._turns.of(address):
+        async with self._logins.hold(address):
             known = await self._store.credentials(address)
             if known.failures >= MOST_FAILURES:
                 raise TooManyRequests(
@@ -75,8 +75,8 @@ class UserService:
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
         wanted = identifiers(ids, "ids")
-        found = {user.id: user for user in await self._store.batch_get(wanted)}
-        return [found[user_id] for user_id in wanted if user_id in found]
+        users = {user.id: user for user in await self._store.batch_get(wanted)}
+        return [users[user_id] for user_id in wanted if user_id in users]
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
         limit = size(page_size, "page_size", default=PAGE_SIZE, most=LARGEST_PAGE)

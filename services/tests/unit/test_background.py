@@ -8,7 +8,7 @@ import time
 import pytest
 
 from shop.errors import DeadlineExceeded, Unavailable
-from shop.order.background import Background, own_time
+from shop.order.background import Background, own_deadline
 from shop.platform.deadline import deadline, remaining
 
 
@@ -61,7 +61,7 @@ async def test_draining_has_a_limit() -> None:
 
 def test_own_time_replaces_a_deadline_that_has_passed() -> None:
     with deadline(0.0):
-        with own_time(5.0):
+        with own_deadline(5.0):
             assert 4.0 < (remaining() or 0) <= 5.0
         with pytest.raises(DeadlineExceeded):
             remaining()

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from shop.errors import DeadlineExceeded
-from shop.platform.deadline import LONGEST_S, deadline, passed, remaining, waits_s, work_s
+from shop.platform.deadline import LONGEST_S, caller_timeout_s, deadline, passed, remaining, work_s
 
 
 def test_without_a_deadline_there_is_no_limit() -> None:
@@ -60,7 +60,7 @@ async def test_tasks_at_once_have_deadlines_of_their_own() -> None:
     [("5000", 5.0), ("1", 0.001), ("", 5.0), ("0", 5.0), ("-1", 5.0), ("1.5", 5.0), ("٣", 5.0), ("9" * 5000, 5.0)],
 )
 def test_caller_that_says_nothing_sensible_waits_as_long_as_the_default(header: str, seconds: float) -> None:
-    assert waits_s(header) == seconds
+    assert caller_timeout_s(header) == seconds
 
 
 def test_work_is_always_shorter_than_the_wait_for_it() -> None:

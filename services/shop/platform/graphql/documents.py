@@ -62,7 +62,7 @@ _RULES = tuple(
 
 
 class Cost(Protocol):
-    """What one document costs, as far as its variables leave it open."""
+    """The cost of one document, which may depend on its variables."""
 
     def check(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
         """Returns the cost of an operation with these variables.
@@ -74,7 +74,7 @@ class Cost(Protocol):
 
 
 Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], Cost]
-"""Finds out what a validated document costs."""
+"""Works out the cost of a validated document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Prepared:
     Attributes:
         document: The parsed document.
         operations: Its operations by name; the empty name if it has none.
-        cost: What it costs; None where nobody counts.
+        cost: Cost of the document; None where costs are not limited.
     """
 
     document: DocumentNode
@@ -95,15 +95,15 @@ class Prepared:
         """Returns the operation to run.
 
         Args:
-            name: Its name; may be left out if there is one only.
+            name: Its name; may be left out if there is only one.
 
         Raises:
             InvalidArgument: There is none of this name, or the name is needed.
         """
         if name is None and len(self.operations) == 1:
             return next(iter(self.operations.values()))
-        found = self.operations.get(name or "")
-        if found is None:
+        operation = self.operations.get(name or "")
+        if operation is None:
             valid = ", ".join(self.operations)
             raise InvalidArgument(
                 f"operationName is {name!r}; the document has the operations {valid}"
@@ -111,10 +111,10 @@ class Prepared:
                 else f"the document has several operations, so operationName is needed: {valid}",
                 field="operationName",
             )
-        return found
+        return operation
 
 
-class Latest(Generic[V]):
+class LruCache(Generic[V]):
     """The values that were used last, no more than a fixed number.
 
     Args:
@@ -149,16 +149,16 @@ class Documents:
     Those sent by text and those persisted by hash are kept apart, so that no flood of texts drives out the latter.
 
     Args:
-        schema: What documents must be valid for.
-        measure: Finds out what a document costs; None where nobody counts.
+        schema: Schema that documents are validated against.
+        measure: Works out the cost of a document; None where costs are not limited.
         capacity: How many documents of each kind to keep.
     """
 
     def __init__(self, schema: GraphQLSchema, measure: Measure | None = None, capacity: int = MOST_DOCUMENTS) -> None:
         self._schema = schema
         self._measure = measure
-        self._by_text: Latest[Prepared] = Latest(capacity)
-        self._by_hash: Latest[Prepared] = Latest(capacity)
+        self._by_text: LruCache[Prepared] = LruCache(capacity)
+        self._by_hash: LruCache[Prepared] = LruCache(capacity)
 
     def find(self, text: str | None, sha256: str | None) -> Prepared:
         """Returns the document of a request.
@@ -204,9 +204,9 @@ def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) ->
     """Parses, measures and validates a document.
 
     Args:
-        schema: What it must be valid for.
+        schema: Schema that it is validated against.
         text: The GraphQL text.
-        measure: Finds out what the document costs; None where nobody counts.
+        measure: Works out the cost of the document; None where costs are not limited.
 
     Raises:
         RequestError: It is malformed, or not valid for the schema.

@@ -6,7 +6,6 @@ so that nearly all of it would be overridden; what is done here ends where Straw
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,7 +14,8 @@ import orjson
 from strawberry.http.ides import get_graphql_ide_html
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
-from shop.platform.deadline import DEADLINE_HEADER, deadline, waits_s, work_s
+from shop.platform.backstop import Backstop
+from shop.platform.deadline import DEADLINE_HEADER, backstop_s, caller_timeout_s, deadline, work_s
 from shop.platform.error_table import row
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
@@ -38,9 +38,9 @@ class Endpoint:
     """Answers HTTP requests.
 
     Args:
-        schema: Answers the queries.
-        context: Makes what the resolvers of one request share, of the request's headers; may refuse with a ShopError.
-        measure: Finds out what a document costs; None where nobody counts.
+        schema: Schema that queries are executed against.
+        context: Makes the context of a request from its headers; raises a ShopError to refuse the request.
+        measure: Works out the cost of a document; None where costs are not limited.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Endpoint:
         headers = dict(scope["headers"])
         try:
             if scope["method"] == "POST":
-                with deadline(_limit(headers)):
+                with deadline(work_s(_waits(headers))):
                     request = await _from_post(headers, receive)
             elif scope["method"] == "GET":
                 if not scope["query_string"] and b"text/html" in headers.get(b"accept", b""):
@@ -119,13 +119,12 @@ class Endpoint:
         except ShopError as error:
             return 400, _errors([shop_error(error)])
         context.document = prepared.document
-        limit = _limit(headers)
+        waits = _waits(headers)
         try:
-            with deadline(limit), child_span("graphql.execute"):
-                async with asyncio.timeout(limit):
-                    result = await self._schema.execute(
-                        None, request.variables, context, operation_name=request.operation_name
-                    )
+            with deadline(work_s(waits)), child_span("graphql.execute"), Backstop(backstop_s(waits)):
+                result = await self._schema.execute(
+                    None, request.variables, context, operation_name=request.operation_name
+                )
         except TimeoutError:
             return 200, _errors([shop_error(DeadlineExceeded("the time that the caller allowed is over"))])
         if not result.errors:
@@ -145,8 +144,9 @@ async def _from_post(headers: dict[bytes, bytes], receive: Receive) -> GraphQLRe
     return from_json(await read_body(receive, headers.get(b"content-length", b"").decode("latin-1")))
 
 
-def _limit(headers: dict[bytes, bytes]) -> float:
-    return work_s(waits_s(headers.get(_DEADLINE, b"").decode("latin-1")))
+def _waits(headers: dict[bytes, bytes]) -> float:
+    """Returns how long the caller waits, in seconds."""
+    return caller_timeout_s(headers.get(_DEADLINE, b"").decode("latin-1"))
 
 
 def _bad_method(message: str, allow: bytes) -> Refused:

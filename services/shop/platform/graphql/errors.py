@@ -18,7 +18,7 @@ class Refused(Exception):  # noqa: N818 - not an error of this program
 
     Args:
         status: HTTP status.
-        error: What is wrong with it.
+        error: What the client is told.
         headers: More headers of the answer.
     """
 

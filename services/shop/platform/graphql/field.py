@@ -15,7 +15,7 @@ def field(*, description: str) -> Callable[[F], F]:
     """Makes a method a GraphQL field.
 
     Args:
-        description: What the schema says of it.
+        description: Description of the field in the schema.
     """
     return cast(Callable[[F], F], strawberry.field(description=description))
 

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from shop.errors import InvalidArgument, ResourceExhausted
-from shop.platform.body import arriving
+from shop.platform.body import limited_body
 from shop.platform.errors import BodyTimeout
 from shop.platform.graphql.errors import Refused
 
@@ -26,7 +26,7 @@ class GraphQLRequest:
     Attributes:
         query: The document's text; None if it is persisted.
         variables: Values of its variables.
-        operation_name: Which of its operations to run; None if it has one only.
+        operation_name: Which of its operations to run; None if it has only one.
         sha256: Hash of the document, if the client uses persisted queries.
     """
 
@@ -40,14 +40,14 @@ async def read_body(receive: Receive, content_length: str | None) -> bytes:
     """Returns the body.
 
     Args:
-        receive: Of ASGI.
-        content_length: The header of that name.
+        receive: ASGI's `receive`.
+        content_length: The Content-Length header; None if there is none.
 
     Raises:
         Refused: It is too large, it did not arrive in time, or the client went away.
     """
     try:
-        return b"".join([chunk async for chunk in arriving(_chunks(receive), content_length)])
+        return b"".join([chunk async for chunk in limited_body(_chunks(receive), content_length)])
     except BodyTimeout as error:
         raise Refused(408, error, ((b"connection", b"close"),)) from error
     except ResourceExhausted as error:

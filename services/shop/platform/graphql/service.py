@@ -18,7 +18,7 @@ class ServiceContext(RequestContext, Generic[S]):
     """One request to a service.
 
     Args:
-        service: Does the work.
+        service: The service's use cases.
     """
 
     __slots__ = ("service",)
@@ -31,8 +31,8 @@ def graphql_app(schema: Schema, service: S, authenticator: Authenticator) -> App
     """Returns a service's GraphQL application.
 
     Args:
-        schema: What can be asked.
-        service: Does the work; the resolvers' `info.context.service`.
+        schema: The service's schema.
+        service: The service's use cases; the resolvers' `info.context.service`.
         authenticator: Refuses whatever comes through the edge, which leads clients to the gateway only.
     """
 

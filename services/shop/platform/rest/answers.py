@@ -1,4 +1,4 @@
-"""Answers: JSON straight to bytes, with entity tag, caching and compression."""
+"""Answers, encoded as JSON bytes at once, with entity tag, caching and compression."""
 
 from __future__ import annotations
 
@@ -43,19 +43,19 @@ class Answer(Response, Generic[T]):
             self.raw_headers.append((b"content-length", b"%d" % len(body)))
 
 
-def found(call: Call, document: T, policy: Policy) -> Answer[T]:
+def ok(call: Call, document: T, policy: Policy) -> Answer[T]:
     """Returns the answer to a GET: the document, or 304 if the client has it.
 
     Args:
         call: The request.
-        document: What to encode as JSON.
+        document: Body of the answer, to be encoded as JSON.
         policy: How the answer may be cached.
     """
     return representation(call, encode(document), policy, JSON)
 
 
 def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -> Answer[Any]:
-    """Returns the answer to a GET whose content is bytes already.
+    """Returns the answer to a GET whose content is encoded already.
 
     Args:
         call: The request.
@@ -79,18 +79,18 @@ def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -
 
 
 def created(document: T, location: str) -> Answer[T]:
-    """Returns the answer to a POST that made something.
+    """Returns the answer to a POST that created something.
 
     Args:
-        document: What was made.
-        location: Path where it can be read.
+        document: The resource that was created.
+        location: Path of the resource.
     """
     body = encode(document)
     return Answer(201, body, [(b"location", location.encode()), NO_STORE, _tag(body)])
 
 
 def changed(document: T) -> Answer[T]:
-    """Returns the answer to a change: the document as it is now, and its entity tag."""
+    """Returns the answer to a change: the changed document and its entity tag."""
     body = encode(document)
     return Answer(200, body, [NO_STORE, _tag(body)])
 

@@ -31,7 +31,7 @@ def rest_api(
 
     Args:
         title: Name of the API.
-        summary: What it is for, in a few words.
+        summary: Purpose of the API in a few words.
         description: What its users must know, in Markdown.
         tags: The groups of its routes, each with its description.
         authenticator: Decides who is admitted.

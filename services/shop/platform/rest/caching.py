@@ -1,4 +1,4 @@
-"""Who may keep an answer for how long, and how to tell that it has not changed.
+"""Who may keep an answer for how long, and how clients find out that it has not changed.
 
 | answer                               | Cache-Control         | why                                       |
 |--------------------------------------|-----------------------|-------------------------------------------|
@@ -45,8 +45,8 @@ NO_STORE = (b"cache-control", b"no-store")
 def content_hash(body: bytes) -> str:
     """Returns a hash of a body: equal bodies have equal ones, in every process.
 
-    128 bits of XXH3 take 4 µs for a page of 1,000 order lines (182 kB), SHA-256 takes 127 µs. It is no
-    protection against somebody who wants two bodies to collide, who would only deceive the own cache.
+    128 bits of XXH3 take 4 µs for a page of 1,000 order lines (182 kB), SHA-256 takes 127 µs. It does
+    not protect against somebody who makes two bodies collide, who would deceive only his own cache.
     """
     return xxhash.xxh3_128_hexdigest(body)
 

@@ -1,35 +1,41 @@
-"""One request as the resources see it."""
+"""A request as the resources see it."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 
 from starlette.requests import Request
+from starlette.types import Scope
 
-from shop.platform.body import arriving
+from shop.platform.body import limited_body
+
+
+def header(scope: Scope, name: bytes) -> str | None:
+    """Returns the value of a request's header; the first of a repeated header counts.
+
+    Args:
+        scope: The ASGI scope.
+        name: The header in lower case.
+    """
+    for key, value in scope["headers"]:
+        if key == name:
+            return str(value, "latin-1")
+    return None
 
 
 class Call(Request):
     """A request whose headers are looked up in one step, and whose body is limited in size and time."""
 
     def header(self, name: bytes) -> str | None:
-        """Returns a header's value; the first of a repeated header counts.
-
-        Args:
-            name: The header in lower case.
-        """
-        for key, value in self.scope["headers"]:
-            if key == name:
-                found: bytes = value
-                return found.decode("latin-1")
-        return None
+        """Returns a header's value, as `header` does."""
+        return header(self.scope, name)
 
     async def stream(self) -> AsyncGenerator[bytes]:
-        """Gives the body as it comes.
+        """Yields the body as it arrives.
 
         Raises:
             ResourceExhausted: It is too large.
             BodyTimeout: It did not arrive in time.
         """
-        async for chunk in arriving(super().stream(), self.header(b"content-length")):
+        async for chunk in limited_body(super().stream(), self.header(b"content-length")):
             yield chunk

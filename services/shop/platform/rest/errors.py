@@ -51,7 +51,7 @@ class HttpProblem(InvalidArgument):
 
 
 def method_not_allowed(method: str, allowed: Sequence[str]) -> HttpProblem:
-    """Returns the problem of a path that is there, but not for this method."""
+    """Returns the problem of a method that the path does not support."""
     valid = ", ".join(allowed)
     return HttpProblem(
         405,

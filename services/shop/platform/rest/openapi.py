@@ -48,7 +48,7 @@ def document(api: FastAPI) -> dict[str, Any]:
     """Returns the OpenAPI document of the routes.
 
     Args:
-        api: Where they were declared; its `state.published` tells how the schemas of types are published.
+        api: The API that has the routes; its `state.published` tells how the schemas of types are published.
     """
     made = get_openapi(
         title=api.title,
@@ -83,12 +83,12 @@ def document(api: FastAPI) -> dict[str, Any]:
 
 
 def as_text(made: dict[str, Any]) -> str:
-    """Returns the document as it lies in the repository."""
+    """Returns the document as text, as it is committed."""
     return json.dumps(made, indent=2, ensure_ascii=False) + "\n"
 
 
 def _name_problems(operation: dict[str, Any]) -> set[int]:
-    """Puts the components' problems in the place of an operation's, and returns their statuses."""
+    """Replaces an operation's problems by references to the components, and returns their statuses."""
     responses = operation["responses"]
     undeclared = "HTTPValidationError" in json.dumps(responses.get("422", {}))
     if undeclared:

@@ -1,4 +1,4 @@
-"""What every operation tells about itself: who may call it, how it answers, and which problems it can have."""
+"""The declarations of operations: who may call them, how they answer, and which problems they can have."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def reading(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[s
     """Returns the declaration of a GET.
 
     Args:
-        tag: The group that it stands in.
-        access: Whom it admits.
-        problems: HTTP statuses of the problems that it can have besides those of every operation.
+        tag: Group of the operation.
+        access: Callers that it admits.
+        problems: HTTP statuses of its problems besides those that every operation can have.
     """
     headers = {"ETag": _ETAG, "Cache-Control": _CACHE, "Vary": _VARY}
     unchanged = {
@@ -48,25 +48,25 @@ def reading(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[s
 
 
 def creating(tag: str, *, access: Access, problems: Sequence[int] = (), located: bool = True) -> dict[str, Any]:
-    """Returns the declaration of a POST that makes something; arguments as for `reading`.
+    """Returns the declaration of a POST that creates something.
 
     Args:
-        tag: The group that it stands in.
-        access: Whom it admits.
-        problems: HTTP statuses of the problems that it can have besides those of every operation.
-        located: Whether what was made has a path of its own.
+        tag: Group of the operation.
+        access: Callers that it admits.
+        problems: HTTP statuses of its problems besides those that every operation can have.
+        located: Whether the new resource has a path of its own.
     """
     headers = {"Cache-Control": _CACHE, **({"Location": _LOCATION, "ETag": _ETAG} if located else {})}
     return _declared(tag, 201, "Made.", headers, access, [*_ALWAYS, *_WITH_BODY, *problems])
 
 
 def changing(tag: str, *, access: Access, problems: Sequence[int] = (), body: bool = True) -> dict[str, Any]:
-    """Returns the declaration of a PATCH, or of a POST that changes something; arguments as for `reading`.
+    """Returns the declaration of a PATCH, or of a POST that changes something.
 
     Args:
-        tag: The group that it stands in.
-        access: Whom it admits.
-        problems: HTTP statuses of the problems that it can have besides those of every operation.
+        tag: Group of the operation.
+        access: Callers that it admits.
+        problems: HTTP statuses of its problems besides those that every operation can have.
         body: Whether it takes a body.
     """
     headers = {"Cache-Control": _CACHE, "ETag": _ETAG}

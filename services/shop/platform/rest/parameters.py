@@ -1,4 +1,4 @@
-"""The parameters that several resources share: ids, filters by ids, paging, what to include."""
+"""Parameters that several resources share: ids, filters by ids, paging, `include`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ VALUES_KEY = "x-values"
 
 
 def _digits(value: Any) -> Any:
-    """Lets through what JSON would call a whole number; "+5", " 5" and "1_0" are none."""
+    """Accepts what JSON accepts as a whole number, and so not "+5", " 5" or "1_0"."""
     if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) <= 20):
         raise ValueError("it should be a whole number")
     return value
@@ -87,7 +87,7 @@ def parse_ids(text: str, name: str) -> list[int]:
     """Returns the ids of a filter, each once.
 
     Args:
-        text: What the client sent: "1,2,3".
+        text: Value of the parameter: "1,2,3".
         name: The parameter, for the message.
 
     Raises:
@@ -108,11 +108,11 @@ def parse_ids(text: str, name: str) -> list[int]:
 
 
 def parse_include(text: str, valid: frozenset[str]) -> frozenset[str]:
-    """Returns what to include.
+    """Returns the names of what to include.
 
     Args:
-        text: What the client sent: "payment,user".
-        valid: What can be included.
+        text: Value of the parameter: "payment,user".
+        valid: Names of what can be included.
 
     Raises:
         InvalidArgument: Something else is named.

@@ -1,4 +1,4 @@
-"""Errors as problem details (RFC 9457): one place that turns whatever went wrong into an answer."""
+"""Turns every error into an answer with problem details (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _encode = msgspec.json.Encoder().encode
 
 
 def problem_answer(error: Exception, path: str) -> Response:
-    """Returns the answer for whatever went wrong; an unknown cause goes to the log and not to the client.
+    """Returns the answer for an error; an unknown cause goes to the log and not to the client.
 
     Args:
-        error: What was raised.
-        path: The path that was asked for.
+        error: The error that was raised.
+        path: Path of the request.
     """
     if not isinstance(error, ShopError):
         _log.error("%s failed", path, exc_info=error)
@@ -68,12 +68,12 @@ def problem_answer(error: Exception, path: str) -> Response:
 
 
 async def answer_shop_error(request: Request, error: Exception) -> Response:
-    """Answers what the shop's own code raised."""
+    """Answers an error of the shop's own code."""
     return problem_answer(error, request.scope["path"])
 
 
 async def answer_invalid_request(request: Request, error: Exception) -> Response:
-    """Answers what FastAPI found wrong with a request: all of it, in the contract's spelling."""
+    """Answers with everything that FastAPI found wrong with a request, in the contract's spelling."""
     assert isinstance(error, RequestValidationError)
     field = getattr(request.scope["route"], "body_field", None)
     fields = getattr(field.field_info.annotation, "model_fields", {}) if field is not None else {}
@@ -82,7 +82,7 @@ async def answer_invalid_request(request: Request, error: Exception) -> Response
 
 
 async def answer_http_error(request: Request, error: Exception) -> Response:
-    """Answers what FastAPI and Starlette raise themselves: no such path, no such method, a body that is no JSON."""
+    """Answers errors of FastAPI and Starlette: an unknown path, a wrong method, a body that is not JSON."""
     assert isinstance(error, HTTPException)
     path: str = request.scope["path"]
     if isinstance(error.__cause__, ShopError):

@@ -1,4 +1,4 @@
-"""What every route does before FastAPI binds and validates: callers, query parameters, the body's form."""
+"""The checks of every route before FastAPI binds and validates: the caller, the query, the media type of the body."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class NameConvertor(Convertor[str]):
 def route_class(authenticator: Authenticator) -> type[APIRoute]:
     """Returns the class of the routes of an API.
 
-    The checks stand here and not in dependencies, because FastAPI reads and decodes the body before it runs them,
+    The checks are here and not in dependencies, because FastAPI reads and decodes the body before it runs those,
     and a caller who is not admitted should learn nothing and cost nothing.
 
     Args:
@@ -47,10 +47,10 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
     """
 
     class ShopRoute(APIRoute):
-        """A route that admits callers by its `x-access`, and takes documented query parameters and JSON only."""
+        """A route that admits callers as its `x-access` says, and accepts documented query parameters and JSON only."""
 
         def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-            """Returns what answers a request."""
+            """Returns the handler of a request."""
             handle = super().get_route_handler()
             access = Access((self.openapi_extra or {}).get(ACCESS_KEY, Access.EVERYBODY))
             known = [field.alias for field in self.dependant.query_params]
@@ -72,7 +72,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
 
 
 def _check_query(raw: bytes, known: list[str]) -> None:
-    """Refuses parameters that are unknown or given twice; FastAPI would ignore them.
+    """Refuses parameters that are unknown or given twice, which FastAPI would ignore.
 
     Raises:
         InvalidRequest: There is such a parameter.

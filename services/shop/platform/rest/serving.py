@@ -1,4 +1,4 @@
-"""What lies around every request: its span, its deadline, HEAD, health, and the answer to what nobody expected."""
+"""What surrounds every request: its span, its deadline, HEAD, health checks, and answers to unexpected errors."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shop.errors import DeadlineExceeded
 from shop.platform.backstop import Backstop
-from shop.platform.deadline import DEADLINE_HEADER, backstop_s, deadline, passed, waits_s, work_s
+from shop.platform.deadline import DEADLINE_HEADER, backstop_s, caller_timeout_s, deadline, passed, work_s
 from shop.platform.injected_delay import pause
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
+from shop.platform.rest.call import header
 from shop.platform.rest.problems import IS_HEAD, problem_answer
 from shop.platform.rest.tracing import server_span
 
@@ -20,10 +21,10 @@ _HEALTHY: Answer[None] = Answer(200, b'{"status":"ok"}', [NO_STORE])
 
 
 class Serving:
-    """Middleware around all routes, without a task or a buffer of its own.
+    """Middleware around all routes, without a task or buffer of its own.
 
     Args:
-        app: What answers.
+        app: The application to wrap.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -51,7 +52,7 @@ class Serving:
                 message = {**message, "body": b""}
             await send(message)
 
-        waits = waits_s(_header(scope, _DEADLINE))
+        waits = caller_timeout_s(header(scope, _DEADLINE) or "")
         with server_span(scope) as span, deadline(work_s(waits)):
             try:
                 with Backstop(backstop_s(waits)):
@@ -65,12 +66,3 @@ class Serving:
                 await problem_answer(error, scope["path"])(scope, receive, pass_on)
             route = scope.get("route")
             span.answered(status, route.path_format if route is not None else "")
-
-
-def _header(scope: Scope, name: bytes) -> str:
-    """Returns the value of a header; empty if it is absent."""
-    for key, value in scope["headers"]:
-        if key == name:
-            found: bytes = value
-            return found.decode("latin-1")
-    return ""

@@ -1,4 +1,4 @@
-"""The SERVER span of a request.
+"""The SERVER span of a REST request.
 
 A request that is not sampled costs a look at one header: the OpenTelemetry ASGI middleware takes about 85 µs for
 the same.
@@ -19,7 +19,7 @@ _SAMPLED = 1
 
 
 class ServerSpan:
-    """What is told about a request; nothing if the request is not sampled.
+    """Records a request in its span; does nothing if the request is not sampled.
 
     Args:
         span: The span; None for a request that is not sampled.
@@ -31,7 +31,7 @@ class ServerSpan:
         self._method = method
 
     def answered(self, status: int, route: str) -> None:
-        """Notes the HTTP status of the answer, and the template of the route that gave it; empty if none did."""
+        """Records the HTTP status of the answer, and the template of the route that gave it; empty if none did."""
         if self._span is None:
             return
         if route:
@@ -54,7 +54,7 @@ def server_span(scope: Any) -> Iterator[ServerSpan]:
         scope: The ASGI scope.
 
     Yields:
-        Where to note the answer's status.
+        What records the answer's status.
     """
     parent = _sampled_parent(scope["headers"])
     if parent is None:
