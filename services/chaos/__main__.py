@@ -1,4 +1,4 @@
-"""Runs the kill test: `python -m chaos --kills 200`. Exit code 0 if nothing was lost, doubled or left half done."""
+"""Runs the kill test: `python -m chaos --kills 200`; exit code 0 if nothing was lost, done twice or left half done."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ def arguments() -> argparse.ArgumentParser:
     """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(
         prog="python -m chaos",
-        description="Kills the order service at random moments while customers check out; then audits the shop.",
+        description="Kills the order service at random moments while customers check out, then audits the shop.",
     )
-    parser.add_argument("--kills", type=_positive, default=200, help="how often to kill (default 200, about 4 minutes)")
-    parser.add_argument("--customers", type=_positive, default=8, help="how many buy at the same time (default 8)")
-    parser.add_argument("--seed", type=int, default=1, help="decides when, and what is bought (default 1)")
+    parser.add_argument("--kills", type=_positive, default=200, help="number of kills (default 200, about 4 minutes)")
+    parser.add_argument(
+        "--customers", type=_positive, default=8, help="number of customers who buy at the same time (default 8)"
+    )
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random moments and purchases (default 1)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     return parser
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs a command line; returns its exit code: 0 all is well, 1 something is broken, 2 it could not run."""
+    """Runs a command line; returns its exit code: 0 if all is well, 1 if something is broken, 2 if it could not run."""
     options = arguments().parse_args(argv)
     try:
         ports = load_ports(os.environ)
@@ -60,14 +62,14 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _print(outcome: Outcome) -> None:
-    print(f"{outcome.kills} kills in {outcome.wall_s:.0f} s, {outcome.restart_s:.2f} s to be back each time")
-    print(f"{outcome.kills_in_saga} kills hit sagas under way, together {sum(outcome.interrupted.values())}:")
+    print(f"{outcome.kills} kills in {outcome.wall_s:.0f} s, {outcome.restart_s:.2f} s on average to answer again")
+    print(f"{outcome.kills_in_saga} kills interrupted {sum(outcome.interrupted.values())} sagas:")
     for what, count in outcome.interrupted.items():
         print(f"  {count:6,} {what}")
     print("what the customers saw:")
     for what, count in outcome.customers.items():
         print(f"  {count:6,} {what}")
-    print(f"nothing under way any more {outcome.recovery_s:.1f} s after the last restart")
+    print(f"waited {outcome.recovery_s:.1f} s after the last restart for interrupted sagas to end")
     for what, count in outcome.left.items():
         print(f"  STILL UNDER WAY: {count} {what}")
     for what in outcome.wrong:
@@ -77,7 +79,7 @@ def _print(outcome: Outcome) -> None:
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)
 
 

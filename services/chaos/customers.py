@@ -1,4 +1,4 @@
-"""Customers who check out without pause, and insist on an answer as a careful client does."""
+"""Customers who check out without pause, and repeat each call until it is answered, as a careful client does."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ PAUSE_S = (0.01, 0.1)
 # once more after their answer; cancelled after it.
 DECLINED, ABANDONED, REPEATED, CANCELLED = 0.1, 0.1, 0.2, 0.1
 LONGEST_BEFORE_ABANDONING_S = 0.03
-# After these the same call, with the same idempotency key, is repeated.
-ASK_AGAIN = (Unavailable, DeadlineExceeded, Conflict, Internal, ResourceExhausted)
+# After these errors the same call is repeated with the same idempotency key.
+REPEAT_AFTER = (Unavailable, DeadlineExceeded, Conflict, Internal, ResourceExhausted)
 
 
 class Customers:
@@ -39,7 +39,7 @@ class Customers:
     Args:
         address: The order service, "grpc://host:port".
         journal: Where every acknowledged checkout is noted, in the form of a replay's journeys.jsonl.
-        count: How many customers.
+        count: Number of customers.
         seed: Seed of the random purchases.
     """
 
@@ -54,7 +54,7 @@ class Customers:
         self.wrong: list[str] = []
 
     async def run(self) -> None:
-        """Buys until `stop`; then every customer still gets the answer to the current purchase."""
+        """Buys until `stop`; every customer then still waits for the answer to the current purchase."""
         async with connect({"order": self._address}, "chaos") as clients:
             with self._journal.open("w", encoding="utf-8", buffering=1) as journal:
 
@@ -67,7 +67,7 @@ class Customers:
                 await asyncio.gather(*crowd)
 
     def stop(self) -> None:
-        """Lets the customers come to an end; call it in their event loop."""
+        """Tells the customers to stop after their current purchase; call it in their event loop."""
         self._stop.set()
 
     async def _shop(self, order: OrderClient, chance: random.Random, note: Callable[[dict[str, object]], None]) -> None:
@@ -81,7 +81,7 @@ class Customers:
             if chance.random() < ABANDONED:
                 await self._abandon(buy, chance)
                 continue
-            bought = await self._insist("checkout", buy, chance)
+            bought = await self._until_answered("checkout", buy, chance)
             if bought is None:
                 continue
             note(
@@ -92,13 +92,13 @@ class Customers:
             ]:
                 self.wrong.append(f"order {bought.id} has other lines than were bought")
             if chance.random() < REPEATED:
-                again = await self._insist("repetition", buy, chance)
+                again = await self._until_answered("repetition", buy, chance)
                 if again is None or again.id != bought.id:
                     self.wrong.append(f"repeating the checkout of order {bought.id} gave {again}")
             if chance.random() < CANCELLED:
-                await self._insist("cancellation", partial(order.cancel_order, bought.id), chance)
+                await self._until_answered("cancellation", partial(order.cancel_order, bought.id), chance)
 
-    async def _insist(self, what: str, call: Callable[[], Awaitable[T]], chance: random.Random) -> T | None:
+    async def _until_answered(self, what: str, call: Callable[[], Awaitable[T]], chance: random.Random) -> T | None:
         """Repeats a call until it is answered; None if the answer is no."""
         try:
             async with asyncio.timeout(ANSWER_LIMIT_S):
@@ -106,8 +106,8 @@ class Customers:
                     try:
                         with deadline(CALL_LIMIT_S):
                             answer = await call()
-                    except ASK_AGAIN as error:
-                        self.seen[f"asked again after {error.code.value}"] += 1
+                    except REPEAT_AFTER as error:
+                        self.seen[f"repeated after {error.code.value}"] += 1
                         await asyncio.sleep(chance.uniform(*PAUSE_S))
                     except ShopError as error:
                         self.seen[f"{what} refused: {error.code.value}"] += 1

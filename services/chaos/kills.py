@@ -1,4 +1,4 @@
-"""The experiment: kill, restart, and in the end wait for recovery and audit."""
+"""The kill test: kill and restart, again and again; in the end wait for recovery and audit."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ POLL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the kills did.
+    """The outcome of the kill test.
 
     Attributes:
-        kills: How often the order service was killed with SIGKILL.
-        wall_s: How long it took, in seconds.
+        kills: Number of times that the order service was killed with SIGKILL.
+        wall_s: Duration of the test, in seconds.
         restart_s: Mean time from a kill until the service answered again, in seconds.
-        interrupted: What the sagas had begun and not ended at the moment of a kill, summed over all kills.
-        kills_in_saga: How many kills left at least one saga unfinished.
+        interrupted: Sagas that were under way at the moment of a kill, by kind, summed over all kills.
+        kills_in_saga: Number of kills that left at least one saga unfinished.
         customers: What the customers saw, by kind.
-        recovery_s: From the last restart until nothing was under way any more, in seconds.
-        left: What was still under way then; empty if recovery did its work.
+        recovery_s: Time from the last restart until no saga was under way any more, in seconds.
+        left: Sagas that were still under way after that, by kind; empty if recovery did its work.
         wrong: Answers that no customer should have got.
         findings: What the audit found.
     """
@@ -56,7 +56,7 @@ class Outcome:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing was lost, doubled or left half done."""
+        """Whether nothing was lost, done twice or left half done."""
         return not self.left and not self.wrong and all(finding.ok for finding in self.findings)
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,8 +74,8 @@ def run_kills(
     Args:
         shop: The running shop.
         journal: Where acknowledged checkouts are noted.
-        kills: How often to kill.
-        customers: How many customers buy at the same time.
+        kills: Number of kills.
+        customers: Number of customers who buy at the same time.
         seed: Seed of the random moments and purchases.
         progress: Called after each kill with the number of kills so far.
     """
@@ -140,11 +140,11 @@ class _Crowd:
             time.sleep(0.001)
 
     def stop(self) -> None:
-        """Waits until every customer has the answer to the current purchase."""
+        """Stops the customers, and waits until each has the answer to the current purchase."""
         self._loop.call_soon_threadsafe(self.customers.stop)
         self._thread.join(3 * ANSWER_LIMIT_S)
         if self._thread.is_alive():
-            raise RuntimeError("the customers did not come to an end")
+            raise RuntimeError("the customers did not stop")
         self._loop.close()
         if self._error is not None:
             raise self._error

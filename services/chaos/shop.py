@@ -19,7 +19,7 @@ from mesh.run import Run
 from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, port_name, shop_component
 from mesh.topology import SERVICES, Protocol, load_topology
 
-# What the sagas have begun and not ended, by kind, state and step.
+# Sagas that are under way, by kind, state and step.
 UNFINISHED = """
     SELECT 'checkout ' || state || ' ' || step, count(*) FROM shop_order.checkout
     WHERE state IN ('RUNNING', 'UNDOING') GROUP BY 1
@@ -75,6 +75,6 @@ class Shop(Run):
         ]
 
     def unfinished(self) -> Counter[str]:
-        """What the sagas have begun and not ended at this moment."""
+        """Returns the number of sagas that are under way, by kind, state and step."""
         with closing(psycopg.connect(make_conninfo(self.admin_url, dbname=self.database_name))) as connection:
             return Counter(dict(connection.execute(UNFINISHED).fetchall()))

@@ -28,7 +28,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Document:
-    """One operation that a client sends: the text, its hash, and what spans say of it.
+    """One operation that a client sends: its text, its hash, and its span attributes.
 
     Args:
         text: One named operation, and its fragments.
@@ -165,7 +165,7 @@ def _camel(value: object) -> object:
 
 
 def _misfits(value: object, at: str) -> Iterator[str]:
-    """Gives the places of values that GraphQL over JSON cannot carry: more than 64 bits, or half a character."""
+    """Yields the places of values that GraphQL over JSON cannot carry: over 64 bits, or a lone surrogate."""
     if isinstance(value, dict):
         for name, entry in value.items():
             yield from _misfits(entry, f"{at}.{name}" if at else name)

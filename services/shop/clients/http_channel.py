@@ -21,7 +21,7 @@ from shop.platform.telemetry import tracer
 CONNECTIONS = 256
 # Less than the servers' 75 s, so that no request goes out on a connection that is about to be closed.
 KEEP_ALIVE_S = 60.0
-# As the gRPC channels do it: a read is tried three times if the service is briefly away.
+# As in the gRPC channels, a read is tried three times if the service is briefly away.
 PAUSES_S = (0.05, 0.1)
 
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
@@ -29,7 +29,7 @@ _TRACE_CONTEXT = TraceContextTextMapPropagator()
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back, read to its end."""
+    """An answer, read to its end."""
 
     status: int
     headers: Mapping[str, str]

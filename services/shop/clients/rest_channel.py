@@ -57,7 +57,7 @@ class RestPeer:
         query: Mapping[str, object] | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> T:
-        """Reads something; asks again if there is no answer.
+        """Reads something; repeats the request if there is no answer.
 
         Args:
             answer: Type of the answer.
@@ -81,7 +81,7 @@ class RestPeer:
         headers: Mapping[str, str] | None = None,
         fields: Mapping[str, str] | None = None,
     ) -> T:
-        """Changes something; asks once.
+        """Changes something; sends the request once.
 
         Args:
             answer: Type of the answer.

@@ -27,16 +27,18 @@ def arguments() -> argparse.ArgumentParser:
     """Returns the parser of the command line."""
     parser = argparse.ArgumentParser(prog="python -m shop.database", description="The shop's database.")
     commands = parser.add_subparsers(dest="command", required=True)
-    prepare = commands.add_parser("prepare", help="make the seeded template unless it is there; prints its name")
+    prepare = commands.add_parser("prepare", help="create the seeded template unless it exists, and print its name")
     prepare.add_argument("--scale", type=int, default=1, help="multiplies every count, 1 to 1,000 (default 1)")
-    prepare.add_argument("--seed", type=int, default=1, help="decides every random value, 0 or more (default 1)")
+    prepare.add_argument("--seed", type=int, default=1, help="seed of every random value, 0 or more (default 1)")
     trial = commands.add_parser("trial", help="replace a database by a fresh copy of a template")
-    trial.add_argument("--template", required=True, help="what `prepare` printed")
+    trial.add_argument("--template", required=True, help="name of the template, as `prepare` printed it")
     trial.add_argument("--name", required=True, help="the database to replace")
     audit = commands.add_parser("audit", help="check the shop's invariants; exit code 1 if one is broken")
     audit.add_argument("--name", required=True, help="the database to check")
     audit.add_argument("--acknowledged", type=Path, help="journeys.jsonl of a replay, or the journal of a kill test")
-    audit.add_argument("--tape", type=Path, help="the replay's tape, to compare user and key of what was acknowledged")
+    audit.add_argument(
+        "--tape", type=Path, help="tape of the replay, to compare user and key of acknowledged checkouts"
+    )
     audit.add_argument(
         "--grace",
         type=float,
@@ -52,7 +54,7 @@ def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
 
     Args:
         argv: The command line.
-        env: `SHOP_ADMIN_URL` and `SHOP_ROLE_PASSWORDS` are read from it.
+        env: Environment that `SHOP_ADMIN_URL` and `SHOP_ROLE_PASSWORDS` are read from.
 
     Returns:
         The exit code: 0 done, 1 an invariant is broken, 2 the input is wrong or the database does not answer.
@@ -79,7 +81,7 @@ def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
 def _variable(env: Mapping[str, str], name: str, example: str) -> str:
     value = env.get(name)
     if not value:
-        raise ValueError(f"{name} is not set; set it, as {name}={example}")
+        raise ValueError(f"{name} is not set; set it, for example {name}={example}")
     return value
 
 

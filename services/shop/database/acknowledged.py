@@ -1,4 +1,4 @@
-"""Reads which checkouts clients saw succeed."""
+"""Reads the checkouts that clients saw succeed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Acknowledgement:
 
     @property
     def checkout(self) -> str:
-        """What tells this checkout from others: user and key, or its line if the file does not say them."""
+        """Identity of the checkout: user and key, or its line if the file does not say them."""
         if self.user_id is None or self.idempotency_key is None:
             return f"line {self.line}"
         return f"{self.user_id}/{self.idempotency_key}"

@@ -24,14 +24,14 @@ DEFAULT_GRACE_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What the audit found about one invariant.
+    """The result of checking one invariant.
 
     Attributes:
         name: The invariant.
         promise: The invariant in one sentence.
-        checked: How many rows were looked at.
-        violations: How many break it.
-        samples: Descriptions of the first few of them.
+        checked: Number of rows that were checked.
+        violations: Number of rows that break it.
+        samples: Descriptions of the first few violations.
         ok: Whether it holds.
     """
 

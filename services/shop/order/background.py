@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 @contextmanager
 def own_deadline(seconds: float) -> Iterator[None]:
-    """Limits what is inside to some seconds, whatever the caller's deadline; for what must not be left half done.
+    """Replaces the caller's deadline by another one, for work that must not be left half done.
 
     Args:
         seconds: Time limit from now, in seconds.
@@ -34,10 +34,10 @@ class Background:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     async def shield(self, work: Coroutine[Any, Any, T]) -> T:
-        """Does some work; it goes on if the caller is cancelled meanwhile.
+        """Runs work that goes on even if the caller is cancelled meanwhile.
 
         Returns:
-            What the work returns, to a caller that is still there.
+            The result of the work, if the caller is still there.
         """
         task = asyncio.create_task(work)
         self._tasks.add(task)
@@ -48,7 +48,7 @@ class Background:
         """Waits for all work to end; what has not ended in time is cancelled, and left to recovery.
 
         Args:
-            seconds: How long to wait at most.
+            seconds: Longest time to wait, in seconds.
         """
         if not self._tasks:
             return

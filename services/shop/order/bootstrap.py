@@ -34,7 +34,7 @@ DRAIN_S = 1.5
 
 @dataclass(frozen=True, slots=True)
 class OrderParts:
-    """What the order service consists of: its use cases, and what goes on beside them."""
+    """The parts of the order service: its use cases, and the recovery beside them."""
 
     service: OrderService
     recovery: Recovery

@@ -41,7 +41,7 @@ INTERRUPTED = Refusal(ErrorCode.UNAVAILABLE, "the checkout was interrupted and n
 
 @dataclass(frozen=True, slots=True)
 class CheckoutRequest:
-    """What a customer wants to buy; all of it has been checked for its form."""
+    """What a customer wants to buy; its form has been checked."""
 
     user_id: int
     lines: Sequence[CheckoutLine]
@@ -78,7 +78,7 @@ class CheckoutSaga:
     async def run(self, request: CheckoutRequest) -> Order:
         """Buys, or answers as the first call with this user and key was answered.
 
-        Must not be cancelled by a caller who loses patience: see `Background`.
+        Must not be cancelled together with its caller: see `Background`.
 
         Raises:
             IdempotencyKeyReused: The key came before with another body.

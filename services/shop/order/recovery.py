@@ -1,4 +1,4 @@
-"""Takes up what a crashed process left half done: at the start, and again and again after it."""
+"""Finishes what a crashed process left half done, at the start and periodically after it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Recovery:
     Args:
         checkouts: The checkouts.
         cancellations: The cancellations.
-        period_s: Pause between two looks, in seconds.
+        period_s: Pause between two sweeps, in seconds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How long the sagas try, and how often."""
+"""How long the sagas retry, and how often."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST_BACKOFF_S = 30.0
 
 
 async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
-    """Makes a call that must be carried out and may be repeated, a few times if need be.
+    """Makes a call that must succeed and may be repeated, a few times if need be.
 
     Args:
         call: An idempotent call of another service.
@@ -48,7 +48,7 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
 
 
 def backoff(epoch: int) -> float:
-    """Returns how long to leave a saga alone that could not be finished, in seconds.
+    """Returns the pause before a saga that could not be finished is taken up again, in seconds.
 
     Args:
         epoch: How many times it has been taken up, 1 or more; each time doubles the pause.

@@ -37,7 +37,7 @@ class Step(StrEnum):
 
 
 class SagaState(StrEnum):
-    """Which way a saga goes, or how it has ended."""
+    """The direction of a saga, or how it has ended."""
 
     RUNNING = "RUNNING"
     UNDOING = "UNDOING"
@@ -46,14 +46,14 @@ class SagaState(StrEnum):
 
 
 class Compensation(StrEnum):
-    """What takes a step back."""
+    """A call that takes a step back."""
 
     VOID_PAYMENT = "VOID_PAYMENT"
     RELEASE_STOCK = "RELEASE_STOCK"
 
 
 class Direction(StrEnum):
-    """What is to be done with a saga that was interrupted."""
+    """The way in which an interrupted saga is finished."""
 
     UNDO = "UNDO"
     SETTLE = "SETTLE"
@@ -74,7 +74,7 @@ UNCERTAIN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What the caller of a failed checkout was told, kept for whoever repeats it."""
+    """The answer to a failed checkout, kept for repetitions of the call."""
 
     code: ErrorCode
     message: str
@@ -82,7 +82,7 @@ class Refusal:
 
     @classmethod
     def of(cls, error: ShopError) -> Refusal:
-        """Returns what an error says."""
+        """Returns the refusal that an error stands for."""
         return cls(error.code, error.message, error.field)
 
     @property
@@ -119,7 +119,7 @@ class Checkout:
 
 
 def request_hash(lines: Sequence[CheckoutLine], payment_token: str) -> bytes:
-    """Returns what tells one checkout's body from another's; nothing about the card can be read back from it."""
+    """Returns a hash that tells the bodies of checkouts apart; nothing about the card can be read back from it."""
     body = [[[line.product_id, line.quantity] for line in lines], payment_token]
     return hashlib.sha256(json.dumps(body, separators=(",", ":")).encode()).digest()
 
@@ -145,7 +145,7 @@ def undo_from(step: Step, error: Exception) -> Step | None:
 
 
 def compensations(step: Step) -> tuple[Compensation, ...]:
-    """Returns what takes back everything up to a step, the newest first.
+    """Returns the calls that take back everything up to a step, newest first.
 
     Args:
         step: The furthest step before the pivot that may have begun.

@@ -1,4 +1,4 @@
-"""A bank that is simulated: what it answers depends on the token only, and it takes as long as it is told to."""
+"""A simulated bank: its answer depends on the token only, and its delay is a setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the payment service needs from outside: somewhere to keep payments, and a bank."""
+"""What the payment service needs: a store of payments, and a bank."""
 
 from __future__ import annotations
 

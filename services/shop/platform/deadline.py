@@ -17,10 +17,10 @@ from contextvars import ContextVar
 from shop.errors import DeadlineExceeded
 
 DEADLINE_HEADER = "x-envoy-expected-rq-timeout-ms"
-"""Where an HTTP request says how long its caller waits, in milliseconds: Envoy's name for it."""
+"""The request header with the time that the caller waits, in milliseconds; the name is Envoy's."""
 
 DEFAULT_S = 5.0
-"""How long a caller waits that does not say, in seconds."""
+"""Time that a caller waits if it does not say, in seconds."""
 
 LONGEST_S = 30.0
 """The most time that any caller gets, in seconds."""
@@ -35,7 +35,7 @@ DEADLINE: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
 
 
 def caller_timeout_s(header: str) -> float:
-    """Returns how long a caller waits, in seconds.
+    """Returns the time that a caller waits for the answer, in seconds.
 
     Args:
         header: The value of `DEADLINE_HEADER`; the default applies if it says nothing sensible.
@@ -46,7 +46,7 @@ def caller_timeout_s(header: str) -> float:
 
 
 def work_s(waits: float) -> float:
-    """Returns how long the work for a caller may take; the rest of its time is for the answer's way back.
+    """Returns the time limit of the work for a caller, in seconds; the rest is for the answer's way back.
 
     Args:
         waits: How long the caller waits, in seconds.
@@ -55,7 +55,7 @@ def work_s(waits: float) -> float:
 
 
 def backstop_s(waits: float) -> float:
-    """Returns when to end the work for a caller, whatever it still waits for.
+    """Returns the time after which work for a caller is cancelled, in seconds.
 
     A little later than `work_s`: what waits with a limit of its own says better what was late.
 
@@ -91,7 +91,7 @@ def passed() -> bool:
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Limits everything inside to some seconds; an earlier deadline that is set already stays in force.
+    """Sets a deadline for everything inside; an earlier one that is set already stays in force.
 
     Args:
         seconds: Time limit from now, in seconds.

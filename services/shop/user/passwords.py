@@ -31,7 +31,7 @@ class Argon2Passwords:
             time_cost=PASSES, memory_cost=MEMORY_KIB, parallelism=LANES, type=argon2.Type.ID
         )
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="argon2")
-        # What the password of an unknown customer is checked against, so that the answer takes as long.
+        # The passwords of unknown customers are checked against this hash, so that the answer takes as long.
         self._nobody = self._argon2.hash("nobody has this password")
 
     async def hash(self, password: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import jwt
@@ -18,7 +19,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
-from shop.platform.access import _CALLER, Access, Authenticator, Caller
+from shop.money import Money
+from shop.order.domain import Order, OrderStatus
+from shop.platform.access import _CALLER, Access, Authenticator, Caller, visible
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier, bearer
 
 
@@ -186,3 +189,18 @@ def test_no_token_stays_in_memory(keys: Any) -> None:
     held = repr([vars(verifier), vars(authenticator), _CALLER.get()])
     assert "Principal(kind='customer', id=17)" in held
     assert not any(part in held for part in token.split("."))
+
+
+async def test_things_of_other_customers_are_answered_as_missing() -> None:
+    class Verifier:
+        def verify(self, token: str) -> Principal:
+            return Principal("customer", int(token))
+
+    order = Order(5, 17, OrderStatus.CONFIRMED, datetime(2026, 1, 1, tzinfo=UTC), Money(1, "EUR"), ())
+    authenticator = Authenticator(Verifier())
+    authenticator.admit(Access.CALLER, "Bearer 17", edge=True)
+    assert visible("order", order) is order
+    authenticator.admit(Access.CALLER, "Bearer 18", edge=True)
+    with pytest.raises(NotFound) as refusal:
+        visible("order", order)
+    assert refusal.value.message == no_such("order", 5).message

@@ -54,3 +54,24 @@ async def test_what_belongs_to_another_service_is_not_included(name: str, path: 
         answer = await client.get(path)
     assert answer.status_code == 400
     assert answer.json()["field"] == "include"
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_schemas_of_answers_have_published_names_and_no_unknown_fields(name: str) -> None:
+    schemas = document(app(name))["components"]["schemas"]
+    assert not [own_name for own_name in schemas if own_name.endswith("Document")]
+    for title, schema in schemas.items():
+        assert schema["title"] == title
+        if "properties" in schema:
+            assert schema["additionalProperties"] is False, title
+
+
+def test_fields_say_what_they_mean() -> None:
+    fields = document(app("payment"))["components"]["schemas"]["Payment"]["properties"]
+    assert fields["order_id"] == {
+        "type": "integer",
+        "minimum": 0,
+        "description": "The order it belongs to; 0 until it is captured.",
+    }
+    assert fields["placed_at"]["description"] == "When it was authorised; there only for callers inside the shop."
+    assert fields["placed_at"]["pattern"].endswith("Z$")

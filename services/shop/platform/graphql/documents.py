@@ -79,7 +79,7 @@ Measure: TypeAlias = Callable[[GraphQLSchema, DocumentNode], Cost]
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document that can run.
+    """A document that can be executed.
 
     Attributes:
         document: The parsed document.
@@ -115,7 +115,7 @@ class Prepared:
 
 
 class LruCache(Generic[V]):
-    """The values that were used last, no more than a fixed number.
+    """A cache of the values that were used last, of limited size.
 
     Args:
         capacity: How many values to keep.
@@ -136,7 +136,7 @@ class LruCache(Generic[V]):
         return value
 
     def put(self, key: str, value: V) -> None:
-        """Keeps a value, at the price of the one that was not used for longest."""
+        """Keeps a value, in place of the one that was unused for longest."""
         self._values[key] = value
         self._values.move_to_end(key)
         if len(self._values) > self._capacity:
@@ -144,7 +144,7 @@ class LruCache(Generic[V]):
 
 
 class Documents:
-    """Turns what a client sends into a document that can run.
+    """Turns what clients send into documents that can be executed.
 
     Those sent by text and those persisted by hash are kept apart, so that no flood of texts drives out the latter.
 

@@ -1,4 +1,4 @@
-"""How errors look to clients: `message`, `path`, and `extensions` with a code of the shop's closed list."""
+"""Formats errors for clients: `message`, `path`, and `extensions` with a code of the shop's closed list."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def shop_error(error: ShopError) -> dict[str, Any]:
 
 
 def not_found_by_hash() -> dict[str, Any]:
-    """Returns what tells a client to send a persisted query's text."""
+    """Returns the error that asks a client for the text of a persisted query."""
     return {"message": "PersistedQueryNotFound", "extensions": {"code": PERSISTED_QUERY_NOT_FOUND}}
 
 
 def graphql_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
-    """Returns errors of a request as clients see them; what nobody foresaw goes to the log, and to clients as INTERNAL.
+    """Returns errors of a request as clients see them; unexpected ones go to the log, and to clients as INTERNAL.
 
     Args:
         errors: As graphql-core collected them.

@@ -1,4 +1,4 @@
-"""What one request may ask for: limits on its document, measured before anything runs.
+"""Limits on the document of a request, measured before anything runs.
 
 - tokens: of the document; the parser stops at the limit.
 - depth: fields inside fields; `{ product { title } }` has a depth of 2. Introspection does not count.
@@ -115,7 +115,7 @@ def fragments_of(document: DocumentNode) -> dict[str, FragmentDefinitionNode]:
 
 
 def inner_of(selection: SelectionNode) -> SelectionSetNode | None:
-    """Returns what a selection holds itself: nothing for a leaf, nor for the spread of a named fragment."""
+    """Returns the selections inside a selection: none in a leaf or in the spread of a named fragment."""
     return selection.selection_set if isinstance(selection, FieldNode | InlineFragmentNode) else None
 
 

@@ -1,4 +1,4 @@
-"""Strawberry's schema, told which document to run by whoever has it ready."""
+"""Strawberry's schema, which executes a document that has been prepared."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from shop.platform.graphql.scalars import SCALARS
 
 
 class RequestContext:
-    """What the resolvers of one request share.
+    """The context that the resolvers of one request share.
 
     Attributes:
         document: What the request asks for, parsed and validated; set by the endpoint.
@@ -27,7 +27,7 @@ class RequestContext:
 
 
 class ReadyDocument(SchemaExtension):
-    """Lets Strawberry begin with execution: the document of the request's context has been parsed and validated."""
+    """Lets Strawberry skip parsing and validation: the context of the request holds the prepared document."""
 
     def on_operation(self) -> Iterator[None]:
         """Hands the document over."""

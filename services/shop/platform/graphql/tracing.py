@@ -84,7 +84,7 @@ class Traced:
 
 
 def name_operation(kind: str, name: str) -> None:
-    """Notes on the request's span which GraphQL operation it runs.
+    """Records on the request's span which GraphQL operation it runs.
 
     Args:
         kind: "query" or "mutation".
@@ -98,7 +98,7 @@ def name_operation(kind: str, name: str) -> None:
 
 
 def note_error(code: str) -> None:
-    """Notes on the request's span what its answer says that went wrong, since its HTTP status says nothing of it.
+    """Records on the request's span the error of its answer, since its HTTP status does not tell.
 
     Args:
         code: The first error's code.
