@@ -1,4 +1,4 @@
-"""What callers need of each service, whatever protocol is underneath.
+"""The services as their callers see them, whatever the protocol underneath.
 
 Every method raises the errors of `shop.errors` that the contract names for it, `InvalidArgument` for an argument
 out of range, `DeadlineExceeded` when the caller's deadline (`shop.platform.deadline`) passes, and `Unavailable`

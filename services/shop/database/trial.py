@@ -13,7 +13,7 @@ STATEMENT_LIMIT = "60s"
 
 
 def create_trial(admin_url: str, *, template: str, name: str) -> str:
-    """Replaces a database by a fresh copy of a template; whoever was connected to the old one is thrown out.
+    """Replaces a database by a fresh copy of a template; connections to the old one are cut.
 
     Args:
         admin_url: Any other database of the server, as a role that may create databases.

@@ -43,7 +43,7 @@ class CancellationSaga:
             NotFound: There is no such order.
             FailedPrecondition: It has been shipped.
             Conflict: Its checkout is still under way.
-            Unavailable: It is CANCELLED, but stock or money are not given back yet; that goes on by itself.
+            Unavailable: It is CANCELLED, but stock or money are not given back yet; recovery sees to that.
         """
         cancellation = await self._store.begin(order_id)
         order = await self._orders.get(order_id)
@@ -91,5 +91,5 @@ class CancellationSaga:
                 log.warning("cancellation of order %d is left to recovery", cancellation.order_id)
             raise Unavailable(
                 f"order {cancellation.order_id} is cancelled, but stock and money are not given back yet; "
-                "that goes on by itself"
+                "this continues in the background"
             ) from error

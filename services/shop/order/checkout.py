@@ -1,4 +1,4 @@
-"""Drives checkouts: forwards for a caller, and to an end, whichever it is, for recovery."""
+"""Drives checkouts: forwards for a caller, and for recovery to whichever end they can reach."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ class CheckoutSaga:
         except TakenOver:
             pass
         except Exception:
-            log.warning("checkout %s could not be undone yet; recovery goes on with it", checkout.id, exc_info=True)
+            log.warning("checkout %s could not be undone yet; recovery will try again", checkout.id, exc_info=True)
             await self._leave(checkout)
 
     async def _undo(self, checkout: Checkout) -> None:

@@ -23,7 +23,7 @@ DEFAULT_S = 5.0
 """Time that a caller waits if it does not say, in seconds."""
 
 LONGEST_S = 30.0
-"""The most time that any caller gets, in seconds."""
+"""Longest time that any caller gets, in seconds."""
 
 _WORK = 0.95
 _BACKSTOP = 0.97

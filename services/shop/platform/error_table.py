@@ -1,4 +1,4 @@
-"""The one closed table of what each error is in each protocol.
+"""The closed table that maps each error to each protocol.
 
 A GraphQL error carries the code itself as `extensions.code`.
 """
@@ -18,12 +18,12 @@ DOMAIN = "hopwise"
 """The domain of google.rpc.ErrorInfo."""
 
 PROBLEM_TYPES = "https://hopwise.invalid/problems/"
-"""What the `type` of every HTTP problem starts with."""
+"""Prefix of the `type` of every HTTP problem."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What one error code is in each protocol.
+    """One error code in each protocol.
 
     Attributes:
         grpc: Status of gRPC.

@@ -52,8 +52,8 @@ def launch(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], env: Map
         env: The environment that the settings come from.
 
     Returns:
-        The exit code: 0; 2 if a setting is wrong; 1 if it failed, or a part that is needed is not to be had; 130 after
-        Ctrl-C before it served.
+        The exit code: 0; 1 if it failed, or something that it needs is not available; 2 if a setting is wrong; 130
+        after Ctrl-C before it served.
     """
     try:
         config = ServiceConfig.from_env(env)

@@ -1,4 +1,4 @@
-"""Page tokens that clients cannot make up, bound to the call and the filter that handed them out.
+"""Page tokens that clients cannot forge, bound to the call and the filter that issued them.
 
 A token is the base64url form of the last id of the page before (8 bytes) and the first 12 bytes of its
 HMAC-SHA256 together with a scope. It holds no secret, so two installations may share a key; the key only keeps

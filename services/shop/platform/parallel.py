@@ -1,4 +1,4 @@
-"""Calls that do not depend on each other, made side by side."""
+"""Runs calls that do not depend on each other side by side."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The shared messages of the contract to value types and back."""
+"""Converts the shared messages of the contract to value types and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The catalogue's messages to value types and back, for the server and for its clients."""
+"""Converts the catalogue's messages to value types and back, for the server and its clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Password hashes by argon2id, computed beside the event loop."""
+"""Password hashes by argon2id, computed in threads beside the event loop."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages of accounts to value types and back, for the server and for its clients."""
+"""Converts the messages of accounts to value types and back, for the server and its clients."""
 
 from __future__ import annotations
 

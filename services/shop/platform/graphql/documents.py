@@ -1,4 +1,4 @@
-"""Documents ready to run: parsed, validated and measured once, then kept."""
+"""Documents ready to be executed: parsed, validated and measured once, then kept."""
 
 from __future__ import annotations
 

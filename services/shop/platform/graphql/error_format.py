@@ -15,7 +15,7 @@ PERSISTED_QUERY_NOT_FOUND = "PERSISTED_QUERY_NOT_FOUND"
 """Not an error of the shop but a step of the persisted query convention."""
 
 MOST_MESSAGE = 1000
-"""Characters of a message of graphql-core, which repeats whatever the client sent."""
+"""Longest message of graphql-core that is passed on, in characters; they repeat whatever the client sent."""
 
 _LOG = logging.getLogger(__name__)
 _SNAKE = re.compile(r"_([a-z])")

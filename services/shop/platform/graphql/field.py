@@ -1,4 +1,4 @@
-"""Resolvers: Strawberry's decorator with types, and values that are still to come."""
+"""Resolvers: Strawberry's decorator with types, and values that resolve later."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What every REST API of the shop stands on: FastAPI, with the shop's problems, caching, callers, traces and docs."""
+"""The base of every REST API of the shop: FastAPI, with the shop's problems, caching, callers, traces and docs."""

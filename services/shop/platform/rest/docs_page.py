@@ -30,7 +30,7 @@ def add_docs(api: FastAPI) -> None:
     Args:
         api: The API to document.
     """
-    # Made when it is asked for first: few ever ask, and it takes longer than all else that an API does at its start.
+    # Built on the first request: few ever ask, and it takes longer than all the rest of an API's start.
     text = cache(lambda: as_text(document(api)).encode())
     page = get_swagger_ui_html(
         openapi_url="/openapi.json",

@@ -14,7 +14,7 @@ from shop.platform.rest.problem_model import FieldError
 
 MAX_IDS = 1000
 VALUES_KEY = "x-values"
-"""Where a parameter that is a list of words names the valid ones, for the OpenAPI document."""
+"""Key under which a parameter that is a list of words names the valid ones, for the OpenAPI document."""
 
 
 def _digits(value: Any) -> Any:

@@ -22,7 +22,7 @@ from shop.platform.rest.problem_model import FieldError, Problem
 
 MEDIA_TYPE = "application/problem+json"
 IS_HEAD = "shop.is_head"
-"""Where an ASGI scope says that a request which is handled as GET is a HEAD."""
+"""Key in an ASGI scope that marks a HEAD request, which is handled as a GET."""
 
 _log = logging.getLogger(__name__)
 _encode = msgspec.json.Encoder().encode
