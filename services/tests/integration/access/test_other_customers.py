@@ -21,7 +21,7 @@ import httpx
 import psycopg
 import pytest
 
-from experiment.trial import trial_database_url
+from mesh.system import trial_database_url
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.system import System
