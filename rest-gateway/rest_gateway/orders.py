@@ -12,15 +12,7 @@ from shop.platform.rest.answers import found
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call
 from shop.platform.rest.operations import reading
-from shop.platform.rest.parameters import (
-    OrderId,
-    OrderIds,
-    PageSize100,
-    PageToken,
-    UserId,
-    parse_ids,
-    parse_include,
-)
+from shop.platform.rest.parameters import OrderId, OrderIds, PageSize100, PageToken, UserId, parse_ids, parse_include
 from shop.resources.documents import order_document
 from shop.resources.models import orders as models
 from shop.resources.orders import add_order_changes, visible

@@ -1,4 +1,4 @@
-"""The experiment that `make prove-resume` kills, as a process: `python -m experiment.commands.resumed_experiment NAME`."""
+"""The experiment that `make prove-resume` kills: `python -m experiment.commands.resumed_experiment NAME`."""
 
 from __future__ import annotations
 

@@ -56,8 +56,8 @@ class Estimate(TypedDict):
 class TopologySummary(TypedDict):
     """Figures of one topology over all blocks. `wire` is None where the connections were not counted.
 
-    `cost` is in core-hours for a million journeys, by group of components (`hops.analysis.cost.GROUPS`) and `total`, which
-    leaves out the load generator: it is no part of a shop.
+    `cost` is in core-hours for a million journeys, by group of components (`hops.analysis.cost.GROUPS`) and `total`,
+    which leaves out the load generator: it is no part of a shop.
     """
 
     throughput_per_s: float

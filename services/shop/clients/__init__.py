@@ -3,15 +3,7 @@
 from shop.clients.ports import Clients, OrderClient, Page, PaymentClient, ProductClient, UserClient
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderLine, OrderStatus
 from shop.payment.domain import Payment, PaymentStatus
-from shop.product.domain import (
-    Product,
-    ProductRow,
-    Reservation,
-    ReservationState,
-    ReservedLine,
-    Review,
-    StockLine,
-)
+from shop.product.domain import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
 from shop.user.domain import Address, LoginResult, User
 
 __all__ = [

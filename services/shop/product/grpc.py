@@ -14,13 +14,7 @@ from google.protobuf.empty_pb2 import Empty
 from shop.platform.access import Access, admits
 from shop.platform.protobuf import masked, money_from
 from shop.product.domain import NewProduct, ProductChange
-from shop.product.protobuf import (
-    product_message,
-    reservation_message,
-    review_message,
-    row_message,
-    stock_line_from,
-)
+from shop.product.protobuf import product_message, reservation_message, review_message, row_message, stock_line_from
 from shop.product.service import ProductService
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
