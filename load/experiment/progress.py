@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 
 class Progress:
@@ -36,3 +37,11 @@ class Progress:
 def minutes(seconds: float) -> str:
     """A duration that is only an estimate, as people say it."""
     return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {max(1, round(seconds / 5)) * 5} s"
+
+
+def shown(path: Path) -> str:
+    """A path as a person reads it: from where they are, if it is below."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

@@ -12,22 +12,22 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
-from experiment.closed_loop import ClosedLoop
-from experiment.manifest import git_state, machine, versions
-from experiment.plan import Plan, Planned, plan_of
-from experiment.profiles import UsageError
-from experiment.progress import Progress, minutes
-from experiment.results import ResultsFolder, check_room, read_json, unfinished
-from experiment.shopload import Shopload
-from experiment.trial import VEGETA, Tapes, Trial, make_tapes, run_trial
-from experiment.trial_files import TrialFiles
-from hops.analysis import analyse
-from hops.experiment_gates import failed
-from hops.figures import SCHEMA, Summary, TrialRecord
+from experiment.errors import UsageError
+from experiment.generator.shopload import BINARY, Shopload
+from experiment.generator.tapes import Tapes, make_tapes
+from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.plan import DATA_SEED, Plan, Planned, plan_of
+from experiment.progress import Progress, minutes, shown
+from experiment.results.folder import ResultsFolder, check_room, read_json, unfinished
+from experiment.results.manifest import git_state, machine, versions
+from experiment.trial.files import TrialFiles
+from experiment.trial.trial import VEGETA, Trial, run_trial
+from hops.analysis.summary import analyse
+from hops.gates.experiment import failed
 from hops.report import write_report
-from hops.run_files import MANIFEST, SUMMARY, TRIALS, read_run
-from hops.summary import write_summary
-from hops.tables import write_parquet
+from hops.run.documents import SCHEMA, Summary, TrialRecord
+from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_run, write_summary
+from hops.run.rows import write_parquet
 from mesh.paths import ROOT
 from mesh.ports import Ports
 from mesh.shop_processes import Data
@@ -35,9 +35,6 @@ from mesh.system import System
 
 T = TypeVar("T")
 
-#: Data are seeded by this; tape, order and bootstrap by the user's seed.
-DATA_SEED = 1
-BINARY = ROOT / ".tools" / "bin" / "shopload"
 PLAN = "plan.json"
 #: A copy, so that an experiment goes on with the workload that it began with.
 WORKLOAD = "workload.yaml"
@@ -327,14 +324,6 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
         f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; "
         f"`make {command} resume=latest` goes on from there."
     )
-
-
-def shown(path: Path) -> str:
-    """A path as a person reads it: from where they are, if it is below."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
 
 
 def _now() -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
 from mesh.envoy import ACCESS_LOG, EDGE, envoy_component
@@ -220,3 +221,9 @@ def _database_components(db: Database, folder: RunFolder, ports: Ports) -> list[
         return postgres_components(folder, ports)
     require_external(db)
     return []
+
+
+def trial_database_url(system: System) -> str:
+    """The administrator's URL of the trial's own database."""
+    parts = urlsplit(system.database.admin_url)
+    return urlunsplit((parts.scheme, parts.netloc, f"/{system.database_name}", parts.query, ""))

@@ -1,5 +1,14 @@
-"""Traces to hop budgets to statistics.
+"""Traces to hop budgets to statistics to a report.
 
-`otlp` and `jaeger` read spans, `tree` and `critical_path` find what a customer waited for, `budget` names it, `bands`
-and `statistics` condense it, `evidence` and `gates` say whether it may be trusted, `summary` and `render` show it.
+Each folder imports only from those below it:
+
+- `commands`: what `python -m hops` can do.
+- `report`, `terminal`: results for people.
+- `proofs`: whether statistics and budgets are right, shown on data whose truth is known.
+- `conclusions`: what a comparison shows, in sentences. `synthetic`: made-up traces, runs and experiments.
+- `analysis`: the figures of a run, with intervals and comparisons.
+- `gates`: whether the figures may be trusted.
+- `run`: the rows, documents and files of a run.
+- `budget`: how a trace's time is split into parts. `statistics`: estimates and intervals over blocks.
+- `traces`: spans from OTLP and Jaeger, as trees with a critical path.
 """

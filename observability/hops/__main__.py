@@ -2,138 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections import defaultdict
-from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated, Any
-
 import typer
 
-from hops import benchmark as benchmarks
-from hops import jaeger, otlp
-from hops.budget import Budget, budget_of_tree
-from hops.errors import HopsError, NotEnoughDataError
-from hops.layout import terminal
-from hops.proof_commands import app as prove
-from hops.render import one_budget_table
-from hops.report_command import benchmark_report_command, report_command
-from hops.span import Span
-from hops.trace_view import trace_tree
-from hops.tree import Quality, grow
-
-TARGET_TRACES_PER_S = 5000
+from hops.commands.benchmark import benchmark
+from hops.commands.budget import budget
+from hops.commands.prove import app as prove
+from hops.commands.report import benchmark_report_command, report_command
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
 app.add_typer(prove, name="prove")
+app.command()(budget)
 app.command("report")(report_command)
+app.command()(benchmark)
 app.command("benchmark-report")(benchmark_report_command)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
-
-
-@app.command()
-def budget(
-    trace_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[TRACE_ID]...", help="32 hex digits each; all of a file if none.")
-    ] = None,
-    jaeger_url: Annotated[
-        str | None, typer.Option("--jaeger", metavar="URL", help="Jaeger's query API, as http://127.0.0.1:18072.")
-    ] = None,
-    file: Annotated[Path | None, typer.Option("--otlp", metavar="FILE", help="A file of OTLP JSON.")] = None,
-    patience: Annotated[float, typer.Option(help="Seconds to wait for spans still on their way.", min=0)] = 5.0,
-    as_json: AsJson = False,
-) -> None:
-    """Print the hop budget of each trace: its tree, and a table that adds up."""
-    wanted = trace_ids or []
-    if (jaeger_url is None) == (file is None):
-        raise typer.BadParameter("give one of --jaeger URL and --otlp FILE")
-    if jaeger_url is not None and not wanted:
-        raise typer.BadParameter("--jaeger needs at least one TRACE_ID")
-    try:
-        if jaeger_url is not None:
-            fetched = jaeger.read_traces(jaeger_url, wanted, patience_s=patience)
-            traces, missing = fetched.traces, fetched.missing
-        else:
-            assert file is not None
-            traces, missing = _from_file(file, wanted)
-        if missing:
-            raise NotEnoughDataError(f"no trace {', '.join(missing)} in {jaeger_url or file}")
-        if not traces:
-            raise NotEnoughDataError(f"no spans in {jaeger_url or file}")
-        _print_budgets(traces, as_json)
-    except (HopsError, OSError, UnicodeDecodeError) as error:
-        print(f"hops: {error}", file=sys.stderr)
-        raise typer.Exit(1) from error
-
-
-@app.command()
-def benchmark(
-    traces: Annotated[int, typer.Option(min=1, help="Traces a round.")] = 2000,
-    spans: Annotated[int, typer.Option(min=6, help="Spans in each trace.")] = 30,
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds, of which the best counts.")] = 5,
-    as_json: AsJson = False,
-) -> None:
-    """Measure traces a second from spans to budget, on one core; fails below the target."""
-    found = benchmarks.measure(traces, spans, rounds)
-    if as_json:
-        print(json.dumps({**asdict(found), "target_traces_per_s": TARGET_TRACES_PER_S}))
-    else:
-        print(
-            f"{found.traces_per_s:,.0f} traces of {found.spans} spans a second on one core "
-            f"(best of {found.rounds} rounds of {found.traces:,}; at least {TARGET_TRACES_PER_S:,} wanted); "
-            f"budgets are {found.gap_ns} ns from adding up"
-        )
-    if found.gap_ns or (spans <= 30 and found.traces_per_s < TARGET_TRACES_PER_S):
-        raise typer.Exit(1)
-
-
-def _from_file(file: Path, wanted: list[str]) -> tuple[dict[str, list[Span]], list[str]]:
-    by_id: dict[str, list[Span]] = defaultdict(list)
-    for span in otlp.read_file(file):
-        by_id[span.trace_id].append(span)
-    ids = [trace_id.lower() for trace_id in wanted] or list(by_id)
-    return {one: by_id[one] for one in ids if one in by_id}, [one for one in ids if one not in by_id]
-
-
-def _print_budgets(traces: dict[str, list[Span]], as_json: bool) -> None:
-    console = terminal()
-    documents: list[dict[str, Any]] = []
-    for trace_id, spans in traces.items():
-        tree = grow(spans)
-        found = budget_of_tree(tree)
-        if found is None:
-            raise NotEnoughDataError(f"trace {trace_id} has no root span, so no end-to-end time to split")
-        if as_json:
-            documents.append(_as_document(found))
-            continue
-        console.print(trace_tree(tree), soft_wrap=True)
-        console.print()
-        title = f"Hop budget of {found.journey}, trace {trace_id}"
-        console.print(one_budget_table(title, found.parts, found.crossings))
-        console.print(_defects(found.quality))
-    if as_json:
-        print(json.dumps(documents, indent=2, ensure_ascii=False))
-
-
-def _as_document(found: Budget) -> dict[str, Any]:
-    return {
-        "trace_id": found.trace_id,
-        "journey": found.journey,
-        "channel": found.channel,
-        "total_ns": found.total_ns,
-        "parts_ns": dict(sorted(found.parts.items(), key=lambda item: -item[1])),
-        "crossings": dict(found.crossings),
-        "quality": asdict(found.quality),
-    }
-
-
-def _defects(quality: Quality) -> str:
-    counts = {name: n for name, n in asdict(quality).items() if n and name not in ("traces", "spans")}
-    if not counts:
-        return f"{quality.spans} spans, no defect.\n"
-    return f"{quality.spans} spans; " + ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in counts.items()) + ".\n"
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from hops.span import Kind, Span
+from hops.traces.span import Kind, Span
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 EPOCH_NS = 1_767_225_600_000_000_000

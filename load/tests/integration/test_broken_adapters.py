@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from experiment.parity import ParityError
-from experiment.parity_run import EffectsDifferError, check_topologies
-from experiment.runner import BINARY
-from experiment.shopload import Shopload, Tape
-from experiment.trial import parity_tape
+from experiment.generator.shopload import BINARY, Shopload, Tape
+from experiment.generator.tapes import parity_tape
+from experiment.parity.across import EffectsDifferError, check_topologies
+from experiment.parity.answers import ParityError
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology

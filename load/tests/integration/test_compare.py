@@ -11,12 +11,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from experiment.plan import Plan, arms_of
-from experiment.profiles import Profile
-from experiment.runner import BINARY, begin, run_plan, take_up
-from experiment.trial import run_trial
-from hops.figures import Summary
-from hops.run_files import read_run
+from experiment.generator.shopload import BINARY
+from experiment.plan.plan import Plan, arms_of
+from experiment.plan.profiles import Profile
+from experiment.runner import begin, run_plan, take_up
+from experiment.trial.trial import run_trial
+from hops.run.documents import Summary
+from hops.run.files import read_run
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology

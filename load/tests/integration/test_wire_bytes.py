@@ -17,8 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment.runner import BINARY
-from experiment.shopload import Shopload, Tape, stop
+from experiment.generator.shopload import BINARY, Shopload, Tape, stop
 from mesh.paths import ROOT, RunFolder
 from mesh.ports import Ports
 from mesh.switches import Switches

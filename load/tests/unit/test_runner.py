@@ -9,16 +9,19 @@ from typing import Any
 
 import pytest
 
-from experiment.generated_trial import GeneratedRuns
-from experiment.parity import ParityError
-from experiment.plan import Plan, arms_of
-from experiment.profiles import PROFILES, UsageError
-from experiment.runner import BINARY, begin, run_plan, take_up
-from experiment.trial_files import TrialFiles
+from experiment.errors import UsageError
+from experiment.generator.shopload import BINARY
+from experiment.parity.answers import ParityError
+from experiment.plan.plan import Plan, arms_of
+from experiment.plan.profiles import PROFILES
+from experiment.runner import begin, run_plan, take_up
+from experiment.trial.files import TrialFiles
 from mesh.errors import ComponentDiedError
 from mesh.ports import load_ports
 from mesh.switches import Switches
 from mesh.topology import load_topology
+
+from .fake_trials import FakeRuns
 
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
 PORTS = load_ports({**os.environ, "SHOP_PORT_BASE": "24600"})
@@ -44,7 +47,7 @@ def plan(blocks: int = 2, **changes: Any) -> Plan:
     )
 
 
-def run(results: Path, runs: GeneratedRuns, *, retry: int = 0, one: Plan | None = None) -> None:
+def run(results: Path, runs: FakeRuns, *, retry: int = 0, one: Plan | None = None) -> None:
     """Begins an experiment, or goes on with the one that is there."""
     try:
         folder, planned = take_up(results, "latest", "compare")
@@ -67,7 +70,7 @@ def names(one: Plan) -> list[str]:
 
 
 def test_every_trial_runs_once_in_the_plans_order(tmp_path: Path) -> None:
-    runs = GeneratedRuns()
+    runs = FakeRuns()
     with pytest.raises(AtTheEndError):
         run(tmp_path, runs)
     assert runs.ran == names(plan())
@@ -75,7 +78,7 @@ def test_every_trial_runs_once_in_the_plans_order(tmp_path: Path) -> None:
 
 
 def test_parity_is_checked_in_full_in_the_first_block_only(tmp_path: Path) -> None:
-    runs = GeneratedRuns()
+    runs = FakeRuns()
     with pytest.raises(AtTheEndError):
         run(tmp_path, runs, one=plan(blocks=3))
     assert runs.in_full == [True, True, False, False, False, False]
@@ -87,7 +90,7 @@ def test_an_interrupted_experiment_goes_on_where_it_stopped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], crash: BaseException, moment: int
 ) -> None:
     stopped_at = names(plan())[moment]
-    first, second = GeneratedRuns({stopped_at: [crash]}), GeneratedRuns()
+    first, second = FakeRuns({stopped_at: [crash]}), FakeRuns()
     with pytest.raises(type(crash)):
         run(tmp_path, first)
     told = capsys.readouterr().err
@@ -102,14 +105,14 @@ def test_a_topology_that_fails_parity_ends_it_and_keeps_what_was_finished(tmp_pa
     names_of_plan = names(plan())
     wrong = ParityError("grpc", 90, [])
     with pytest.raises(ParityError, match="grpc"):
-        run(tmp_path, GeneratedRuns({names_of_plan[1]: [wrong]}))
+        run(tmp_path, FakeRuns({names_of_plan[1]: [wrong]}))
     assert records(tmp_path) == [(names_of_plan[0], 1, True, True)]
 
 
 def test_a_suspect_trial_is_kept_and_counts(tmp_path: Path) -> None:
     one = names(plan())[1]
     with pytest.raises(AtTheEndError):
-        run(tmp_path, GeneratedRuns({one: [1]}))
+        run(tmp_path, FakeRuns({one: [1]}))
     assert (one, 1, True, False) in records(tmp_path)
     assert len(records(tmp_path)) == 4
 
@@ -120,7 +123,7 @@ def test_retry_repeats_a_suspect_trial_once_and_keeps_both(
 ) -> None:
     one = names(plan())[2]
     with pytest.raises(AtTheEndError):
-        run(tmp_path, GeneratedRuns({one: outcomes}), retry=1)
+        run(tmp_path, FakeRuns({one: outcomes}), retry=1)
     of_one = [row for row in records(tmp_path) if row[0] == one]
     assert of_one == [(one, 1, False, attempts[0]), (one, 2, True, attempts[1])]
     assert len(records(tmp_path)) == 5
@@ -129,8 +132,8 @@ def test_retry_repeats_a_suspect_trial_once_and_keeps_both(
 def test_a_resumed_experiment_may_repeat_what_was_suspect(tmp_path: Path) -> None:
     one = names(plan())[0]
     with pytest.raises(AtTheEndError):
-        run(tmp_path, GeneratedRuns({one: [1]}))
-    again = GeneratedRuns()
+        run(tmp_path, FakeRuns({one: [1]}))
+    again = FakeRuns()
     with pytest.raises(AtTheEndError):
         run(tmp_path, again, retry=1)
     assert again.ran == [one]
@@ -142,20 +145,20 @@ def test_a_workload_that_was_changed_meanwhile_changes_nothing(tmp_path: Path) -
     results = tmp_path / "results"
     results.mkdir()
     with pytest.raises(KeyboardInterrupt):
-        run(results, GeneratedRuns({names(plan())[1]: [KeyboardInterrupt()]}), one=plan(workload=workload))
+        run(results, FakeRuns({names(plan())[1]: [KeyboardInterrupt()]}), one=plan(workload=workload))
     workload.unlink()
     with pytest.raises(AtTheEndError):
-        run(results, GeneratedRuns())
+        run(results, FakeRuns())
     assert len(records(results)) == 4
 
 
 def test_another_tape_is_refused(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, GeneratedRuns({names(plan())[1]: [KeyboardInterrupt()]}))
+        run(tmp_path, FakeRuns({names(plan())[1]: [KeyboardInterrupt()]}))
     (noted,) = tmp_path.glob("*.incomplete/tapes/sha256.json")
     noted.write_text(noted.read_text().replace('"load": "', '"load": "0'))
     with pytest.raises(UsageError, match="another tape"):
-        run(tmp_path, GeneratedRuns())
+        run(tmp_path, FakeRuns())
 
 
 def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:

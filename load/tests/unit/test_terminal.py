@@ -8,14 +8,14 @@ from pathlib import Path
 
 from rich.console import RenderableType
 
-from experiment.delay_proof import Found
-from experiment.delay_proof_command import proof_table
-from experiment.exemplar_view import print_exemplars
-from experiment.options import console
-from experiment.parity_run import Parity, parity_table
-from experiment.resume_proof import Kill, Proof
-from experiment.resume_proof_command import kills_table
-from hops.layout import terminal
+from experiment.commands.options import console
+from experiment.commands.prove_delays import proof_table
+from experiment.commands.prove_resume import kills_table
+from experiment.commands.trace import print_exemplars
+from experiment.parity.across import Parity, parity_table
+from experiment.proofs.delays import Found
+from experiment.proofs.resume import Kill, Proof
+from hops.terminal.tables import terminal
 
 JOURNEY, SERVICE = "GET /users/[id]", "gw[/red]"
 

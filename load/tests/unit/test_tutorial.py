@@ -9,7 +9,7 @@ import subprocess
 import pytest
 import yaml
 
-from experiment.runner import BINARY
+from experiment.generator.shopload import BINARY
 from mesh.paths import ROOT
 from mesh.topology import load_topology
 

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hops.report.blocks import Block, Fold, Section
+from hops.report.elements import Block, Fold, Section
 from hops.report.table import Cell, Column, Table, Value, slug
-from hops.tables import write_whole
+from hops.run.rows import write_whole
 
 
 def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:

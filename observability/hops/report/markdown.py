@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from hops.report.blocks import Block, Drawing, Figures, Fold, Heading, Points, Section, Text
-from hops.report.manifest_section import GLOSSARY
+from hops.report.elements import Block, Drawing, Figures, Fold, Heading, Points, Section, Text
+from hops.report.glossary import GLOSSARY
 from hops.report.table import Cell, Column, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from hops.bands import ALL
-from hops.figures import HopDifference, JourneySummary, Summary
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
 from hops.report.palette import Look, looks
-from hops.run_files import RunFiles
+from hops.run.documents import HopDifference, JourneySummary, Summary
+from hops.run.files import RunFiles
+from hops.units import ALL, NS_PER_MS
 
 #: Where an interval over blocks, or a comparison, would stand.
 ONE_BLOCK = "One block: no intervals over blocks, no comparison."
@@ -83,3 +87,14 @@ class View:
     def topology_key(self) -> list[tuple[str, str]]:
         """The legend of charts that tell topologies apart."""
         return [(f"mark t{look.index % 8}", look.name) for look in self.looks]
+
+
+Floats = npt.NDArray[np.float64]
+
+
+def latencies_ms(view: View, topology: str, journey: str) -> Floats:
+    """Latencies of the journeys that ended ok, in ms."""
+    chosen = (pl.col("topology") == topology) & (pl.col("outcome") == "ok")
+    if journey != ALL:
+        chosen &= pl.col("journey") == journey
+    return view.run.journeys.filter(chosen)["latency_ns"].to_numpy() / NS_PER_MS

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hops.figures import Summary
 from hops.report import chart
-from hops.report.blocks import Section
+from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
+from hops.report.elements import Section
+from hops.report.facts import load_facts, machine_facts
 from hops.report.markdown import markdown
-from hops.report.page_templates import render, source
-from hops.report.sections import all_sections
-from hops.report.setup_section import load_facts, machine_facts
-from hops.report.validity_section import verdict_sentence
+from hops.report.page import render, source
+from hops.report.sections.validity import verdict_sentence
 from hops.report.view import View
-from hops.run_files import RunFiles
-from hops.tables import write_whole
+from hops.run.documents import Summary
+from hops.run.files import RunFiles
+from hops.run.rows import write_whole
 
 PAGE = "report.html"
 MARKDOWN = "report.md"

@@ -16,9 +16,9 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from hops.budget import budget_of
-from hops.jaeger import fetch_traces
-from hops.span import Kind
+from hops.budget.budget import budget_of
+from hops.traces.jaeger import fetch_traces
+from hops.traces.span import Kind
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
 

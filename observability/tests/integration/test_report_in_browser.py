@@ -12,8 +12,8 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from hops.generated_run import write_generated_run
-from hops.report_command import make_report
+from hops.commands.report import make_report
+from hops.synthetic.run import write_generated_run
 
 pytestmark = pytest.mark.integration
 

@@ -9,15 +9,7 @@ from typing import Any
 from shop.clients.graphql_channel import Document, GraphQLPeer, money
 from shop.clients.ports import Page
 from shop.money import Money
-from shop.product.domain import (
-    Product,
-    ProductRow,
-    Reservation,
-    ReservationState,
-    ReservedLine,
-    Review,
-    StockLine,
-)
+from shop.product.domain import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
 
 _PRODUCT = "{ id title description category price { amountMinor currency } stock }"
 _RESERVATION = "{ id state lines { productId quantity unitPrice { amountMinor currency } } }"

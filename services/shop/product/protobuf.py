@@ -3,15 +3,7 @@
 from __future__ import annotations
 
 from shop.platform.protobuf import money_from, money_message
-from shop.product.domain import (
-    Product,
-    ProductRow,
-    Reservation,
-    ReservationState,
-    ReservedLine,
-    Review,
-    StockLine,
-)
+from shop.product.domain import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
 from shop.stubs import product_pb2 as pb
 
 _STATES = {

@@ -21,10 +21,9 @@ import httpx
 import psycopg
 import pytest
 
-from experiment.trial import trial_database_url
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
-from mesh.system import System
+from mesh.system import System, trial_database_url
 from mesh.topology import Protocol, Topology, load_topology
 from mesh.topology import names as topology_names
 from shop.platform import page_token

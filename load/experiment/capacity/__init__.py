@@ -1,0 +1,1 @@
+"""Sweep and stress: how much load a topology holds."""

@@ -1,0 +1,1 @@
+"""What `python -m experiment` can do, a module for each command."""

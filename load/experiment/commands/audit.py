@@ -1,0 +1,53 @@
+"""`audit`: checks the invariants of the shop on what runs, or on what a run left."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiment.commands.options import Json, reported_errors
+from experiment.results.folder import RESULTS, find_run
+from experiment.runner import trial_name
+from experiment.trial.audit import print_audit, require_marked
+from experiment.trial.trial import JOURNEYS
+from hops.run.files import TRIALS, read_document, trial_folder
+from mesh.paths import RunFolder
+from mesh.ports import load_ports
+from mesh.running_state import read_state
+from mesh.shop_processes import TRIAL_DATABASE
+from mesh.system import open_database
+
+
+def audit_command(
+    run: Annotated[str, typer.Option(help="As for trace; what `make up` runs, if it does, else latest.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Check the shop's invariants on what `make up` runs or a run's last trial left. Exit code 1 if one is broken."""
+    with reported_errors():
+        ports = load_ports(os.environ)
+        state = None if run else read_state(RunFolder.of(ports.base))
+        trial, journeys = (None, None) if state else _left_by(run or "latest")
+        with open_database(ports) as database:
+            if trial is not None:
+                require_marked(database.admin_url, TRIAL_DATABASE, trial)
+            what = (
+                f"what the last trial of a run left: {trial}"
+                if state is None
+                else f"what `make up` runs: {state.topology}"
+            )
+            print(f"Auditing {what}", file=sys.stderr, flush=True)
+            holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
+        if not holds:
+            raise SystemExit(1)
+
+
+def _left_by(run: str) -> tuple[str, Path]:
+    """The name of a run's last trial, and the journeys that it replayed."""
+    folder = find_run(RESULTS, run)
+    last = max(read_document(folder / TRIALS)["trials"], key=lambda trial: trial["ended"])
+    of_trial = trial_folder(last["topology"], last["block"])
+    return trial_name(folder.name, of_trial.name), folder / of_trial / JOURNEYS

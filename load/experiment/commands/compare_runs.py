@@ -1,0 +1,110 @@
+"""`make compare-runs a=RUN b=RUN`: two results folders held against each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiment.commands.options import SUSPECT, Json, console, reported_errors
+from experiment.errors import UsageError
+from experiment.results.folder import RESULTS, find_run
+from hops.analysis.two_runs import KNOWN_METRICS, WATCHED, RunsComparison, Threshold, compare_runs, regressions, watched
+from hops.run.files import MANIFEST, read_run
+from hops.run.rows import write_whole
+from hops.terminal.two_runs import markdown, runs_view
+
+#: Exit code of a comparison that shows a figure beyond the threshold.
+SLOWER = 4
+#: Exit code where a threshold was given and nothing could be held to it.
+UNCHECKED = 1
+
+
+def compare_runs_command(
+    a: Annotated[str, typer.Option(help="The run to hold against: a folder's name in results/, or a path.")],
+    b: Annotated[str, typer.Option(help="The other run.")] = "latest",
+    threshold: Annotated[str | None, typer.Option(help="Fail if b is slower by more than this: 10%.")] = None,
+    metrics: Annotated[str | None, typer.Option(help=f"What the threshold watches; {','.join(WATCHED)}.")] = None,
+    allow_suspect: Annotated[str, typer.Option(help="yes: judge SUSPECT runs too.")] = "no",
+    out: Annotated[str | None, typer.Option(help="Write it as Markdown to this file too.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold."""
+    with reported_errors():
+        limit = checked_threshold(threshold, metrics)
+        allowed = _yes_or_no("allow-suspect", allow_suspect)
+        folders = [_folder("a", a), _folder("b", b)]
+        if folders[0] == folders[1]:
+            raise UsageError(f"a and b are the same run, {folders[0].name}: give two")
+        first, second = (read_run(folder) for folder in folders)
+        found = compare_runs(first, second, limit)
+        if out:
+            write_whole(Path(out), lambda scratch: scratch.write_text(markdown(found), encoding="utf-8"))
+        if as_json:
+            typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+        else:
+            console().print(runs_view(found))
+        code = exit_code(found, allow_suspect=allowed)
+        if code == UNCHECKED:
+            typer.echo("error: the threshold cannot be checked: no watched figure has an interval.", err=True)
+        if code:
+            raise SystemExit(code)
+
+
+def exit_code(found: RunsComparison, *, allow_suspect: bool) -> int:
+    """How the command ends: 3 for figures that must not be trusted, 4 beyond the threshold, 1 if nothing was checked.
+
+    Args:
+        found: the comparison.
+        allow_suspect: judge figures of SUSPECT runs like others.
+    """
+    if not found["valid"] and not allow_suspect:
+        return SUSPECT
+    if regressions(found, "shown"):
+        return SLOWER
+    rows = watched(found)
+    # A check that looked at nothing must not pass for a check.
+    if found["threshold"] is not None and all(row["regression"] == "unknown" for row in rows):
+        return UNCHECKED
+    return 0
+
+
+def checked_threshold(given: str | None, metrics: str | None) -> Threshold | None:
+    """Reads `10%` and the names of metrics.
+
+    Raises:
+        UsageError: It is no share in percent, or a metric is not known.
+    """
+    if not given:
+        if metrics:
+            raise UsageError("metrics= says what a threshold watches: give threshold=10% too")
+        return None
+    try:
+        share = float(given.removesuffix("%")) / 100
+    except ValueError:
+        share = -1.0
+    if not given.endswith("%") or not 0 <= share <= 100:
+        raise UsageError(f"threshold={given} is not valid: give percent from 0% to 10000%, as 10%")
+    names = tuple(dict.fromkeys(name.strip() for name in metrics.split(","))) if metrics else WATCHED
+    unknown = [name for name in names if name not in KNOWN_METRICS]
+    if unknown:
+        raise UsageError(f"metrics={','.join(unknown)} is not known: choose from {', '.join(KNOWN_METRICS)}")
+    return Threshold(share, names)
+
+
+def _yes_or_no(name: str, given: str) -> bool:
+    if given not in ("yes", "no"):
+        raise UsageError(f"{name}={given} is not valid: give yes or no")
+    return given == "yes"
+
+
+def _folder(name: str, given: str) -> Path:
+    for candidate in (RESULTS / given, Path(given)):
+        if given and (candidate / MANIFEST).is_file():
+            return candidate.resolve()
+    try:
+        return find_run(RESULTS, given)
+    except UsageError as error:
+        raise UsageError(str(error).replace("run=", f"{name}=", 1)) from error

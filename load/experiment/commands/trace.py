@@ -1,0 +1,105 @@
+"""`trace`: a run's exemplars, where to open each in Jaeger, and as a tree with its own budget."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from experiment.commands.options import RunName, console, reported_errors
+from experiment.errors import UsageError
+from experiment.results.folder import RESULTS, find_run
+from experiment.trial import exemplars
+from experiment.trial.exemplars import Exemplars
+from experiment.trial.trial import EXEMPLARS
+from hops.budget.budget import budget_of_tree
+from hops.run.documents import TrialRecord
+from hops.run.files import TRIALS, read_document, trial_folder
+from hops.terminal.bench import milliseconds, one_budget_table
+from hops.terminal.trace import trace_tree
+from hops.traces.otlp import read_file
+from hops.traces.span import Span
+from hops.traces.tree import grow
+from mesh.ports import load_ports
+from mesh.trace_store import open_trace_store
+
+
+def print_exemplars(file: Path, chosen: Exemplars, query_url: str, console: Console, *, journey: str = "") -> None:
+    """Prints where to find a run's exemplars; with a journey, also what they show.
+
+    Args:
+        file: The saved traces.
+        chosen: Which trace stands for what.
+        query_url: Of the Jaeger that has them now.
+        console: Where to print.
+        journey: Whose trees and budgets to print; empty for none.
+    """
+    traces: dict[str, list[Span]] = {}
+    for span in read_file(file):
+        traces.setdefault(span.trace_id, []).append(span)
+    table = Table(title="Exemplars: the traces nearest to p50 and p99", title_justify="left", box=None, pad_edge=False)
+    for name in ("journey", "of", "ms", "largest part", "trace"):
+        table.add_column(name, justify="right" if name == "ms" else "left", no_wrap=name != "trace", overflow="fold")
+    for name, of in sorted(chosen.items()):
+        if journey and name != journey:
+            continue
+        for percentile, trace_id in sorted(of.items()):
+            budget = budget_of_tree(grow(traces[trace_id]))
+            if budget is not None:
+                largest = max(budget.parts.items(), key=lambda item: item[1])[0]
+                table.add_row(name, percentile, milliseconds(budget.total_ns / 1e6), largest, trace_id)
+    console.print(table)
+    console.print(f"\nJaeger's UI: {query_url}/trace/TRACE   (needs a Jaeger with its UI: set JAEGER_BIN)")
+    console.print(f"Jaeger's API: {query_url}/api/v3/traces/TRACE")
+    if not journey:
+        console.print("A journey's exemplars as trees with their budgets: make trace journey=checkout")
+        return
+    for percentile, trace_id in sorted(chosen[journey].items()):
+        tree = grow(traces[trace_id])
+        budget = budget_of_tree(tree)
+        console.print(f"\n{journey}, {percentile}: {trace_id}")
+        console.print(trace_tree(tree))
+        if budget is not None:
+            console.print(one_budget_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings))
+
+
+WATCH_S = 0.5
+
+
+def trace_command(
+    run: RunName = "latest",
+    journey: Annotated[str, typer.Option(help="Show this journey's exemplars as trees; else list all.")] = "",
+    topology: Annotated[str, typer.Option(help="Of a compare: whose exemplars; else the first one's.")] = "",
+    wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
+) -> None:
+    """Show the traces that stand for a run's p50 and p99, in Jaeger and here."""
+    with reported_errors():
+        folder = find_run(RESULTS, run)
+        trial = _trial_of(read_document(folder / TRIALS)["trials"], topology)
+        chosen, saved = trial["exemplars"], folder / trial_folder(trial["topology"], trial["block"]) / EXEMPLARS
+        if journey and journey not in chosen:
+            raise UsageError(f"journey={journey} has no exemplar in this run; there are: {', '.join(sorted(chosen))}")
+        ports = load_ports(os.environ)
+        with open_trace_store(ports) as started:
+            exemplars.load(saved, ports.url("jaeger-otlp-http"))
+            print_exemplars(saved, chosen, ports.url("jaeger-query-http"), console(), journey=journey)
+            if started and wait:
+                print("Jaeger runs until Ctrl-C.", file=sys.stderr)
+                while True:
+                    time.sleep(WATCH_S)
+
+
+def _trial_of(trials: Sequence[TrialRecord], topology: str) -> TrialRecord:
+    used = [trial for trial in trials if trial["used"]]
+    for trial in used:
+        if topology in ("", trial["topology"]):
+            return trial
+    there = ", ".join(dict.fromkeys(trial["topology"] for trial in used))
+    raise UsageError(f"topology={topology} is not in this run; there are: {there}")

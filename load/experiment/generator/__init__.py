@@ -1,0 +1,1 @@
+"""The load generator as a process, and its tapes."""

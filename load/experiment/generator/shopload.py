@@ -1,0 +1,172 @@
+"""The generator's commands, called as processes."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from experiment.errors import UsageError
+from experiment.plan.closed_loop import ClosedLoop
+from mesh.errors import MeshError
+from mesh.paths import ROOT
+from mesh.processes import guarded
+
+#: Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans.
+GRACE_S = 60.0
+
+
+class GeneratorError(MeshError):
+    """The generator failed; the message holds its own last words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tape:
+    """A tape on disk, known by its SHA-256."""
+
+    path: Path
+    sha256: str
+    journeys: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Shopload:
+    """The generator's binary.
+
+    Attributes:
+        binary: Path of the executable.
+    """
+
+    binary: Path
+
+    def tape(
+        self, workload: Path, out: Path, *, seed: int, rate: float, duration_s: float, scale: int, pool: str = ""
+    ) -> Tape:
+        """Makes a tape.
+
+        Args:
+            workload: The workload file.
+            out: Where the tape goes.
+            seed: Seed of arrivals and parameters.
+            rate: Journeys a second in the mean.
+            duration_s: Length in seconds.
+            scale: Size of the data that the parameters refer to.
+            pool: `parity` for the parameters that are kept for the parity check; empty for the load's own.
+
+        Raises:
+            UsageError: The workload is not valid; the message is the generator's.
+        """
+        arguments = ["tape", "--workload", str(workload), "--out", str(out), "--seed", str(seed)]
+        arguments += ["--rate", f"{rate:g}", "--duration", f"{duration_s:g}s", "--scale", str(scale)]
+        if pool:
+            arguments += ["--pool", pool]
+        made = json.loads(self._run(arguments, timeout_s=60).splitlines()[-1])
+        return Tape(out, made["sha256"], int(made["journeys"]), seed)
+
+    def sample(self, tape: Tape, target: Path, out: Path) -> list[dict[str, Any]]:
+        """Sends a tape's journeys one after another and returns their canonical answers."""
+        arguments = ["sample", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
+        self._run(arguments, timeout_s=GRACE_S + 6.0 * tape.journeys)
+        return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+
+    def warm_up(
+        self, tape: Tape, target: Path, out: Path, *, duration_s: float, closed: ClosedLoop | None = None
+    ) -> None:
+        """Replays a tape without traces and without keeping rows."""
+        arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--warmup"]
+        self._run([*arguments, *_loop(closed, duration_s)], timeout_s=duration_s + GRACE_S)
+
+    def start_replay(
+        self,
+        tape: Tape,
+        target: Path,
+        out: Path,
+        *,
+        trace: float,
+        duration_s: float,
+        closed: ClosedLoop | None = None,
+        connections: int = 0,
+    ) -> subprocess.Popen[bytes]:
+        """Starts a replay whose rows go below `out`; its progress goes to this process's standard error.
+
+        The caller waits for it with `finish_replay`.
+
+        Args:
+            tape: What to replay.
+            target: Where to.
+            out: Folder of its files.
+            trace: Share of the journeys that leave a trace, 0 to 1.
+            duration_s: Seconds of a closed loop; an open one ends with its tape.
+            closed: The closed loop, None for an open one.
+            connections: Of all clients together; 0 for as many as the target says.
+        """
+        arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
+        arguments += ["--trace", f"{trace:g}", *_loop(closed, duration_s)]
+        if connections:
+            arguments += ["--connections", str(connections)]
+        return subprocess.Popen(  # noqa: S603 - our own binary
+            self._command(arguments),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C in the terminal is the experiment's to handle
+        )
+
+    def finish_replay(self, replay: subprocess.Popen[bytes]) -> None:
+        """Waits for the end of a replay whose load is over.
+
+        Raises:
+            GeneratorError: It failed, or is still not over after the grace; it is left to the caller to stop it.
+        """
+        try:
+            code = replay.wait(timeout=GRACE_S)
+        except subprocess.TimeoutExpired as error:
+            raise GeneratorError(f"the replay was not over {GRACE_S:g} s after its load; it was stopped") from error
+        if code != 0:
+            raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
+
+    def _command(self, arguments: Sequence[str]) -> list[str]:
+        if not self.binary.is_file():
+            raise UsageError(f"the generator is not built at {self.binary}: run `make setup`")
+        return guarded([str(self.binary), *arguments], signal.SIGKILL)
+
+    def _run(self, arguments: Sequence[str], *, timeout_s: float) -> str:
+        try:
+            done = subprocess.run(  # noqa: S603 - our own binary
+                self._command(arguments),
+                capture_output=True,
+                text=True,
+                timeout=timeout_s,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise GeneratorError(f"shopload {arguments[0]} was not over after {timeout_s:g} s") from error
+        if done.returncode == 2:
+            raise UsageError(done.stderr.strip().removeprefix("shopload: "))
+        if done.returncode != 0:
+            raise GeneratorError(f"shopload {arguments[0]} failed: {done.stderr.strip()}")
+        return done.stdout
+
+
+def _loop(closed: ClosedLoop | None, duration_s: float) -> list[str]:
+    if closed is None:
+        return []
+    return ["--vus", str(closed.vus), "--think", f"{closed.think_s:.6f}s", "--duration", f"{duration_s:g}s"]
+
+
+def stop(process: subprocess.Popen[bytes], grace_s: float = 5.0) -> None:
+    """Stops a process: politely, then at once."""
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=grace_s)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait(timeout=grace_s)
+
+
+BINARY = ROOT / ".tools" / "bin" / "shopload"

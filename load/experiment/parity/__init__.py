@@ -1,0 +1,1 @@
+"""Whether all topologies answer as the data says."""

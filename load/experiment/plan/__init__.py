@@ -1,0 +1,1 @@
+"""What an experiment will do: arms, blocks, profile, load."""

@@ -1,0 +1,77 @@
+"""The closed loop: virtual users instead of arrival times, as a mode of its own."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from experiment.errors import UsageError
+
+MOST_VUS = 10_000
+LONGEST_THINK_S = 600.0
+#: A journey takes longer than this in every topology, so that a tape for so quick a shop outlasts the loop.
+QUICKEST_JOURNEY_S = 0.002
+#: More journeys a second than two cores answer in any topology; it keeps tapes small.
+HIGHEST_TAPE_RATE = 1000.0
+#: Arrivals are random, so a tape may have somewhat fewer journeys than its rate says.
+MARGIN = 1.25
+
+_DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>ms|s|m)", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedLoop:
+    """Virtual users who take the journeys of the tape in its order, each its next one once it has its answer.
+
+    Attributes:
+        vus: How many.
+        think_s: Seconds between an answer and the same user's next journey.
+    """
+
+    vus: int
+    think_s: float
+
+    @property
+    def tape_rate(self) -> float:
+        """Journeys that a tape needs for each second of the loop, so that it does not come to its end before."""
+        return min(HIGHEST_TAPE_RATE, MARGIN * self.vus / (self.think_s + QUICKEST_JOURNEY_S))
+
+    def __str__(self) -> str:
+        users = "1 virtual user" if self.vus == 1 else f"{self.vus} virtual users"
+        return f"closed loop, {users}, think time {self.think_s:g} s"
+
+
+def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = None) -> ClosedLoop | None:
+    """Checks what a user gave for a closed loop.
+
+    Args:
+        vus: Virtual users; None or empty for an open loop.
+        think: A duration such as `100ms`; None or empty for none.
+        rate: Of an open loop, if the user gave one.
+
+    Returns:
+        The closed loop, None for an open one.
+
+    Raises:
+        UsageError: A value is none that it can have, or goes with the other loop.
+    """
+    if not vus:
+        if think:
+            raise UsageError(f"think={think} goes with vus=N, which makes the loop a closed one")
+        return None
+    if not (vus.isascii() and vus.isdigit() and 1 <= int(vus) <= MOST_VUS):
+        raise UsageError(f"vus={vus} is not valid: give a whole number of virtual users from 1 to {MOST_VUS}")
+    if rate:
+        raise UsageError(
+            f"rate={rate} is of an open loop: with vus={vus} the shop's answers give the pace; leave one out"
+        )
+    return ClosedLoop(int(vus), _seconds(think) if think else 0.0)
+
+
+def _seconds(think: str) -> float:
+    found = _DURATION.fullmatch(think)
+    seconds = float(found["number"]) * _SECONDS[found["unit"]] if found else -1.0
+    if not 0 <= seconds <= LONGEST_THINK_S:
+        raise UsageError(f"think={think} is not valid: give a duration from 0s to 10m, such as 100ms or 2s")
+    return seconds

@@ -1,0 +1,164 @@
+"""What an experiment is going to do: which arms, in how many blocks, in which order."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from experiment.errors import UsageError
+from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.profiles import Profile
+from experiment.results.folder import require_folder_name
+from hops.run.documents import SCHEMA
+from mesh.switches import Switches
+from mesh.system import require_fit
+from mesh.topology import Topology
+
+Kind = Literal["bench", "compare", "proof"]
+MOST_BLOCKS = 100
+#: A pair must stay readable in a table and usable as a folder's name.
+MOST_ARMS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One of the things that an experiment compares.
+
+    Attributes:
+        label: How results call it; its topology's name, unless one topology runs in several ways.
+        topology: What runs.
+        switches: How it runs.
+    """
+
+    label: str
+    topology: Topology
+    switches: Switches
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A trial that is to be: its block, its place within the block (from 1), and what runs."""
+
+    block: int
+    position: int
+    arm: Arm
+
+    @property
+    def name(self) -> str:
+        """Of its folder."""
+        return f"{self.block}-{self.arm.label}"
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """An experiment before it runs.
+
+    Attributes:
+        kind: `bench` for one trial, `compare` for blocks of several, `proof` for those of a proof.
+        name: What the results folder is called, after its time.
+        arms: What is compared.
+        blocks: How often each runs.
+        profile: How long and how hard a trial is.
+        seed: Of the tape, the order within blocks, and the bootstrap.
+        workload: What arrives; its tapes are made from it once.
+        closed: The closed loop that takes the journeys; None if they go at the tape's times.
+    """
+
+    kind: Kind
+    name: str
+    arms: tuple[Arm, ...]
+    blocks: int
+    profile: Profile
+    seed: int
+    workload: Path
+    closed: ClosedLoop | None = None
+
+    def __post_init__(self) -> None:
+        labels = [arm.label for arm in self.arms]
+        for name in (self.name, *labels):
+            require_folder_name(name)
+        twice = sorted({label for label in labels if labels.count(label) > 1})
+        if twice:
+            raise UsageError(
+                f"{', '.join(twice)} is named twice; give each topology once (a copy of its file under another name "
+                "may run beside it)"
+            )
+        if not 1 <= len(labels) <= MOST_ARMS:
+            raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
+        if not 1 <= self.blocks <= MOST_BLOCKS:
+            raise UsageError(f"blocks={self.blocks} is out of range: give a whole number from 1 to {MOST_BLOCKS}")
+        for arm in self.arms:
+            require_fit(arm.topology, arm.switches)
+        scales = {arm.switches.scale for arm in self.arms}
+        if len(scales) > 1:
+            raise UsageError("arms on data of different scale do not compare; one tape refers to one scale")
+
+    @property
+    def scale(self) -> int:
+        """Size of the data, which all arms share."""
+        return self.arms[0].switches.scale
+
+    def trials(self) -> list[Planned]:
+        """Every trial in its order: block after block, inside of each the arms shuffled by the seed."""
+        found: list[Planned] = []
+        for block in range(1, self.blocks + 1):
+            order = list(self.arms)
+            random.Random(f"{self.seed}/order/{block}").shuffle(order)
+            found += [Planned(block, position, arm) for position, arm in enumerate(order, start=1)]
+        return found
+
+    def as_document(self) -> dict[str, Any]:
+        """The plan as it is kept on disk, so that an interrupted experiment can go on."""
+        return {
+            "schema": SCHEMA,
+            "kind": self.kind,
+            "name": self.name,
+            "arms": [
+                {"label": arm.label, "topology": arm.topology.model_dump(mode="json"), "switches": asdict(arm.switches)}
+                for arm in self.arms
+            ],
+            "blocks": self.blocks,
+            "profile": asdict(self.profile),
+            "seed": self.seed,
+            "workload": str(self.workload),
+            "closed": None if self.closed is None else asdict(self.closed),
+        }
+
+
+def plan_of(document: Mapping[str, Any]) -> Plan:
+    """Makes a plan from what `Plan.as_document` gave.
+
+    Raises:
+        UsageError: It was written by another version.
+    """
+    if document.get("schema") != SCHEMA:
+        raise UsageError(
+            f"the experiment was begun by a version of schema {document.get('schema')}, this one has schema {SCHEMA}: "
+            "go on with that version, or begin anew"
+        )
+    closed = document["closed"]
+    return Plan(
+        kind=document["kind"],
+        name=document["name"],
+        arms=tuple(
+            Arm(arm["label"], Topology.model_validate(arm["topology"]), Switches(**arm["switches"]))
+            for arm in document["arms"]
+        ),
+        blocks=document["blocks"],
+        profile=Profile(**document["profile"]),
+        seed=document["seed"],
+        workload=Path(document["workload"]),
+        closed=None if closed is None else ClosedLoop(**closed),
+    )
+
+
+def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ...]:
+    """An arm for each topology, all with the same switches."""
+    return tuple(Arm(topology.name, topology, switches) for topology in topologies)
+
+
+#: Data are seeded by this; tape, order and bootstrap by the user's seed.
+DATA_SEED = 1

@@ -1,0 +1,60 @@
+"""How long and how hard a run is, and which of that a user may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from experiment.errors import UsageError
+
+#: Journeys a second that every topology holds on two cores with the generator and the tracing beside it.
+DEFAULT_RATE = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Length and rate of one trial.
+
+    Attributes:
+        name: What the user calls it.
+        warmup_s: Seconds of load before the counted part; not counted.
+        duration_s: Seconds of counted load.
+        rate: Journeys a second, in the mean, over all channels.
+        parity_samples: Journeys of each kind compared with the reference answers before the load.
+    """
+
+    name: str
+    warmup_s: int
+    duration_s: int
+    rate: float
+    parity_samples: int
+
+
+PROFILES = {
+    profile.name: profile
+    for profile in (
+        Profile("smoke", warmup_s=4, duration_s=20, rate=DEFAULT_RATE, parity_samples=3),
+        Profile("compare", warmup_s=6, duration_s=50, rate=DEFAULT_RATE, parity_samples=10),
+        Profile("quick", warmup_s=6, duration_s=60, rate=DEFAULT_RATE, parity_samples=10),
+        Profile("full", warmup_s=15, duration_s=300, rate=DEFAULT_RATE, parity_samples=50),
+    )
+}
+
+
+def profile_named(name: str, *, rate: float | None = None) -> Profile:
+    """Returns the profile of this name, at another rate if one is given.
+
+    Args:
+        name: One of `PROFILES`.
+        rate: Journeys a second, above 0 and at most 10,000; None for the profile's own.
+
+    Raises:
+        UsageError: There is no such profile, or the rate is out of range.
+    """
+    profile = PROFILES.get(name)
+    if profile is None:
+        raise UsageError(f"profile={name} is not known: choose one of {', '.join(PROFILES)}")
+    if rate is None:
+        return profile
+    if not 0 < rate <= 10_000:
+        raise UsageError(f"rate={rate:g} is out of range: give journeys a second, above 0 and at most 10000")
+    return replace(profile, rate=rate)

@@ -1,0 +1,297 @@
+"""Does the measurement find a delay of known size at the component that has it?
+
+A trial with the delay is held against one without it in every block, and the project's own hop differences say where
+the journeys became slower and by how much. Two things must hold: the part that surely changed most is the work of the
+component that was slowed, and its interval holds the size that was put there. "Surely" means the end of the 95 %
+interval that is nearer to 0: a part that is large and restless, such as a commit to the disk, may differ by more
+milliseconds between any two trials than a delay has, and says nothing by that.
+
+The journeys are those in which the component is called in sequence, so that a customer waits for all of the delay:
+`product` and `update_profile` make one call and wait for it; a checkout waits until its payment is authorised. The one
+exception is a checkout's second call of the payment service, which runs beside the confirmation of the stock: it is on
+the critical path only where it ends last, which a delay makes more frequent. So what is expected is
+
+    pauses on the path + own work of a crossing x crossings that the delay brought onto the path
+
+where the second term is 0 for every other pair here. A pause is never shorter than asked for, and longer where whoever
+wakes up has to wait for a processor; the component notes on its span how long each was by its own clock, and that is
+the size that must be found. A pause has an after-effect, too: whoever was idle finds its caches cold and its core
+asleep, and does the rest of the request more slowly. It is real and belongs to the component: up to `AFTER_EFFECT_MS`
+more for each pause is therefore as good.
+
+Every delay is held against the same trials without one, so that a disturbance of these would be in all rows. For k
+delays there are therefore about sqrt(k) such trials in a block, which is where the differences are least uncertain for
+the time that they take (Dunnett, "A Multiple Comparison Procedure for Comparing Several Treatments with a Control",
+Journal of the American Statistical Association 50, 1955).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+from scipy import stats
+
+from experiment.errors import UsageError
+from experiment.plan.plan import Arm, Plan
+from experiment.plan.profiles import Profile
+from hops.analysis.hop_differences import hop_differences
+from hops.run.documents import HopDifference, PartDifference
+from hops.run.files import RunFiles, read_run
+from hops.units import NS_PER_MS
+from mesh.paths import ROOT
+from mesh.switches import parse_switches
+from mesh.topology import Topology
+
+NAME = "prove-delays"
+BASELINE = "baseline"
+WORKLOAD = ROOT / "load" / "workloads" / "sequential.yaml"
+PROFILE = Profile("proof", warmup_s=2, duration_s=12, rate=30.0, parity_samples=1)
+#: The journey in which each component is called in sequence.
+JOURNEYS: Mapping[str, str] = {
+    "payment": "checkout",
+    "product": "product",
+    "user": "update_profile",
+    "order": "checkout",
+    "graphql-gateway": "product",
+}
+HOPS = ("payment", "product", "user")
+SIZES = ("500us", "1ms", "2ms", "5ms")
+#: Fewer give no interval; two give one that is too wide to refute anything.
+LEAST_BLOCKS = 3
+CONFIDENCE = 0.95
+#: On a quiet machine 0.01 to 0.05 ms were usual.
+AFTER_EFFECT_MS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Injected:
+    """One delay: at which component, how long."""
+
+    component: str
+    delay_ms: float
+
+    @property
+    def label(self) -> str:
+        """Of its arm."""
+        return f"{self.component}-{self.delay_ms:g}ms"
+
+    @property
+    def part(self) -> str:
+        """Of the hop budget, where it must be found."""
+        return f"work:{self.component}"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the measurement says of one delay; times in ms.
+
+    Attributes:
+        component: That was slowed.
+        delay_ms: By how much, each request.
+        journey: That was looked at.
+        traces: With the delay, and without it.
+        crossings: Mean of the component's requests on a journey's critical path.
+        paused_ms: How long these were held up, a journey, by the component's own clock.
+        expected_ms: By how much the component's part of the budget should grow.
+        found_ms: By how much it grew.
+        ci95: Interval of `found_ms` by itself.
+        ci95_joint: The same, wide enough that all rows of the table hold together in 95 % of all proofs.
+        largest: The part that surely changed most.
+        second: The part, other than the component's work, that did so most.
+        second_ms: By how much that part changed.
+        whole_ms: By how much the journey's mean grew.
+    """
+
+    component: str
+    delay_ms: float
+    journey: str
+    traces: tuple[int, int]
+    crossings: float
+    paused_ms: float
+    expected_ms: float
+    found_ms: float
+    ci95: tuple[float, float]
+    ci95_joint: tuple[float, float]
+    largest: str
+    second: str
+    second_ms: float
+    whole_ms: float
+
+    def agrees(self, interval: tuple[float, float]) -> bool:
+        """Whether an interval of `found_ms` holds what is expected, with up to the after-effect of each pause."""
+        return interval[0] <= self.expected_ms + AFTER_EFFECT_MS * self.crossings and interval[1] >= self.expected_ms
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Why the delay counts as not found; empty if it was."""
+        reasons = {
+            f"{self.largest} surely changed more": self.largest != Injected(self.component, self.delay_ms).part,
+            "the interval holds 0": self.ci95_joint[0] <= 0,
+            "the interval does not hold the size": not self.agrees(self.ci95_joint),
+        }
+        return tuple(reason for reason, there in reasons.items() if there)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the delay was found where it is and as long as it is."""
+        return not self.failed
+
+
+def injected(hops: str, sizes: str) -> list[Injected]:
+    """Reads which delays to put where.
+
+    Args:
+        hops: Components, with commas between them.
+        sizes: Delays as the switch has them, likewise.
+
+    Raises:
+        UsageError: A component without a journey that waits for it in sequence, or something named twice.
+        SwitchError: A delay that the switch would not take.
+    """
+    components = [name.strip() for name in hops.split(",")]
+    for component in components:
+        if component not in JOURNEYS:
+            raise UsageError(
+                f"hops={hops}: {component or 'an empty part'} is not valid; choose from {', '.join(JOURNEYS)}"
+            )
+    found = [
+        Injected(component, parse_switches(delay=f"{component}:{size.strip()}").delay_ms[component])
+        for component in components
+        for size in sizes.split(",")
+    ]
+    if len(set(found)) < len(found):
+        raise UsageError(f"hops={hops} sizes={sizes}: something is named twice; give each once")
+    return found
+
+
+def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
+    """The experiment: one arm for each delay, and some without any that all share, in every block.
+
+    Raises:
+        UsageError: Too few blocks, or too many arms.
+    """
+    if blocks < LEAST_BLOCKS:
+        raise UsageError(
+            f"blocks={blocks} is too few for intervals that could refute anything: give at least {LEAST_BLOCKS}"
+        )
+    labels = [BASELINE, *(f"{BASELINE}-{number}" for number in range(2, round(math.sqrt(len(delays))) + 1))]
+    arms = [Arm(label, topology, parse_switches(trace=1)) for label in labels]
+    arms += [
+        Arm(delay.label, topology, parse_switches(trace=1, delay=f"{delay.component}:{delay.delay_ms:g}ms"))
+        for delay in delays
+    ]
+    return Plan("proof", NAME, tuple(arms), blocks, PROFILE, seed, WORKLOAD)
+
+
+def delays_of(plan: Plan) -> list[Injected]:
+    """The delays of a plan's arms, in their order."""
+    return [Injected(component, ms) for arm in plan.arms for component, ms in arm.switches.delay_ms.items()]
+
+
+def judge(folder: Path, delays: Sequence[Injected]) -> list[Found]:
+    """Looks for each delay in a run's files.
+
+    Args:
+        folder: Of the results.
+        delays: What was injected; each has its arm.
+
+    Raises:
+        HopsError: The files are not whole.
+    """
+    run = read_run(folder)
+    # `read_run` gives what every run has; the crossings on the path are beside it.
+    hops = pl.read_parquet(folder / "hops.parquet")
+    done = run.journeys.filter(pl.col("outcome") == "ok")
+    # The trials without a delay are one arm from here on.
+    together = pl.col("topology").str.replace(f"^{BASELINE}-.*$", BASELINE)
+    hops = hops.join(done.select("block", "topology", "trace_id"), on=["block", "topology", "trace_id"], how="semi")
+    hops = hops.with_columns(together)
+    return [_found(run, hops, delay, rows=len(delays)) for delay in delays]
+
+
+def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> Found:
+    journey = JOURNEYS[delay.component]
+    sides = [
+        hops.filter((pl.col("topology") == name) & (pl.col("journey") == journey)) for name in (delay.label, BASELINE)
+    ]
+    difference = _difference(run, sides, delay, journey)
+    own = next((row for row in difference["parts"] if row["part"] == delay.part), None)
+    if own is None or own["ci95"][0] is None or own["ci95"][1] is None:
+        raise UsageError(f"{delay.label}: {run.path} has too few traces of {journey} to find anything; measure again")
+    low, high = own["ci95"][0], own["ci95"][1]
+    slowed, plain = (_on_path(side, delay.part) for side in sides)
+    work_ms = plain.work_ms / plain.crossings if plain.crossings else 0.0
+    expected = slowed.paused_ms + work_ms * (slowed.crossings - plain.crossings)
+    joint = _widened((low, high), _blocks(run, delay), rows)
+    parts = sorted(difference["parts"], key=_sure_ms, reverse=True)
+    others = [row for row in parts if row["part"] != delay.part]
+    return Found(
+        component=delay.component,
+        delay_ms=delay.delay_ms,
+        journey=journey,
+        traces=(difference["traces"][0], difference["traces"][1]),
+        crossings=slowed.crossings,
+        paused_ms=slowed.paused_ms,
+        expected_ms=expected,
+        found_ms=own["difference_ms"],
+        ci95=(low, high),
+        ci95_joint=joint,
+        largest=parts[0]["part"],
+        second=others[0]["part"] if others else "",
+        second_ms=others[0]["difference_ms"] if others else 0.0,
+        whole_ms=difference["difference_ms"],
+    )
+
+
+def _sure_ms(row: PartDifference) -> tuple[float, float]:
+    """How much a part changed at least, by its 95 % interval, ms; and how much it did, for those that may not have."""
+    low, high = row["ci95"]
+    sure = 0.0 if low is None or high is None else max(0.0, low, -high)
+    return sure, abs(row["difference_ms"])
+
+
+def _difference(run: RunFiles, sides: Sequence[pl.DataFrame], delay: Injected, journey: str) -> HopDifference:
+    blocks = {name: _blocks_of(run, name) for name in (delay.label, BASELINE)}
+    found = hop_differences(dict(zip(blocks, sides, strict=True)), {journey: 1}, blocks)
+    for row in found:
+        if row["journey"] == journey:
+            return row
+    raise UsageError(f"{delay.label}: {run.path} has no trace of {journey} on both sides; measure again")
+
+
+def _blocks_of(run: RunFiles, label: str) -> set[int]:
+    return {row["block"] for row in run.used if row["topology"] == label}
+
+
+def _blocks(run: RunFiles, delay: Injected) -> int:
+    return len(_blocks_of(run, delay.label) & _blocks_of(run, BASELINE))
+
+
+@dataclass(frozen=True, slots=True)
+class _OnPath:
+    """What a part has on a journey's critical path, means: crossings, their time and their pauses."""
+
+    crossings: float
+    work_ms: float
+    paused_ms: float
+
+
+def _on_path(hops: pl.DataFrame, part: str) -> _OnPath:
+    inside = hops.filter(pl.col("part") == part)
+    traces = max(hops["trace_id"].n_unique(), 1)
+    return _OnPath(
+        crossings=int(inside["on_path"].sum()) / traces,
+        work_ms=int(inside["ns"].sum()) / NS_PER_MS / traces,
+        paused_ms=int(inside["injected_ns"].sum()) / NS_PER_MS / traces,
+    )
+
+
+def _widened(interval: tuple[float, float], blocks: int, rows: int) -> tuple[float, float]:
+    """An interval of Student's t, widened so that `rows` of them hold together (Bonferroni's inequality)."""
+    alone, together = (stats.t.ppf(1 - (1 - CONFIDENCE) / count / 2, blocks - 1) for count in (1, rows))
+    middle, reach = sum(interval) / 2, (interval[1] - interval[0]) / 2 * together / alone
+    return middle - reach, middle + reach

@@ -1,0 +1,218 @@
+"""The folder that a run leaves: `results/<utc>-<name>/`."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from experiment.errors import UsageError
+from mesh.paths import ROOT
+
+#: Space that a run may need, with room to spare: its own files are a few MiB, its database and logs the rest.
+NEEDED_BYTES = 1 << 30
+FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}")
+PARTIAL, INCOMPLETE, LOCK = ".partial", ".incomplete", ".lock"
+
+
+class ResultsFolder:
+    """A run's folder; nothing in it is visible under its final name before the run is complete.
+
+    Args:
+        final: Its path once the run is complete.
+    """
+
+    def __init__(self, final: Path) -> None:
+        self.final = final
+        self.path = final.with_name(f".{final.name}{PARTIAL}")
+        self._lock: int | None = None
+
+    @classmethod
+    def new(cls, root: Path, name: str) -> ResultsFolder:
+        """The folder of a run that begins now.
+
+        Args:
+            root: The folder of all results.
+            name: What the run is called: the topology, or the experiment's name.
+
+        Raises:
+            UsageError: The name cannot be a folder's.
+        """
+        require_folder_name(name)
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        return cls(_unused(root, f"{stamp}-{name}"))
+
+    def open(self) -> None:
+        """Makes the folder.
+
+        Raises:
+            UsageError: The disk has too little room, or the folder cannot be written.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=False)
+        except OSError as error:
+            raise UsageError(f"results cannot be written below {self.path.parent}: {error.strerror}") from error
+        self._take()
+        check_room(self.path)
+
+    @property
+    def existing(self) -> Path:
+        """Where the folder is now: at work, or set aside."""
+        kept = self.final.with_name(self.final.name + INCOMPLETE)
+        return self.path if self.path.exists() else kept
+
+    def reopen(self) -> None:
+        """Takes up a folder that an interrupted run left.
+
+        Raises:
+            UsageError: It is being written by a process that runs, or the disk has too little room.
+        """
+        if self.existing != self.path:
+            self.existing.rename(self.path)
+        self._take()
+        check_room(self.path)
+
+    def write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        """Writes one JSON file whole or not at all."""
+        write_json(self.path / name, value)
+
+    def publish(self, *, latest: bool = True) -> Path:
+        """Gives the folder its final name and returns its path.
+
+        Args:
+            latest: Whether `latest` points to it from now on; it must then hold what `find_run` looks for.
+        """
+        self.release()
+        (self.path / LOCK).unlink(missing_ok=True)
+        self.path.rename(self.final)
+        if latest:
+            self._point_latest()
+        return self.final
+
+    def _point_latest(self) -> None:
+        latest = self.final.parent / "latest"
+        scratch = self.final.parent / f".latest-{os.getpid()}"
+        scratch.unlink(missing_ok=True)
+        scratch.symlink_to(self.final.name)
+        scratch.replace(latest)
+
+    def set_aside(self) -> Path | None:
+        """Keeps what an unfinished run left under the name `<utc>-<name>.incomplete`; None if it left nothing."""
+        if not self.path.exists():
+            return None
+        self.release()
+        kept = self.final.with_name(self.final.name + INCOMPLETE)
+        self.path.rename(kept)
+        return kept
+
+    def _take(self) -> None:
+        # The kernel gives the lock back when its holder ends, however that happens.
+        lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(lock)
+            raise UsageError(f"{self.final.name} is being written by a run that is still going on") from error
+        self._lock = lock
+
+    def release(self) -> None:
+        """Lets another process take the folder up."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def require_folder_name(name: str) -> None:
+    """Checks that a name leads to no folder but its own.
+
+    Raises:
+        UsageError: It has other characters than letters, digits, dots and hyphens, or begins with one of the latter.
+    """
+    if not FOLDER_NAME.fullmatch(name):
+        raise UsageError(
+            f"{name!r} cannot name a folder of results: use letters, digits, dots and hyphens, a letter or digit "
+            "first, 100 characters at most"
+        )
+
+
+def unfinished(root: Path, holds: str) -> list[ResultsFolder]:
+    """The folders of interrupted runs that hold a file of this name, the newest first."""
+    found = {}
+    for path in root.glob(f"*/{holds}"):
+        name = path.parent.name
+        if name.startswith(".") and name.endswith(PARTIAL):
+            found[name[1:].removesuffix(PARTIAL)] = path
+        elif name.endswith(INCOMPLETE):
+            found[name.removesuffix(INCOMPLETE)] = path
+    return [ResultsFolder(root / name) for name in sorted(found, reverse=True)]
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Writes a JSON file whole or not at all."""
+    scratch = path.with_name(f".{path.name}.partial")
+    scratch.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    scratch.replace(path)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Reads one JSON file of a run.
+
+    Raises:
+        UsageError: It is missing or not JSON; names the file.
+    """
+    try:
+        value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON, perhaps cut short: {error}") from error
+    return value
+
+
+def check_room(path: Path, needed: int = NEEDED_BYTES) -> None:
+    """Refuses to go on when the disk below `path` has too little room.
+
+    Raises:
+        UsageError: There is less than `needed` bytes; says how much there is.
+    """
+    free = shutil.disk_usage(path).free
+    if free < needed:
+        raise UsageError(
+            f"the disk of {path} has {free / 2**20:.0f} MiB left and a run may need {needed / 2**20:.0f}: "
+            "make room (`make clean` removes what can be made again) and start once more"
+        )
+
+
+def find_run(root: Path, run: str) -> Path:
+    """Returns the folder of a finished run.
+
+    Args:
+        root: The folder of all results.
+        run: `latest`, a folder's name, or a path.
+
+    Raises:
+        UsageError: There is none; the message lists the newest ones.
+    """
+    for candidate in (root / run, Path(run)):
+        if (candidate / "summary.json").is_file():
+            return candidate.resolve()
+    there = sorted((path.parent.name for path in root.glob("2*/summary.json")), reverse=True)
+    listed = ", ".join(there[:5]) or "none yet: run `make topology=hybrid bench` first"
+    raise UsageError(f"run={run} is not a finished run in {root}; there are: {listed}")
+
+
+def _unused(root: Path, name: str) -> Path:
+    candidate, number = root / name, 1
+    while candidate.exists() or (root / f".{candidate.name}.partial").exists():
+        number += 1
+        candidate = root / f"{name}-{number}"
+    return candidate
+
+
+RESULTS = ROOT / "results"

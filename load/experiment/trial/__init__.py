@@ -1,0 +1,1 @@
+"""One trial: a fresh system, the load, and what it left."""

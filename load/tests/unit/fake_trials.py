@@ -1,0 +1,71 @@
+"""Fake trials: what a trial leaves, without starting anything."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from experiment.trial.trial import Trial
+from hops.gates.trial import Evidence
+from hops.run.rows import HOPS, RESOURCES
+
+
+def fake_trial(*, failures: int = 0, rows: int = 1) -> Trial:
+    """A trial of so many journeys; one that failed makes it SUSPECT."""
+    evidence = Evidence(
+        parity_mismatches=0,
+        invariants_broken=0,
+        journeys_planned=rows,
+        journeys_sent=rows,
+        start_lag_p99_ms=0.1,
+        latency_median_ms=5.0,
+        generator_cores=0.1,
+        failures=failures,
+        steal_share=0.0,
+        other_cores=0.0,
+        traced=False,
+    )
+    return Trial(
+        # random text does not compress, so that many rows fill a small disk
+        journeys=pl.DataFrame({"seq": range(rows), "error": [os.urandom(8).hex() for _ in range(rows)]}),
+        hops=HOPS.to_frame(),
+        resources=RESOURCES.to_frame(),
+        evidence=evidence,
+        generator={"answers_sha256": "ab"},
+        exemplars={"all": {"p50": "1", "p99": "2"}},
+        cpu_s={"order": 1.0},
+        rss_mb={"order": 50.0},
+        memory_mb=50.0,
+        phases_s={"replay": 20.0},
+        machine_speed=20.0,
+    )
+
+
+class FakeRuns:
+    """Runs trials as the runner wants them run, and notes which.
+
+    Args:
+        outcomes: for `<block>-<topology>`, what its attempts give one after the other: a number of failures, or an
+            error. Others succeed.
+    """
+
+    def __init__(self, outcomes: dict[str, list[int | BaseException]] | None = None) -> None:
+        self.outcomes = outcomes or {}
+        self.ran: list[str] = []
+        self.in_full: list[bool] = []
+
+    def __call__(self, system: Any, *arguments: Any, parity_in_full: bool, **_: Any) -> Trial:
+        folder: Path = arguments[3]
+        folder.mkdir(parents=True)
+        name = str(system.trial).rsplit("/", 1)[-1]
+        self.ran.append(name)
+        self.in_full.append(parity_in_full)
+        (folder / "journeys.jsonl").write_text(name)
+        planned = self.outcomes.get(name, [])
+        outcome = planned.pop(0) if planned else 0
+        if isinstance(outcome, BaseException):
+            raise outcome
+        return fake_trial(failures=outcome)

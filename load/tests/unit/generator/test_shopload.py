@@ -1,0 +1,62 @@
+"""The generator's process: what it says reaches the user, and it never outlives its trial."""
+
+from __future__ import annotations
+
+import stat
+import time
+from pathlib import Path
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.generator.shopload import GeneratorError, Shopload, Tape, stop
+
+
+def program(folder: Path, script: str) -> Shopload:
+    """A stand-in for the generator: what is tested here is how its end is treated."""
+    binary = folder / "shopload"
+    binary.write_text(f"#!/bin/sh\n{script}\n")
+    binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
+    return Shopload(binary)
+
+
+def make_tape(shopload: Shopload, folder: Path) -> Tape:
+    return shopload.tape(folder / "w.yaml", folder / "t.jsonl", seed=1, rate=1, duration_s=1, scale=1)
+
+
+def test_a_tape_is_known_by_what_the_generator_prints(tmp_path: Path) -> None:
+    made = make_tape(program(tmp_path, 'echo \'{"sha256": "abc", "journeys": 7}\''), tmp_path)
+    assert (made.sha256, made.journeys, made.seed) == ("abc", 7, 1)
+
+
+def test_bad_input_is_the_user_s(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="mix: the weight is 0"):
+        make_tape(program(tmp_path, "echo 'shopload: mix: the weight is 0' >&2; exit 2"), tmp_path)
+
+
+def test_any_other_end_is_a_failure_with_its_words(tmp_path: Path) -> None:
+    with pytest.raises(GeneratorError, match="shopload tape failed: out of luck"):
+        make_tape(program(tmp_path, "echo out of luck >&2; exit 1"), tmp_path)
+
+
+def test_a_generator_that_is_not_built_is_said_to_be_so(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="run `make setup`"):
+        make_tape(Shopload(tmp_path / "nothing"), tmp_path)
+
+
+def test_a_replay_under_way_is_stopped_at_once(tmp_path: Path) -> None:
+    shopload = program(tmp_path, "exec sleep 60")
+    tape = Tape(tmp_path / "t.jsonl", "abc", 1, 1)
+    replay = shopload.start_replay(tape, tmp_path / "target.json", tmp_path, trace=0.2, duration_s=60, closed=None)
+    began = time.monotonic()
+    stop(replay)
+    assert replay.poll() is not None
+    assert time.monotonic() - began < 10
+
+
+def test_a_replay_that_failed_is_told(tmp_path: Path) -> None:
+    shopload = program(tmp_path, "exit 3")
+    tape = Tape(tmp_path / "t.jsonl", "abc", 1, 1)
+    replay = shopload.start_replay(tape, tmp_path / "target.json", tmp_path, trace=0.2, duration_s=1, closed=None)
+    with pytest.raises(GeneratorError, match="exit code 3"):
+        shopload.finish_replay(replay)

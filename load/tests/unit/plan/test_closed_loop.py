@@ -1,0 +1,52 @@
+"""What a user may ask of a closed loop."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.plan.closed_loop import HIGHEST_TAPE_RATE, ClosedLoop, parse_closed_loop
+
+
+@pytest.mark.parametrize("nothing", [None, ""])
+def test_without_virtual_users_the_loop_is_open(nothing: str | None) -> None:
+    assert parse_closed_loop(vus=nothing, think=nothing, rate="20") is None
+
+
+@pytest.mark.parametrize(
+    ("think", "seconds"),
+    [(None, 0.0), ("", 0.0), ("0s", 0.0), ("100ms", 0.1), ("1.5s", 1.5), ("2m", 120.0), ("10m", 600.0)],
+)
+def test_given(think: str | None, seconds: float) -> None:
+    assert parse_closed_loop(vus="16", think=think) == ClosedLoop(16, pytest.approx(seconds))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"vus": "0"}, "vus=0 is not valid: give a whole number of virtual users from 1 to 10000"),
+        ({"vus": "-3"}, "vus=-3 .* from 1 to 10000"),
+        ({"vus": "many"}, "vus=many .* from 1 to 10000"),
+        ({"vus": "1.5"}, "vus=1.5 .* from 1 to 10000"),
+        ({"vus": "10001"}, "from 1 to 10000"),
+        ({"vus": "٣"}, "from 1 to 10000"),
+        ({"vus": "4", "think": "100"}, "think=100 is not valid: give a duration from 0s to 10m"),
+        ({"vus": "4", "think": "-1s"}, "think=-1s .* from 0s to 10m"),
+        ({"vus": "4", "think": "11m"}, "think=11m"),
+        ({"vus": "4", "think": "soon"}, "think=soon"),
+        ({"think": "100ms"}, "think=100ms goes with vus=N"),
+        ({"vus": "4", "rate": "20"}, "rate=20 is of an open loop"),
+    ],
+)
+def test_bad_input_is_named_with_what_is_valid(given: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_closed_loop(**{"vus": None, "think": None, **given})
+
+
+def test_a_tape_outlasts_the_loop_and_stays_small() -> None:
+    assert ClosedLoop(4, 0.998).tape_rate > 4
+    assert ClosedLoop(10_000, 0.0).tape_rate == HIGHEST_TAPE_RATE
+
+
+def test_it_reads_as_a_sentence() -> None:
+    assert str(ClosedLoop(1, 0.1)) == "closed loop, 1 virtual user, think time 0.1 s"

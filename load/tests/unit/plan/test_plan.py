@@ -1,0 +1,72 @@
+"""What an experiment is going to do is fixed by its plan and seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.plan.closed_loop import ClosedLoop
+from experiment.plan.plan import Plan, arms_of, plan_of
+from experiment.plan.profiles import PROFILES
+from mesh.switches import Switches
+from mesh.topology import load_topology
+
+NAMES = ("rest", "graphql", "grpc", "hybrid")
+
+
+def plan(*names: str, blocks: int = 5, seed: int = 1) -> Plan:
+    arms = arms_of([load_topology(name) for name in names or NAMES], Switches())
+    return Plan("compare", "compare", arms, blocks, PROFILES["smoke"], seed, Path("default.yaml"))
+
+
+def test_every_block_has_every_arm_once() -> None:
+    trials = plan().trials()
+    assert Counter((trial.block, trial.arm.label) for trial in trials) == Counter(
+        (block, name) for block in range(1, 6) for name in NAMES
+    )
+    assert [trial.position for trial in trials] == [1, 2, 3, 4] * 5
+
+
+def test_the_order_is_the_seeds_and_differs_between_blocks() -> None:
+    names = [trial.name for trial in plan(blocks=20).trials()]
+    assert names == [trial.name for trial in plan(blocks=20).trials()]
+    assert names != [trial.name for trial in plan(blocks=20, seed=2).trials()]
+    orders = {tuple(name.split("-")[1] for name in names[start : start + 4]) for start in range(0, 80, 4)}
+    assert len(orders) > 5
+
+
+def test_more_blocks_leave_the_first_ones_as_they_are() -> None:
+    assert plan(blocks=9).trials()[:20] == plan(blocks=5).trials()
+
+
+def test_a_plan_survives_the_disk() -> None:
+    for one in (plan(), replace(plan("rest"), kind="bench", blocks=1, closed=ClosedLoop(5, 0.1))):
+        assert plan_of(one.as_document()) == one
+
+
+def test_a_plan_of_another_version_is_refused() -> None:
+    with pytest.raises(UsageError, match="schema 1"):
+        plan_of({**plan().as_document(), "schema": 1})
+
+
+def test_a_plan_whose_names_lead_elsewhere_is_refused() -> None:
+    document = plan("rest").as_document()
+    elsewhere = [{**document["arms"][0], "label": "../../rest"}]
+    for changed in ({"name": "../rest"}, {"arms": elsewhere}):
+        with pytest.raises(UsageError, match="cannot name a folder of results: use letters, digits, dots and hyphens"):
+            plan_of({**document, **changed})
+
+
+def test_one_topology_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="rest is named twice"):
+        plan("rest", "grpc", "rest")
+
+
+@pytest.mark.parametrize("blocks", [0, 101])
+def test_blocks_out_of_range_are_refused(blocks: int) -> None:
+    with pytest.raises(UsageError, match="from 1 to 100"):
+        plan(blocks=blocks)

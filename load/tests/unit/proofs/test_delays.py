@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from experiment.commands.prove_delays import holds, proof_table
+from experiment.errors import UsageError
+from experiment.plan.plan import plan_of
+from experiment.proofs.delays import BASELINE, Found, Injected, delays_of, injected, judge, proof_plan
+from hops.budget.budget import DELAY_TOOK
+from hops.synthetic.run import Noise, write_generated_run
+from hops.terminal.tables import terminal
+from mesh.errors import SwitchError
+from mesh.topology import load_topology
+from shop.platform.injected_delay import TOOK_ATTRIBUTE
+
+QUIET = Noise(sigma=0.1, correlation=0.1, block=0.01, trial=0.002)
+DELAYS = [Injected("payment", 2.0), Injected("product", 5.0)]
+
+
+def generated(folder: Path, delays_ms: dict[str, dict[str, float]], noise: Noise = QUIET, blocks: int = 4) -> Path:
+    """A run as a proof leaves it; in made-up traces every crossing lies on the path."""
+    names = (BASELINE, *(delay.label for delay in DELAYS))
+    write_generated_run(
+        folder,
+        topologies=names,
+        blocks=blocks,
+        journeys_per_trial=1500,
+        traced=1.0,
+        noise=noise,
+        delays_ms=delays_ms,
+    )
+    hops = folder / "hops.parquet"
+    noted(pl.read_parquet(hops).with_columns(on_path=pl.col("crossings"))).write_parquet(hops)
+    return folder
+
+
+def noted(hops: pl.DataFrame, over_ms: float = 0.0) -> pl.DataFrame:
+    """Rows with what the slowed components say of their pauses, each longer than asked by `over_ms`."""
+    pauses_ns = pl.lit(0)
+    for delay in DELAYS:
+        of_delay = (pl.col("topology") == delay.label) & (pl.col("part") == delay.part)
+        pause_ns = round((delay.delay_ms + over_ms) * 1e6)
+        pauses_ns = pl.when(of_delay).then(pl.col("on_path") * pause_ns).otherwise(pauses_ns)
+    return hops.with_columns(injected_ns=pauses_ns)
+
+
+def test_delays_that_are_there_are_found(tmp_path: Path) -> None:
+    there = {delay.label: {delay.part: delay.delay_ms} for delay in DELAYS}
+    found = judge(generated(tmp_path, there), DELAYS)
+    assert [row.failed for row in found] == [(), ()]
+    assert holds(found)
+    assert [(row.journey, row.expected_ms) for row in found] == [("checkout", 2.0), ("product", 5.0)]
+    for row in found:
+        assert row.ci95_joint[0] < row.ci95[0] < row.found_ms < row.ci95[1] < row.ci95_joint[1]
+        assert row.whole_ms == pytest.approx(row.expected_ms, abs=1.0)
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        pytest.param({"payment-2ms": {"work:payment": 3.0}}, "does not hold the size", id="another size"),
+        pytest.param({"payment-2ms": {"work:order": 2.0}}, "work:order surely changed more", id="another hop"),
+        pytest.param({}, "the interval holds 0", id="no delay"),
+    ],
+)
+def test_a_delay_that_is_elsewhere_or_of_another_size_is_told(
+    tmp_path: Path, there: dict[str, dict[str, float]], said: str
+) -> None:
+    (found,) = judge(generated(tmp_path, there), DELAYS[:1])
+    assert not found.holds
+    assert said in "; ".join(found.failed)
+
+
+def test_work_that_the_delay_brought_onto_the_path_is_expected_too(tmp_path: Path) -> None:
+    there = {"payment-2ms": {"work:payment": 2.0}}
+    folder = generated(tmp_path, there)
+    hops = pl.read_parquet(folder / "hops.parquet")
+    # Two crossings on the path where there was one: both with the delay, and one of them with work of its own.
+    twice = (pl.col("topology") == "payment-2ms") & (pl.col("part") == "work:payment")
+    doubled = hops.with_columns(on_path=pl.when(twice).then(2).otherwise(pl.col("on_path")))
+    noted(doubled).write_parquet(folder / "hops.parquet")
+    (found,) = judge(folder, DELAYS[:1])
+    before = hops.filter((pl.col("topology") == BASELINE) & (pl.col("part") == "work:payment"))
+    own = before.filter(pl.col("journey") == "checkout")["ns"].mean()
+    assert isinstance(own, float)
+    assert found.crossings == 2
+    assert found.expected_ms == pytest.approx(2 * 2.0 + own / 1e6)
+    assert not found.holds
+
+
+def test_a_pause_that_ended_late_is_expected_as_long_as_it_was(tmp_path: Path) -> None:
+    folder = generated(tmp_path, {"payment-2ms": {"work:payment": 2.4}})
+    (found,) = judge(folder, DELAYS[:1])
+    assert not found.holds
+    noted(pl.read_parquet(folder / "hops.parquet"), over_ms=0.4).write_parquet(folder / "hops.parquet")
+    (found,) = judge(folder, DELAYS[:1])
+    assert found.expected_ms == pytest.approx(2.4)
+    assert found.holds
+
+
+def test_a_pause_may_slow_what_comes_after_it_a_little() -> None:
+    found = Found(
+        component="user", delay_ms=0.5, journey="update_profile", traces=(300, 900), crossings=1.0, paused_ms=0.532,
+        expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest="work:user",
+        second="db:user", second_ms=0.1, whole_ms=0.6,
+    )  # fmt: skip
+    assert found.agrees(found.ci95_joint)
+    assert not found.agrees((0.59, 0.61))
+    assert not found.agrees((0.50, 0.52))
+
+
+def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:
+    folder = generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}})
+    for name in ("hops", "journeys", "resources"):
+        rows = pl.read_parquet(folder / f"{name}.parquet")
+        # One of the arms was a second one without a delay.
+        renamed = rows.with_columns(pl.col("topology").replace("product-5ms", "baseline-2"))
+        renamed.write_parquet(folder / f"{name}.parquet")
+    (found,) = judge(folder, DELAYS[:1])
+    assert found.holds
+    assert found.traces[1] == pytest.approx(2 * found.traces[0], rel=0.01)
+
+
+def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
+    found = judge(generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
+    out = io.StringIO()
+    terminal(out, width=200).print(proof_table(found))
+    shown = out.getvalue()
+    assert "payment 2" in shown
+    assert "product 5" in shown
+    assert shown.count("NOT FOUND") == 1
+
+
+def test_the_arms_share_a_baseline_and_come_back_from_disk() -> None:
+    delays = injected("payment,user", "500us,2ms")
+    plan = proof_plan(delays, load_topology("hybrid"), blocks=4, seed=7)
+    labels = ["baseline", "baseline-2", "payment-0.5ms", "payment-2ms", "user-0.5ms", "user-2ms"]
+    assert [arm.label for arm in plan.arms] == labels
+    assert len(plan.trials()) == 24
+    assert {arm.switches.trace for arm in plan.arms} == {1.0}
+    assert delays_of(plan_of(plan.as_document())) == delays
+
+
+@pytest.mark.parametrize(
+    ("hops", "sizes", "said"),
+    [
+        ("bank", "2ms", "bank is not valid; choose from payment, product, user"),
+        ("payment,", "2ms", "an empty part is not valid"),
+        ("payment,payment", "2ms", "named twice"),
+        ("payment", "2ms,2000us", "named twice"),
+    ],
+)
+def test_wrong_hops_are_refused(hops: str, sizes: str, said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        injected(hops, sizes)
+
+
+def test_wrong_sizes_and_too_few_blocks_are_refused() -> None:
+    with pytest.raises(SwitchError, match="payment:2 is no delay"):
+        injected("payment", "2")
+    with pytest.raises(UsageError, match="blocks=2 is too few"):
+        proof_plan(DELAYS, load_topology("hybrid"), blocks=2, seed=1)
+
+
+def test_traces_are_read_by_the_name_that_the_delayed_component_writes() -> None:
+    # Neither package may import the other: the name is between them like one on the wire.
+    assert DELAY_TOOK == TOOK_ATTRIBUTE

@@ -1,0 +1,114 @@
+"""A run's folder appears whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiment.arguments import workload_file
+from experiment.errors import UsageError
+from experiment.plan.profiles import PROFILES, profile_named
+from experiment.results.folder import ResultsFolder, check_room, find_run, unfinished
+
+
+def finished(root: Path, name: str) -> Path:
+    folder = ResultsFolder.new(root, name)
+    folder.open()
+    folder.write_json("summary.json", {"name": name})
+    return folder.publish()
+
+
+def test_publishing_gives_the_name_and_moves_latest(tmp_path: Path) -> None:
+    first, second = finished(tmp_path, "hybrid"), finished(tmp_path, "hybrid")
+    assert first != second
+    assert (tmp_path / "latest").resolve() == second.resolve()
+    assert json.loads((first / "summary.json").read_text()) == {"name": "hybrid"}
+
+
+@pytest.mark.parametrize("name", ["../hybrid", "..", "", "a/b", "/tmp/a", "a\n", "-a", ".a", "a" * 101])
+def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(UsageError, match="cannot name a folder of results"):
+        ResultsFolder.new(tmp_path, name)
+
+
+@pytest.mark.parametrize("name", ["../workloads/default", "..", "", "/etc/hostname", "defaul*"])
+def test_a_workload_is_a_name_or_a_yaml_file(name: str) -> None:
+    with pytest.raises(UsageError, match="is not there: choose one of default, even, sequential, or give the path"):
+        workload_file(name)
+
+
+def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
+    done = finished(tmp_path, "hybrid")
+    broken = ResultsFolder.new(tmp_path, "hybrid")
+    broken.open()
+    broken.write_json("manifest.json", {})
+    kept = broken.set_aside()
+    assert kept is not None
+    assert kept.name.endswith(".incomplete")
+    assert (kept / "manifest.json").is_file()
+    assert find_run(tmp_path, "latest") == done.resolve()
+
+
+@pytest.mark.parametrize("crashed", [True, False])
+def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed: bool) -> None:
+    first, second = ResultsFolder.new(tmp_path, "a"), ResultsFolder.new(tmp_path, "b")
+    for folder in (first, second):
+        folder.open()
+        folder.write_json("plan.json", {})
+    if not crashed:
+        second.set_aside()
+    assert [folder.final.name[-1] for folder in unfinished(tmp_path, "plan.json")] == ["b", "a"]
+    found = unfinished(tmp_path, "plan.json")[0]
+    if crashed:
+        second.release()  # as the kernel does when the process ends
+    found.reopen()
+    assert found.publish() == second.final
+    assert [folder.final.name[-1] for folder in unfinished(tmp_path, "plan.json")] == ["a"]
+
+
+def test_a_run_that_goes_on_is_not_taken_up(tmp_path: Path) -> None:
+    going_on = ResultsFolder.new(tmp_path, "a")
+    going_on.open()
+    going_on.write_json("plan.json", {})
+    with pytest.raises(UsageError, match="still going on"):
+        unfinished(tmp_path, "plan.json")[0].reopen()
+
+
+def test_an_unknown_run_is_answered_with_those_there(tmp_path: Path) -> None:
+    done = finished(tmp_path, "hybrid")
+    with pytest.raises(UsageError, match=f"run=nope .* there are: {done.name}"):
+        find_run(tmp_path, "nope")
+
+
+def test_without_any_run_the_message_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="make topology=hybrid bench"):
+        find_run(tmp_path, "latest")
+
+
+def test_a_full_disk_is_refused_before_anything_is_lost(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="MiB left"):
+        check_room(tmp_path, needed=1 << 62)
+
+
+def test_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "results").write_text("a file where a folder should be")
+    with pytest.raises(UsageError, match="cannot be written"):
+        ResultsFolder.new(tmp_path / "results", "hybrid").open()
+
+
+def test_profiles_are_listed_when_the_name_is_wrong() -> None:
+    with pytest.raises(UsageError, match="profile=huge is not known: choose one of smoke, compare, quick, full"):
+        profile_named("huge")
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, 10_001.0, float("nan")])
+def test_rates_out_of_range_are_refused(rate: float) -> None:
+    with pytest.raises(UsageError, match="out of range"):
+        profile_named("smoke", rate=rate)
+
+
+def test_a_rate_replaces_the_profiles_own() -> None:
+    assert profile_named("smoke", rate=7.5).rate == 7.5
+    assert profile_named("smoke") == PROFILES["smoke"]

@@ -1,0 +1,1 @@
+"""The figures of a run, with intervals and comparisons."""

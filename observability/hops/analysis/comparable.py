@@ -1,0 +1,154 @@
+"""Whether two runs may be compared, and what else about them differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+from hops.errors import MalformedRunError, NotComparableError
+from hops.run.documents import TrialRecord
+from hops.run.files import MANIFEST, TRIALS, RunFiles
+
+#: Switches that change the work itself, not how it is done.
+_OF_THE_DATA = ("scale",)
+_NEEDED = (
+    ("mode",),
+    ("topologies",),
+    ("switches",),
+    ("profile", "warmup_s"),
+    ("profile", "duration_s"),
+    ("seeds", "tape"),
+    ("seeds", "data"),
+    ("tapes", "load"),
+)
+
+
+class Differs(TypedDict):
+    """One thing in which two runs differ although they may be compared."""
+
+    what: str
+    a: str
+    b: str
+
+
+def require_fields(run: RunFiles) -> None:
+    """Refuses a run whose documents lack what a comparison looks at.
+
+    Raises:
+        MalformedRunError: naming the file and the field.
+    """
+    for path in _NEEDED:
+        inner: Any = run.manifest
+        for name in path:
+            if not isinstance(inner, Mapping) or name not in inner:
+                raise MalformedRunError(f"{run.path / MANIFEST}: the field {'.'.join(path)} is missing")
+            inner = inner[name]
+    for row in run.trials:
+        lacking = sorted(TrialRecord.__required_keys__ - row.keys())
+        if lacking:
+            raise MalformedRunError(f"{run.path / TRIALS}: a trial has no {', '.join(lacking)}")
+        if row["topology"] not in run.manifest["topologies"]:
+            raise MalformedRunError(
+                f"{run.path / TRIALS}: a trial is of {row['topology']}, which {MANIFEST} does not know"
+            )
+
+
+def require_comparable(a: RunFiles, b: RunFiles) -> None:
+    """Refuses two runs whose difference would say nothing about the systems.
+
+    Raises:
+        NotComparableError: with every reason.
+    """
+    first, second = a.manifest, b.manifest
+    reasons = []
+    if first["mode"] != second["mode"]:
+        reasons.append(f"a is of {_loop(first)} and b of {_loop(second)}, whose latencies count from different moments")
+    elif first.get("closed") != second.get("closed"):
+        reasons.append(f"the loads differ: {_loop(first)} against {_loop(second)}")
+    for name in ("warmup_s", "duration_s"):
+        mine, other = first["profile"][name], second["profile"][name]
+        if mine != other:
+            reasons.append(f"{_word(name)} differs: {mine:g} s against {other:g} s")
+    for name in _OF_THE_DATA:
+        mine, other = first["switches"].get(name), second["switches"].get(name)
+        if mine != other:
+            reasons.append(f"the data differ: {name} {mine} against {other}")
+    if first["seeds"]["data"] != second["seeds"]["data"]:
+        reasons.append(f"the data differ: seed {first['seeds']['data']} against {second['seeds']['data']}")
+    if first["tapes"]["load"] != second["tapes"]["load"]:
+        reasons.append(f"the tapes differ: {_tape(first, second)}")
+    if reasons:
+        raise NotComparableError(f"{a.path.name} and {b.path.name} do not compare: {'; '.join(reasons)}")
+
+
+def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
+    """Which topology of `a` is held against which of `b`: those in both, else the only one of each.
+
+    Raises:
+        NotComparableError: there is no such pair.
+    """
+    both = [name for name in a.topologies if name in b.topologies]
+    if both:
+        return [(name, name) for name in both]
+    if len(a.topologies) == len(b.topologies) == 1:
+        return [(a.topologies[0], b.topologies[0])]
+    raise NotComparableError(
+        f"{a.path.name} and {b.path.name} have no topology in common: {', '.join(a.topologies)} against "
+        f"{', '.join(b.topologies)}; two runs of one topology each would be held against each other"
+    )
+
+
+def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
+    """What may differ and often explains the rest: commit, machine, switches, versions, topologies, blocks."""
+    first, second = a.manifest, b.manifest
+    found = [
+        Differs(what="commit", a=_commit(first), b=_commit(second)),
+        Differs(what="blocks", a=str(a.blocks), b=str(b.blocks)),
+    ]
+    for title, key in (("machine", "machine"), ("switch", "switches"), ("version", "versions")):
+        mine, other = first.get(key, {}), second.get(key, {})
+        names = dict.fromkeys((*mine, *other))
+        found += [Differs(what=f"{title}: {name}", a=_told(mine, name), b=_told(other, name)) for name in names]
+    for name in a.topologies:
+        if name in b.topologies and first["topologies"][name] != second["topologies"][name]:
+            mine, other = first["topologies"][name], second["topologies"][name]
+            found += [
+                Differs(what=f"{name}: {part}", a=_told(mine, part), b=_told(other, part))
+                for part in dict.fromkeys((*mine, *other))
+            ]
+    return [row for row in found if row["a"] != row["b"]]
+
+
+def _loop(manifest: Mapping[str, Any]) -> str:
+    closed = manifest.get("closed")
+    if manifest["mode"] == "open" or closed is None:
+        return "an open loop"
+    return f"a closed loop of {closed['vus']} users with {closed['think_s']:g} s between"
+
+
+def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
+    """The settings behind two tapes, where they tell them apart."""
+    looked_at = {
+        "workload": (first.get("workload"), second.get("workload")),
+        "seed": (first["seeds"]["tape"], second["seeds"]["tape"]),
+        "rate": (first["profile"].get("rate"), second["profile"].get("rate")),
+    }
+    told = [f"{name} {mine} against {other}" for name, (mine, other) in looked_at.items() if mine != other]
+    digests = f"{first['tapes']['load'][:12]}… against {second['tapes']['load'][:12]}…"
+    return (
+        f"{', '.join(told)} ({digests})" if told else f"{digests} (a workload file that was changed, or another scale)"
+    )
+
+
+def _word(name: str) -> str:
+    return {"warmup_s": "the warm-up", "duration_s": "the length of the load"}[name]
+
+
+def _commit(manifest: Mapping[str, Any]) -> str:
+    git = manifest.get("git", {})
+    commit = str(git.get("commit") or "unknown")[:12]
+    return f"{commit} with changes" if git.get("dirty") else commit
+
+
+def _told(values: Mapping[str, Any], name: str) -> str:
+    return "-" if name not in values else str(values[name])

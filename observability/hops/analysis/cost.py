@@ -1,0 +1,82 @@
+"""What a topology costs to run: CPU by component, and core-hours for a million journeys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hops.budget.budget import EDGE, GENERATOR, SIDECAR_SUFFIX
+from hops.budget.groups import GATEWAY_SUFFIX
+from hops.run.documents import Estimate
+from hops.run.files import RunFiles
+from hops.statistics.over_blocks import rate_section
+
+SERVICES = ("order", "payment", "product", "user")
+DATABASE = "postgres"
+TELEMETRY = "jaeger"
+TOTAL = "total"
+#: The load generator: measured beside the others, but no part of a shop.
+GENERATOR_GROUP = "generator"
+
+#: Groups of components; `total` is all of them but the generator.
+GROUPS = ("services", "gateways", "edge", "sidecars", "database", "telemetry", "other", TOTAL, GENERATOR_GROUP)
+
+#: A million journeys of one CPU second each are as many core-hours.
+CORE_HOURS_A_MILLION = 1e6 / 3600
+
+#: CPU seconds and journeys, by block.
+Used = Mapping[int, tuple[float, int]]
+
+
+def component_group(component: str) -> str:
+    """Names the group of a component; one of no known kind is `other`, and counts in the total."""
+    if component in SERVICES:
+        return "services"
+    if component.endswith(GATEWAY_SUFFIX):
+        return "gateways"
+    if component.endswith(SIDECAR_SUFFIX):
+        return "sidecars"
+    known = {EDGE: "edge", DATABASE: "database", TELEMETRY: "telemetry", GENERATOR: GENERATOR_GROUP}
+    return known.get(component, "other")
+
+
+def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[float, int]]]:
+    """CPU seconds and journeys of each block, by group.
+
+    Args:
+        run: what was measured.
+        topology: one of it.
+
+    Returns:
+        The groups that have a component, in the order of `GROUPS`; `total` always.
+    """
+    counts = {
+        int(block): int(count)
+        for name, block, count in run.journeys.group_by("topology", "block").len().iter_rows()
+        if name == topology
+    }
+    found: dict[str, dict[int, tuple[float, int]]] = {}
+    for trial in run.used:
+        if trial["topology"] != topology:
+            continue
+        sums: dict[str, float] = {TOTAL: 0.0}
+        for component, cpu_s in trial["cpu_s"].items():
+            group = component_group(component)
+            sums[group] = sums.get(group, 0.0) + cpu_s
+            sums[TOTAL] += 0.0 if group == GENERATOR_GROUP else cpu_s
+        for group, cpu_s in sums.items():
+            found.setdefault(group, {})[trial["block"]] = (cpu_s, counts.get(trial["block"], 0))
+    return {group: found[group] for group in GROUPS if group in found}
+
+
+def cost(used: Mapping[str, Used]) -> dict[str, Estimate]:
+    """Core-hours of a million journeys, by group, with their intervals over blocks.
+
+    Args:
+        used: as `used_by_group` gives it.
+    """
+    found: dict[str, Estimate] = {}
+    for group, blocks in used.items():
+        section = rate_section(blocks.values(), CORE_HOURS_A_MILLION)
+        if section.value is not None:
+            found[group] = Estimate(value=section.value, ci95=list(section.interval))
+    return found

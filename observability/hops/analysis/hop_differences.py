@@ -1,0 +1,137 @@
+"""Why the means of two topologies differ: the difference split into the parts of the hop budget.
+
+Means add up, so their differences do: the parts' differences are the whole's, exactly. Each has an interval over
+blocks, by the linearisation that surveys use for ratio estimates (Cochran, *Sampling Techniques*, 1977, chapter 6): a
+block deviates by how far its own traces lie from the mean, weighted with how many of them there are. It is linear in
+the parts, so the deviations add up too.
+
+`all` weighs each journey's mean by the journey's share of the load, and not by its share of the traces. Which journeys
+are traced is drawn by chance in each trial; without this, a trial that happened to trace more checkouts would look as
+if its hops were slower.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from hops.budget.groups import GROUPS, group_of
+from hops.run.documents import HopDifference, PartDifference
+from hops.statistics.over_blocks import Floats, half_width, refusal
+from hops.units import ALL, NS_PER_MS
+
+
+class TracedMeans:
+    """Mean parts of one topology's traces, and each block's deviation from them.
+
+    Args:
+        hops: rows of `tables.HOPS` with `block` in front, of this topology only.
+        journeys: names, in the order in which they are weighed.
+        blocks: in the order of the deviations; traces of others are left out.
+        parts: names, in the order of the columns.
+    """
+
+    def __init__(self, hops: pl.DataFrame, journeys: Sequence[str], blocks: Sequence[int], parts: Sequence[str]):
+        shape = (len(journeys), len(blocks), len(parts))
+        sums, counts = np.zeros(shape), np.zeros(shape[:2])
+        rows = {name: index for index, name in enumerate(journeys)}
+        columns = {name: index for index, name in enumerate(blocks)}
+        places = {name: index for index, name in enumerate(parts)}
+        inside = hops.filter(pl.col("block").is_in(list(blocks)) & pl.col("journey").is_in(list(journeys)))
+        for journey, block, part, ns in inside.group_by("journey", "block", "part").agg(pl.col("ns").sum()).iter_rows():
+            sums[rows[journey], columns[block], places[part]] = ns / NS_PER_MS
+        for journey, block, count in inside.group_by("journey", "block").agg(pl.col("trace_id").n_unique()).iter_rows():
+            counts[rows[journey], columns[block]] = count
+        self.traces = counts.sum(axis=1)
+        whole = np.maximum(self.traces, 1.0)
+        #: ms by journey and part.
+        self.means: Floats = sums.sum(axis=1) / whole[:, None]
+        #: ms by journey, block and part; over blocks they are 0 on average.
+        self.deviations: Floats = (
+            (sums - counts[:, :, None] * self.means[:, None, :]) * len(blocks) / whole[:, None, None]
+        )
+
+
+def hop_differences(
+    hops: Mapping[str, pl.DataFrame], journeys: Mapping[str, int], blocks: Mapping[str, set[int]]
+) -> list[HopDifference]:
+    """Splits the difference of each pair of topologies, for all journeys together and each of them.
+
+    Args:
+        hops: rows of `tables.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
+        journeys: how often each is in the load.
+        blocks: of each topology.
+
+    Returns:
+        Rows by pair, `all` first; a journey without a trace on either side has none, and weighs nothing in `all`.
+    """
+    parts = sorted({part for frame in hops.values() for part in frame["part"].unique()})
+    names = sorted(journeys)
+    found: list[HopDifference] = []
+    for left, right in combinations(hops, 2):
+        shared = sorted(blocks[left] & blocks[right])
+        if not shared:
+            continue
+        ours, theirs = (TracedMeans(hops[name], names, shared, parts) for name in (left, right))
+        both = (ours.traces > 0) & (theirs.traces > 0)
+        load = np.array([journeys[name] for name in names], dtype=np.float64) * both
+        if not load.sum():
+            continue
+        weights = {ALL: load / load.sum()}
+        weights |= {name: np.eye(len(names))[index] for index, name in enumerate(names) if both[index]}
+        found += [_split(name, left, right, ours, theirs, weight, parts) for name, weight in weights.items()]
+    return found
+
+
+def _split(
+    journey: str,
+    left: str,
+    right: str,
+    ours: TracedMeans,
+    theirs: TracedMeans,
+    weights: Floats,
+    parts: Sequence[str],
+) -> HopDifference:
+    left_ms, right_ms = weights @ ours.means, weights @ theirs.means
+    deviations = np.tensordot(weights, ours.deviations - theirs.deviations, axes=1)
+    crossed = (left_ms != 0) | (right_ms != 0)
+    counted = weights > 0
+    traces = [int(side.traces[counted].sum()) for side in (ours, theirs)]
+    known = refusal(deviations.shape[0], min(traces), None) is None
+    rows = [
+        _row(part, left_ms[index], right_ms[index], deviations[:, index], known)
+        for index, part in enumerate(parts)
+        if crossed[index]
+    ]
+    groups: list[PartDifference] = []
+    for group in GROUPS:
+        inside = np.array([group_of(part) == group for part in parts]) & crossed
+        if inside.any():
+            sums = left_ms[inside].sum(), right_ms[inside].sum(), deviations[:, inside].sum(axis=1)
+            groups.append(_row(group, *sums, known))
+    whole = _row(journey, left_ms.sum(), right_ms.sum(), deviations.sum(axis=1), known)
+    return HopDifference(
+        journey=journey,
+        left=left,
+        right=right,
+        traces=traces,
+        difference_ms=whole["difference_ms"],
+        ci95=whole["ci95"],
+        parts=sorted(rows, key=lambda row: (-abs(row["difference_ms"]), row["part"])),
+        groups=groups,
+    )
+
+
+def _row(part: str, left_ms: float, right_ms: float, deviations: Floats, known: bool) -> PartDifference:
+    difference = float(left_ms - right_ms)
+    reach = half_width(deviations) if known else 0.0
+    return PartDifference(
+        part=part,
+        left_ms=float(left_ms),
+        right_ms=float(right_ms),
+        difference_ms=difference,
+        ci95=[difference - reach, difference + reach] if known else [None, None],
+    )

@@ -1,0 +1,74 @@
+"""Latencies by topology, journey and block: what every figure over blocks is computed from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from hops.statistics.over_blocks import Floats, Section, sections_of
+from hops.units import ALL, NS_PER_MS
+
+_BLOCK = pl.lit(1, dtype=pl.Int32).alias("block")
+
+
+@dataclass(frozen=True, slots=True)
+class Latencies:
+    """Latencies of one topology's journeys.
+
+    Args:
+        cells: journey -> block -> ms; `all` among the journeys, each journey with the same blocks.
+    """
+
+    cells: Mapping[str, Mapping[int, Floats]]
+    _known: dict[tuple[str, tuple[int, ...]], dict[str, Section]] = field(default_factory=dict, compare=False)
+
+    @property
+    def blocks(self) -> set[int]:
+        """The blocks that hold any journey."""
+        return set(self.cells.get(ALL, {}))
+
+    def pooled(self, journey: str, blocks: Iterable[int]) -> Floats:
+        """All of a journey's latencies, in ms, in these blocks."""
+        cell = self.cells.get(journey, {})
+        found = [cell[block] for block in blocks if block in cell]
+        return np.concatenate(found) if found else np.empty(0)
+
+    def sections(self, journey: str, blocks: Iterable[int]) -> dict[str, Section]:
+        """Mean and percentiles of a journey over these blocks."""
+        key = (journey, tuple(blocks))
+        if key not in self._known:
+            cell = self.cells.get(journey, {})
+            self._known[key] = sections_of([cell.get(block, np.empty(0)) for block in key[1]])
+        return self._known[key]
+
+
+def latencies_of(journeys: pl.DataFrame) -> Latencies:
+    """Sorts out one topology's rows.
+
+    Args:
+        journeys: rows of `tables.JOURNEYS`, of this topology only; without a column `block` they are one block. Those
+            that did not end ok are left out.
+    """
+    labelled = journeys if "block" in journeys.columns else journeys.with_columns(_BLOCK)
+    ok = labelled.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
+    found: dict[tuple[str, int], Floats] = {
+        (str(journey), int(block)): rows["latency_ns"].to_numpy() / NS_PER_MS
+        for (journey, block), rows in ok.partition_by("journey", "block", as_dict=True).items()
+    }
+    return Latencies(cells_of(found))
+
+
+def cells_of(found: Mapping[tuple[str, int], Floats]) -> dict[str, dict[int, Floats]]:
+    """Latencies by journey and then by block, with all journeys together as `all`.
+
+    Args:
+        found: ms by journey and block.
+    """
+    blocks = sorted({block for _, block in found})
+    names = sorted({journey for journey, _ in found})
+    cells = {name: {block: found.get((name, block), np.empty(0)) for block in blocks} for name in names}
+    everything = {block: np.concatenate([cells[name][block] for name in names]) for block in blocks}
+    return {ALL: everything, **cells}

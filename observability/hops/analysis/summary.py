@@ -1,0 +1,153 @@
+"""From the files of a run to its summary: the same figures from the same files, whenever and wherever."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+import polars as pl
+
+from hops.analysis.comparisons import compare_cpu, compare_latencies, corrected
+from hops.analysis.cost import TOTAL, cost, used_by_group
+from hops.analysis.hop_differences import hop_differences
+from hops.analysis.latencies import Latencies, latencies_of
+from hops.analysis.observer import observer_effect_of
+from hops.analysis.topology import Resources, Wire, summarise_topology
+from hops.errors import MalformedRunError
+from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
+from hops.gates.trial import is_valid
+from hops.run.documents import SCHEMA, HopDifference, Summary, TopologySummary, TrialRecord
+from hops.run.files import RunFiles
+
+_WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
+
+
+def analyse(run: RunFiles, *, name: str) -> Summary:
+    """Makes a run's summary.
+
+    Args:
+        run: its files.
+        name: of the summary.
+
+    Raises:
+        MalformedRunError: the files contradict each other.
+        NotEnoughDataError: a trial has no journey.
+    """
+    check_run(run)
+    manifest = run.manifest
+    seed = int(manifest["seeds"]["bootstrap"])
+    rows = {topology: run.journeys.filter(pl.col("topology") == topology) for topology in run.topologies}
+    hops = _hops_of_ok(run)
+    latencies = {topology: latencies_of(frame) for topology, frame in rows.items()}
+    used = {topology: used_by_group(run, topology) for topology in rows}
+    topologies = {
+        topology: _topology(run, topology, frame, hops[topology], latencies[topology], used[topology], seed)
+        for topology, frame in rows.items()
+    }
+    comparisons = compare_latencies(latencies)
+    comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()})
+    gates = experiment_gates(run)
+    return Summary(
+        schema=SCHEMA,
+        name=name,
+        kind=manifest["kind"],
+        blocks=run.blocks,
+        verdicts=verdicts(run),
+        mode=manifest["mode"],
+        closed=manifest["closed"],
+        valid=is_valid(gates),
+        gates=gates,
+        gates_left_out=experiment_gates_left_out(run),
+        tape=_tape(run),
+        switches=manifest["switches"],
+        topologies=topologies,
+        observer_effect_ms=observer_effect_of(run.journeys, seed=seed),
+        comparisons=corrected(comparisons),
+        hop_differences=_hop_differences(run, hops),
+    )
+
+
+def check_run(run: RunFiles) -> None:
+    """Refuses a run whose tables and trials contradict each other.
+
+    Raises:
+        MalformedRunError: naming the trials.
+    """
+    planned = {(row["block"], row["topology"]) for row in run.used}
+    found = set(run.journeys.select("block", "topology").unique().iter_rows())
+    if planned != found:
+        odd = ", ".join(f"block {block} of {topology}" for block, topology in sorted(planned ^ found))
+        raise MalformedRunError(f"{run.path}: trials.json and journeys.parquet do not hold the same trials: {odd}")
+    unmeasured = [topology for topology in run.topologies if topology not in {name for _, name in found}]
+    if unmeasured:
+        raise MalformedRunError(f"{run.path}: there is no trial of {', '.join(unmeasured)}")
+
+
+def _hops_of_ok(run: RunFiles) -> dict[str, pl.DataFrame]:
+    ok = run.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled")).select("trace_id")
+    hops = run.hops.join(ok, on="trace_id", how="semi")
+    return {topology: hops.filter(pl.col("topology") == topology) for topology in run.topologies}
+
+
+def _topology(
+    run: RunFiles,
+    topology: str,
+    journeys: pl.DataFrame,
+    hops: pl.DataFrame,
+    latencies: Latencies,
+    used: Mapping[str, Mapping[int, tuple[float, int]]],
+    seed: int,
+) -> TopologySummary:
+    trials = [row for row in run.used if row["topology"] == topology]
+    return summarise_topology(
+        journeys,
+        hops,
+        _resources(trials),
+        sample=run.sample(topology),
+        wire=_wire(trials),
+        cost=cost(used),
+        latencies=latencies,
+        seed=seed,
+    )
+
+
+def _resources(trials: list[TrialRecord]) -> Resources:
+    """CPU of all trials added up, memory of the one that used most."""
+    cpu_s: dict[str, float] = {}
+    rss_mb: dict[str, float] = {}
+    for trial in trials:
+        for component, seconds in trial["cpu_s"].items():
+            cpu_s[component] = cpu_s.get(component, 0.0) + seconds
+        for component, memory in trial["rss_mb"].items():
+            rss_mb[component] = max(rss_mb.get(component, 0.0), memory)
+    return Resources(cpu_s, rss_mb)
+
+
+def _wire(trials: list[TrialRecord]) -> Wire | None:
+    """What all trials carried together; None if one did not count."""
+    if any(name not in trial["generator"] for trial in trials for name in _WIRE):
+        return None
+    bytes_in, bytes_out, opening_in, opening_out, connections = (
+        sum(int(trial["generator"][name]) for trial in trials) for name in _WIRE
+    )
+    return Wire(bytes_in, bytes_out, opening_in, opening_out, connections)
+
+
+def _tape(run: RunFiles) -> dict[str, object]:
+    """The tape; `answers_sha256` is None if trials answered differently."""
+    answers = {row["answers_sha256"] for row in run.used}
+    lengths = [row["generator"].get("tape_journeys") for row in run.used]
+    return {
+        "sha256": run.manifest["tapes"]["load"],
+        "journeys": run.manifest.get("journeys", lengths[0]),
+        "seed": run.manifest["seeds"]["tape"],
+        "answers_sha256": answers.pop() if len(answers) == 1 else None,
+    }
+
+
+def _hop_differences(run: RunFiles, hops: Mapping[str, pl.DataFrame]) -> list[HopDifference]:
+    counts = cast("list[tuple[str, int]]", run.journeys.group_by("journey").len().rows())
+    blocks: dict[str, set[int]] = {topology: set() for topology in hops}
+    for row in run.used:
+        blocks[row["topology"]].add(row["block"])
+    return hop_differences(hops, dict(counts), blocks)

@@ -1,0 +1,1 @@
+"""How a trace's time is split into parts."""

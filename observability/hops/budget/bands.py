@@ -1,0 +1,89 @@
+"""Mean budgets over all traces and over bands of them, and exemplars.
+
+Percentiles do not add: the p99 of a sum is not the sum of p99s. Means do, so a slow journey is explained by the mean
+budget of the traces around it:
+
+- `mean`: all traces;
+- `p50_band`: totals from the 45th to the 55th percentile, both included; if no trace lies there (few traces, with the
+  two middle ones far apart), the one nearest the median;
+- `p99_band`: totals at or above the 99th percentile. Up to 100 traces this is the slowest one: an anecdote, not a
+  tail.
+
+Each adds up to the mean total of its traces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from hops.units import ALL, NS_PER_MS
+
+BANDS = ("mean", "p50_band", "p99_band")
+
+
+def totals(hops: pl.DataFrame) -> pl.DataFrame:
+    """End-to-end time by trace: columns trace_id, journey, total_ns, slowest last."""
+    grouped = hops.group_by("trace_id", "journey").agg(pl.col("ns").sum().alias("total_ns"))
+    return grouped.sort("total_ns", "trace_id")
+
+
+def banded_budgets(hops: pl.DataFrame, journey: str | None = None) -> dict[str, dict[str, float]]:
+    """Mean budgets of one journey, or of all.
+
+    Args:
+        hops: rows of `tables.HOPS`.
+        journey: all of them if not given.
+
+    Returns:
+        For each of `BANDS`: ms by part, largest first; parts that cost nothing in any trace of the band left out.
+        Empty budgets if there is no trace.
+    """
+    rows = hops if journey is None else hops.filter(pl.col("journey") == journey)
+    by_trace = totals(rows)
+    found: dict[str, dict[str, float]] = {}
+    for band in BANDS:
+        inside = _inside(by_trace, band)
+        sums = (
+            rows.filter(pl.col("trace_id").is_in(inside))
+            .group_by("part")
+            .agg(pl.col("ns").sum())
+            .filter(pl.col("ns") > 0)
+            .sort(["ns", "part"], descending=[True, False])
+        )
+        found[band] = {part: ns / len(inside) / NS_PER_MS for part, ns in sums.iter_rows()}
+    return found
+
+
+def exemplars(hops: pl.DataFrame) -> dict[str, dict[str, str]]:
+    """Trace ids to look at: for `all` and each journey, those whose totals are nearest to p50 and p99."""
+    by_trace = totals(hops)
+    found: dict[str, dict[str, str]] = {}
+    for journey in (ALL, *sorted(by_trace["journey"].unique())):
+        rows = by_trace if journey == ALL else by_trace.filter(pl.col("journey") == journey)
+        if rows.height:
+            found[journey] = {"p50": _nearest(rows, 0.5), "p99": _nearest(rows, 0.99)}
+    return found
+
+
+def _inside(by_trace: pl.DataFrame, band: str) -> Sequence[str]:
+    ids: list[str] = by_trace["trace_id"].to_list()
+    if not ids or band == "mean":
+        return ids
+    values = by_trace["total_ns"].to_numpy()
+    if band == "p99_band":
+        chosen = values >= np.quantile(values, 0.99)
+    else:
+        low, high = np.quantile(values, [0.45, 0.55])
+        chosen = (values >= low) & (values <= high)
+        if not chosen.any():
+            return [_nearest(by_trace, 0.5)]
+    return [trace_id for trace_id, taken in zip(ids, chosen.tolist(), strict=True) if taken]
+
+
+def _nearest(by_trace: pl.DataFrame, share: float) -> str:
+    values = by_trace["total_ns"].to_numpy()
+    index = int(np.argmin(np.abs(values - np.quantile(values, share))))
+    return str(by_trace["trace_id"][index])

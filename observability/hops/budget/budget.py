@@ -1,0 +1,182 @@
+"""Hop budgets: every nanosecond of a journey in exactly one part.
+
+| part | time |
+|---|---|
+| `work:<component>` | in its SERVER and INTERNAL spans |
+| `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
+| `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans |
+| `db:<service>` | in CLIENT spans of a database |
+| `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
+| `client` | in the generator's root and INTERNAL spans |
+| `start_lag` | in the generator's `start_lag` span, intended to actual start |
+| `unattributed` | in CLIENT spans that no SERVER span answers, and whatever fits nowhere |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from hops.traces.critical_path import walk
+from hops.traces.span import CLIENT, INTERNAL, SERVER, Span
+from hops.traces.tree import Node, Quality, Tree, grow, is_database
+
+GENERATOR = "client"
+EDGE = "edge"
+SIDECAR_SUFFIX = "-sidecar"
+POOL_SPAN = "pool.acquire"
+START_LAG_SPAN = "start_lag"
+#: On the SERVER span of a request that was delayed on purpose: for how long, ms.
+DELAY_TOOK = "shop.injected_delay_took_ms"
+
+CLIENT_PART = "client"
+START_LAG_PART = "start_lag"
+UNATTRIBUTED = "unattributed"
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRequest:
+    """One request as a trace shows it at the edge.
+
+    Args:
+        span_ids: of the edge's SERVER span, of the CLIENT spans right below it, and of its parent: the edge's log names
+            a request by one of them.
+        ns: length of the SERVER span as the budget has it, cut to its CLIENT span.
+    """
+
+    span_ids: tuple[str, ...]
+    ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Where the end-to-end time of one journey went.
+
+    Args:
+        trace_id: 32 hex digits.
+        journey: `shop.journey` of the root, else the root's name.
+        channel: `shop.channel` of the root; empty if it has none.
+        total_ns: the root's duration.
+        parts: ns on the critical path by part; adds up to total_ns exactly.
+        crossings: how often the trace entered each part, on the path or beside it: spans of the part, of a
+            component's work and of a proxy the SERVER spans only. So `wire:` counts the calls of a hop.
+        quality: what the trace lacked.
+        on_path: how many of these spans have time on the path.
+        injected_ns: how long these were delayed on purpose, by their component's clock; parts without left out.
+        edge_requests: the requests that reached the edge, on the path or beside it.
+    """
+
+    trace_id: str
+    journey: str
+    channel: str
+    total_ns: int
+    parts: Mapping[str, int]
+    crossings: Mapping[str, int]
+    quality: Quality
+    on_path: Mapping[str, int] = field(default_factory=dict)
+    injected_ns: Mapping[str, int] = field(default_factory=dict)
+    edge_requests: tuple[EdgeRequest, ...] = ()
+
+    @property
+    def gap_ns(self) -> int:
+        """How far the parts are from adding up to the total, in ns: 0, or this code is wrong."""
+        return abs(self.total_ns - sum(self.parts.values()))
+
+
+def budget_of(spans: Iterable[Span]) -> Budget | None:
+    """Makes the budget of one trace.
+
+    Args:
+        spans: of one trace, in any order.
+
+    Returns:
+        None if no span is a root.
+    """
+    return budget_of_tree(grow(spans))
+
+
+def budget_of_tree(tree: Tree) -> Budget | None:
+    """Makes the budget of a grown tree; None if it has no root."""
+    root = tree.root
+    if root is None:
+        return None
+    parts: dict[str, int] = {}
+    walked: dict[int, str] = {}
+    for node, start_ns, end_ns in walk(root):
+        part = walked.get(id(node))
+        if part is None:
+            part = walked[id(node)] = part_of(node)
+        parts[part] = parts.get(part, 0) + end_ns - start_ns
+    crossings: dict[str, int] = {}
+    on_path: dict[str, int] = {}
+    injected_ns: dict[str, int] = {}
+    edge_requests: list[EdgeRequest] = []
+    for node in tree.nodes:
+        span = node.span
+        # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
+        if span.kind is INTERNAL and node is not root and span.name not in _COUNTED_INTERNAL:
+            continue
+        part_on_path = walked.get(id(node))
+        part = part_on_path or part_of(node)
+        crossings[part] = crossings.get(part, 0) + 1
+        if part_on_path:
+            on_path[part] = on_path.get(part, 0) + 1
+            took_ms = span.attributes.get(DELAY_TOOK)
+            if isinstance(took_ms, int | float):
+                injected_ns[part] = injected_ns.get(part, 0) + round(took_ms * 1e6)
+        if span.kind is SERVER and span.service == EDGE:
+            sent_on = (child.span.span_id for child in node.children if child.span.kind is CLIENT)
+            edge_requests.append(EdgeRequest((span.span_id, span.parent_id, *sent_on), node.end_ns - node.start_ns))
+    attributes = root.span.attributes
+    return Budget(
+        trace_id=root.span.trace_id,
+        journey=str(attributes.get("shop.journey", root.span.name)),
+        channel=str(attributes.get("shop.channel", "")),
+        total_ns=root.end_ns - root.start_ns,
+        parts=parts,
+        crossings=crossings,
+        quality=tree.quality,
+        on_path=on_path,
+        injected_ns=injected_ns,
+        edge_requests=tuple(edge_requests),
+    )
+
+
+def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]:
+    """Makes the budgets of many traces.
+
+    Returns:
+        The budgets of the traces that have a root, and the quality of all of them added up.
+    """
+    budgets: list[Budget] = []
+    quality = Quality()
+    for spans in traces:
+        tree = grow(spans)
+        quality.add(tree.quality)
+        budget = budget_of_tree(tree)
+        if budget is not None:
+            budgets.append(budget)
+    return budgets, quality
+
+
+def part_of(node: Node) -> str:
+    """Names the part that a span's own time belongs to."""
+    span = node.span
+    kind = span.kind
+    service = span.service
+    if kind is CLIENT:
+        if is_database(span):
+            return f"db:{service}"
+        return UNATTRIBUTED if node.callee is None else f"wire:{service}→{node.callee}"
+    if kind is not INTERNAL and kind is not SERVER:
+        return UNATTRIBUTED
+    if service == GENERATOR:
+        return START_LAG_PART if span.name == START_LAG_SPAN else CLIENT_PART
+    if span.name == POOL_SPAN:
+        return f"pool:{service}"
+    if service == EDGE or service.endswith(SIDECAR_SUFFIX):
+        return f"proxy:{service}"
+    return f"work:{service}"
+
+
+_COUNTED_INTERNAL = frozenset({POOL_SPAN, START_LAG_SPAN})

@@ -1,0 +1,292 @@
+"""What a summary says, in sentences. Every figure in them stands in the summary; none is computed anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hops.analysis.pairs import Pairs, value_of
+from hops.conclusions.notes import cost_sentences, doubt_sentences, validity_sentences
+from hops.conclusions.reasons import why
+from hops.conclusions.wording import clause, figure, listed, number, p_value, plural, sentence, shown, times, turned
+from hops.run.delay_notice import delay_notice
+from hops.run.documents import Comparison, Summary
+from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.units import ALL
+
+#: What a customer usually gets, and what the unlucky one in a hundred gets.
+HEADLINE_METRICS = ("p50", "p99")
+#: From here on a difference is easier to grasp as "so many times as long".
+BIG_RATIO = 1.5
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who is lowest in one metric of one journey.
+
+    Args:
+        first: the topology with the lowest value, and behind it those that were not shown to be above it.
+        behind: comparisons of the lowest with each that was shown to be above it, nearest first; left is the lowest.
+        level: comparisons of the lowest with each other one in `first`; left is the lowest.
+        untested: why the lowest could not be tested against another one, by that one's name.
+    """
+
+    first: list[str]
+    behind: list[Comparison]
+    level: list[Comparison]
+    untested: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusions:
+    """Sentences by what they are about, in the order in which they are read.
+
+    Args:
+        headline: over all journeys.
+        journeys: by journey, `all` left out.
+        cost: of CPU.
+        doubts: what was not shown, and what could not be tested.
+        validity: whether the figures may be trusted, and what tracing does to them.
+    """
+
+    headline: list[str] = field(default_factory=list)
+    journeys: dict[str, list[str]] = field(default_factory=dict)
+    cost: list[str] = field(default_factory=list)
+    doubts: list[str] = field(default_factory=list)
+    validity: list[str] = field(default_factory=list)
+
+    def sentences(self) -> list[str]:
+        """All of them, one after the other."""
+        inside = [text for texts in self.journeys.values() for text in texts]
+        return [*self.headline, *inside, *self.cost, *self.doubts, *self.validity]
+
+
+def conclusions(summary: Summary) -> list[str]:
+    """Everything that can be said, as plain sentences; those of a run that is not valid begin with SUSPECT.
+
+    Args:
+        summary: as of `summary.json`.
+    """
+    return grouped_conclusions(summary).sentences()
+
+
+def grouped_conclusions(summary: Summary) -> Conclusions:
+    """The same sentences as `conclusions`, by what they are about.
+
+    Args:
+        summary: as of `summary.json`.
+    """
+    pairs = Pairs(summary)
+    many = len(summary["topologies"]) > 1
+    refusal = refused(summary) if many else None
+    delayed = delay_notice(summary["switches"])
+    journeys = {name: _journey(summary, pairs, name, refusal) for name in pairs.journeys()}
+    found = Conclusions(
+        headline=[*([delayed] if delayed else []), *_headline(summary, pairs, refusal)],
+        journeys={name: texts for name, texts in journeys.items() if texts},
+        cost=cost_sentences(summary, pairs),
+        doubts=doubt_sentences(summary) if many and refusal is None else [],
+        validity=validity_sentences(summary),
+    )
+    return found if summary["valid"] else _suspect(found)
+
+
+def refused(summary: Summary) -> str | None:
+    """Why nothing at all can be said about differences between topologies; None if something can."""
+    rows = summary["comparisons"]
+    if not rows:
+        return "the run holds no comparison"
+    if any(row["verdict"] != "unknown" for row in rows):
+        return None
+    reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
+    if summary["blocks"] < LEAST_BLOCKS:
+        there = f"there {'is' if summary['blocks'] == 1 else 'are'} {plural(summary['blocks'], 'block')}"
+        return f"{there}, and an interval of a difference needs {LEAST_BLOCKS}"
+    return clause(next(iter(reasons), "nothing could be tested"))
+
+
+def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
+    """Who is lowest; None if no topology has a value.
+
+    A topology is level with the lowest as long as no difference between the two was shown.
+    """
+    ranked = pairs.ranking(journey, metric)
+    if not ranked:
+        return None
+    best, *others = ranked
+    found = Standing(first=[best], behind=[], level=[], untested={})
+    for other in others:
+        row = pairs.comparison(journey, metric, best, other)
+        if row is None or row["verdict"] == "unknown":
+            reason = row["reason"] if row is not None else "the run does not compare them"
+            found.untested[other] = reason or "nothing could be tested"
+        elif row["verdict"] == "left_lower":
+            found.behind.append(row)
+        else:
+            found.first.append(other)
+            found.level.append(row)
+    return found
+
+
+def sooner(row: Comparison) -> str:
+    """By how much the left is sooner: `3.1 ms (2.7 to 3.6) sooner than rest at p50`, a big one as a ratio too."""
+    assert row["difference"] is not None
+    text = f"{figure(-row['difference'], turned(row['ci95']), 'ms')} sooner than {row['right']} at {row['metric']}"
+    if row["p_holm"] is not None:
+        text += f", {p_value(row['p_holm'])} after Holm's correction"
+    # The ratio decides; a difference scatters with the blocks, too, and its interval may reach 0.
+    if row["ratio"] and (1 / row["ratio"] >= BIG_RATIO or not shown(row["ci95"])):
+        low, high = row["ratio_ci95"]
+        ends = [1 / high if high else None, 1 / low if low else None]
+        text += f"; {row['right']} takes {times(1 / row['ratio'], ends)} as long"
+    return text
+
+
+def no_difference(row: Comparison) -> str:
+    """`no difference shown between a and b at p50: -0.2 ms (-0.9 to 0.5)`.
+
+    An interval is of one comparison and the verdict of all: where an interval leaves zero out but the corrected p value
+    is too large, the words say so.
+    """
+    assert row["difference"] is not None
+    found = figure(row["difference"], row["ci95"], "ms")
+    text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {found}"
+    if shown(row["ci95"]) and row["p_holm"] is not None:
+        text += f", which is not enough among so many comparisons ({p_value(row['p_holm'])} after Holm's correction)"
+    return text
+
+
+def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
+    if len(summary["topologies"]) == 1:
+        return _alone(summary, next(iter(summary["topologies"])), ALL)
+    if refusal is not None:
+        return [
+            f"Nothing is concluded about differences: {refusal}. Intervals below are of the measured journeys, "
+            "and leave out how runs differ from each other.",
+            *_all(summary),
+        ]
+    found = []
+    for metric in HEADLINE_METRICS:
+        places = {name: standing(pairs, name, metric) for name in pairs.journeys()}
+        tested = {name: place for name, place in places.items() if place and not place.untested}
+        found += _tally(metric, tested, len(places), len(summary["topologies"]))
+        found += _ranked(summary, pairs, ALL, metric)
+    return found
+
+
+def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: int) -> list[str]:
+    """For how many journeys which topology is the quickest.
+
+    Args:
+        metric: p50 or p99.
+        places: of the journeys for which every topology could be tested.
+        measured: how many journeys there are.
+        topologies: how many topologies there are.
+    """
+    if not places:
+        return []
+    total = len(places)
+    of_all = "" if total == measured else f" (of {measured}) that have enough data"
+    everywhere = [name for name in _names(places) if all(name in place.first for place in places.values())]
+    journeys = ("the one journey" if total == 1 else f"all {total} journeys") + of_all
+    if len(everywhere) == topologies:
+        any_of = ("the one journey" if total == 1 else f"any of {total} journeys") + of_all
+        return [f"At {metric} no topology is shown to be slower than the quickest, in {any_of}."]
+    if everywhere:
+        alone = sum(place.first == everywhere for place in places.values()) if len(everywhere) == 1 else 0
+        text = f"At {metric} {listed(everywhere)} {'is' if len(everywhere) == 1 else 'are'} the quickest"
+        if len(everywhere) == 1 and alone == total:
+            return [f"{text} in {journeys}."]
+        return [f"{text}, or not shown to be slower than the quickest, in {journeys}."]
+    firsts: dict[str, list[str]] = {}
+    for name, place in places.items():
+        if len(place.first) == 1:
+            firsts.setdefault(place.first[0], []).append(name)
+    told = "; ".join(f"{name} alone leads {listed(led)}" for name, led in sorted(firsts.items()))
+    rest = total - sum(len(led) for led in firsts.values())
+    open_ones = f"for {plural(rest, 'journey')} the quickest cannot be told from another" if rest else ""
+    only = f"; only {total} of {measured} journeys have enough data" if total < measured else ""
+    return [f"At {metric} no topology is the quickest everywhere: {'; '.join(filter(None, (told, open_ones)))}{only}."]
+
+
+def _names(places: dict[str, Standing]) -> list[str]:
+    return list(dict.fromkeys(name for place in places.values() for name in place.first))
+
+
+def _journey(summary: Summary, pairs: Pairs, journey: str, refusal: str | None) -> list[str]:
+    if len(summary["topologies"]) == 1:
+        return _alone(summary, next(iter(summary["topologies"])), journey)
+    if refusal is not None:
+        values = _values(summary, pairs, journey, "p50")
+        return [f"{journey} at p50: {values}."] if values else []
+    return [text for metric in HEADLINE_METRICS for text in _ranked(summary, pairs, journey, metric)]
+
+
+def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str]:
+    """The lowest in one metric, how far it is ahead of each other one, why, and what was not shown."""
+    place = standing(pairs, journey, metric)
+    if place is None:
+        return []
+    what = "the whole mix" if journey == ALL else journey
+    where = "Over the whole mix" if journey == ALL else f"For {journey}"
+    best = place.first[0]
+    value = value_of(summary, best, journey, metric)
+    assert value is not None
+    found: list[str] = []
+    for row in place.behind:
+        text = f"{best} answers {what} {sooner(row)}"
+        # The budgets are means: they explain the middle of the journeys, and the bands of the report the slow end.
+        reason = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else None
+        found.append(sentence(f"{text}; {reason}" if reason else text))
+    if place.level:
+        told = "; ".join(no_difference(row) for row in place.level)
+        found.append(sentence(f"{where} there is {told}"))
+    # A journey that could not be tested at all stands among the doubts, with all others of the same reason.
+    if place.untested and (found or journey == ALL):
+        names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
+        lowest = f"The lowest figure is {number(value)} ms, of {best}."
+        found.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
+    return found
+
+
+def _why(summary: Summary, pairs: Pairs, journey: str, left: str, right: str) -> str | None:
+    waves = [summary["topologies"][name]["journeys"][journey]["waves_mean"] for name in (left, right)]
+    return why(pairs.hops(journey, left, right), waves)
+
+
+def _alone(summary: Summary, name: str, journey: str) -> list[str]:
+    cell = summary["topologies"][name]["journeys"].get(journey)
+    if cell is None or cell["latency_ms"]["p50"] is None or cell["latency_ms"]["p99"] is None:
+        return []
+    half, most = (
+        figure(cell["latency_ms"][metric] or 0.0, cell["latency_ci95"].get(metric, [None, None]), "ms")
+        for metric in HEADLINE_METRICS
+    )
+    what = "all journeys" if journey == ALL else journey
+    return [f"{name} answers half of {what} within {half}, and 99 in 100 within {most}."]
+
+
+def _all(summary: Summary) -> list[str]:
+    return [text for name in summary["topologies"] for text in _alone(summary, name, ALL)]
+
+
+def _values(summary: Summary, pairs: Pairs, journey: str, metric: str) -> str:
+    found = []
+    for name in pairs.ranking(journey, metric):
+        cell = summary["topologies"][name]["journeys"][journey]
+        value = cell["latency_ms"][metric]
+        assert value is not None
+        found.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, [None, None]), 'ms')}")
+    return ", ".join(found)
+
+
+def _suspect(found: Conclusions) -> Conclusions:
+    def marked(texts: list[str]) -> list[str]:
+        return [text if text.startswith("SUSPECT") else f"SUSPECT: {text}" for text in texts]
+
+    return Conclusions(
+        headline=marked(found.headline),
+        journeys={name: marked(texts) for name, texts in found.journeys.items()},
+        cost=marked(found.cost),
+        doubts=marked(found.doubts),
+        validity=marked(found.validity),
+    )

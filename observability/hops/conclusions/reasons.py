@@ -1,0 +1,80 @@
+"""Why one topology's mean is below another's, in words: the groups of hops that carry the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hops.conclusions.wording import figure, number, shown, turned
+from hops.run.documents import HopDifference, PartDifference
+
+#: Groups with less of the whole difference are not worth a clause.
+LEAST_SHARE = 0.1
+MOST_FOR = 3
+MOST_AGAINST = 2
+#: From this difference on, the number of round trips is told beside the client's network.
+LEAST_WAVES = 0.1
+#: What each group of `hops.budget.groups.GROUPS` is called within a sentence.
+_WORDS = {
+    "client network": "the client's network",
+    "edge": "the edge",
+    "gateways": "the gateways' work",
+    "internal calls": "the calls between components",
+    "services": "the services' work",
+    "database": "the database",
+    "sidecars": "the sidecars",
+    "generator": "the client's own work",
+    "unattributed": "time that fits no part",
+}
+
+
+def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
+    """Where the time went that the left saved: `2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is ...`.
+
+    Args:
+        row: left is the quicker topology; None if the summary does not say.
+        waves: how many round trips a client makes one after the other, left and right.
+
+    Returns:
+        Words without a full stop; None if the budgets do not say anything.
+    """
+    if row is None:
+        return None
+    whole = -row["difference_ms"]
+    if not shown(row["ci95"]):
+        return f"their traced means do not show it: {figure(whole, turned(row['ci95']), 'ms')} between them"
+    if whole < 0:
+        return f"yet its traced mean is {figure(-whole, row['ci95'], 'ms')} above, so the slow end turns it round"
+    sure = [part for part in row["groups"] if shown(part["ci95"]) and abs(part["difference_ms"]) >= LEAST_SHARE * whole]
+    saved = sorted((part for part in sure if part["difference_ms"] < 0), key=lambda part: part["difference_ms"])
+    taken = sorted((part for part in sure if part["difference_ms"] > 0), key=lambda part: -part["difference_ms"])
+    if not saved:
+        return f"no group of hops is shown to carry the {number(whole)} ms between their means"
+    first, *others = saved[:MOST_FOR]
+    gain = -first["difference_ms"]
+    if gain <= whole:
+        text = f"{_amount(first)} of the {number(whole)} ms between their means is {_words(first, waves)}"
+    else:
+        text = (
+            f"{_words(first, waves)} alone makes {_amount(first)}, more than the {number(whole)} ms between their means"
+        )
+    if others:
+        text += ", and " + ", ".join(f"{_amount(part)} {_words(part, waves)}" for part in others)
+    if taken:
+        less = ", ".join(f"{_amount(part)} {_words(part, waves)}" for part in taken[:MOST_AGAINST])
+        text += f"; the other way goes {less}"
+    return text
+
+
+def _amount(part: PartDifference) -> str:
+    saved = part["difference_ms"] < 0
+    ends = turned(part["ci95"]) if saved else part["ci95"]
+    return figure(abs(part["difference_ms"]), ends, "ms")
+
+
+def _words(part: PartDifference, waves: Sequence[float]) -> str:
+    text = _WORDS.get(part["part"], part["part"])
+    if part["part"] == "client network" and abs(waves[0] - waves[1]) >= LEAST_WAVES:
+        mine, other = (f"{value:.1f}".removesuffix(".0") for value in waves)
+        trips = "round trip" if mine == "1" else "round trips"
+        text += f" ({mine} {trips} in place of {other})"
+    return text

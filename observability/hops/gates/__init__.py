@@ -1,0 +1,1 @@
+"""Whether the figures of a trial or an experiment may be trusted."""

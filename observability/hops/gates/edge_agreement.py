@@ -1,0 +1,131 @@
+"""Traces held against two witnesses that no trace passes through: the generator's clock, and the edge's access log.
+
+The parts of a budget add up to its root span whatever is inside, so that they do is no proof that spans have the right
+times, or that they belong to the journey in whose trace they are. The edge logs every request by a clock of its own
+(Envoy's monotonic one; its spans have the wall clock's times, and come through exporter, trace store and reader), and
+the generator notes each journey's latency. Let a journey's measured latency be L, its root span R, its requests at the
+edge Eᵢ in the trace, as long as the budget counts them, and Dᵢ in the log. The trace is off by
+
+    |L - R| + Σ |Eᵢ - Dᵢ|
+
+which is 0 only if L is the traced time before the edge (start lag, client, wire) and the logged time behind it. The
+generator reads its clock once for L and R, so the first term finds journeys that were mixed up and roots that came out
+other than they were sent; what lies between them is for the log to say.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from hops.budget.budget import Budget
+from hops.units import NS_PER_MS
+
+ALLOWED_SHARE = 0.02
+ALLOWED_MS_PER_REQUEST = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRequest:
+    """A line of the edge's access log.
+
+    Args:
+        trace_id: 32 hex digits, of its `traceparent`.
+        span_id: 16 hex digits, of the same: a span of the edge, or the client's.
+        duration_ns: from the request's first byte to the answer's last; None if the client did not wait for that.
+    """
+
+    trace_id: str
+    span_id: str
+    duration_ns: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far the traces of one journey are off.
+
+    Args:
+        journey: name.
+        traces: how many were held against the witnesses.
+        off_ms: mean over them, as the module says.
+        allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
+    """
+
+    journey: str
+    traces: int
+    off_ms: float
+    allowed_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeAgreement:
+    """What the witnesses say.
+
+    Args:
+        agreements: by journey.
+        unmatched: requests of sampled journeys that only the log or only the traces have.
+    """
+
+    agreements: Sequence[Agreement]
+    unmatched: int
+
+
+def hold_against_edge(
+    journeys: pl.DataFrame, budgets: Iterable[Budget], logged: Iterable[LoggedRequest]
+) -> EdgeAgreement:
+    """Holds each traced journey against its measured latency and the edge's log.
+
+    Args:
+        journeys: rows of `tables.JOURNEYS`.
+        budgets: of their traces; those of other traces are left out.
+        logged: the edge's access log; requests of other journeys are left out.
+    """
+    sampled = journeys.filter("sampled").select("trace_id", "latency_ns")
+    latency_ns: dict[str, int] = dict(sampled.iter_rows())
+    lines: dict[str, dict[str, LoggedRequest]] = {trace_id: {} for trace_id in latency_ns}
+    for line in logged:
+        if line.trace_id in lines:
+            lines[line.trace_id][line.span_id] = line
+    rows: dict[str, list[_Trace]] = defaultdict(list)
+    unmatched = 0
+    for budget in budgets:
+        # What is left of the lines in the end has no trace.
+        by_span = lines.pop(budget.trace_id, None)
+        if by_span is None:
+            continue
+        measured_ns = latency_ns[budget.trace_id]
+        off_ns = abs(measured_ns - budget.total_ns)
+        for request in budget.edge_requests:
+            line_id = next((span_id for span_id in request.span_ids if span_id in by_span), None)
+            if line_id is None:
+                unmatched += 1
+                continue
+            duration_ns = by_span.pop(line_id).duration_ns
+            if duration_ns is not None:
+                off_ns += abs(request.ns - duration_ns)
+        unmatched += len(by_span)
+        rows[budget.journey].append(_Trace(measured_ns, off_ns, len(budget.edge_requests)))
+    unmatched += sum(map(len, lines.values()))
+    return EdgeAgreement([_agreement(name, rows[name]) for name in sorted(rows)], unmatched)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trace:
+    measured_ns: int
+    off_ns: int
+    requests: int
+
+
+def _agreement(journey: str, traces: Sequence[_Trace]) -> Agreement:
+    count = len(traces)
+    measured_ms = sum(one.measured_ns for one in traces) / count / NS_PER_MS
+    requests = max(1.0, sum(one.requests for one in traces) / count)
+    return Agreement(
+        journey=journey,
+        traces=count,
+        off_ms=sum(one.off_ns for one in traces) / count / NS_PER_MS,
+        allowed_ms=max(ALLOWED_SHARE * measured_ms, ALLOWED_MS_PER_REQUEST * requests),
+    )

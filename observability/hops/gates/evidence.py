@@ -1,0 +1,83 @@
+"""What the gates look at, from what a run left."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from hops.budget.bands import banded_budgets
+from hops.budget.budget import UNATTRIBUTED, Budget
+from hops.gates.edge_agreement import LoggedRequest, hold_against_edge
+from hops.gates.trial import Evidence
+from hops.run.rows import hops_frame
+from hops.traces.tree import Quality
+from hops.units import NS_PER_MS
+
+
+def evidence_of(
+    journeys: pl.DataFrame,
+    budgets: Sequence[Budget],
+    quality: Quality,
+    *,
+    journeys_planned: int,
+    parity_mismatches: int | None,
+    invariants_broken: int | None,
+    generator_cores: float | None,
+    steal_share: float | None,
+    other_cores: float | None,
+    logged: Sequence[LoggedRequest] | None = None,
+    spans_dropped: int = 0,
+    stress: bool = False,
+    closed: bool = False,
+    tape_exhausted: bool = False,
+) -> Evidence:
+    """Gathers the evidence of one replay.
+
+    Args:
+        journeys: rows of `tables.JOURNEYS`.
+        budgets: of its traces.
+        quality: of its traces, as `budgets_of` gives it.
+        journeys_planned: on the tape.
+        parity_mismatches: answers unlike the reference; None if not checked.
+        invariants_broken: of the shop's data, after the replay; None if not checked.
+        generator_cores: CPU seconds of the generator for each second of the replay.
+        steal_share: 0 to 1; None where the machine does not tell.
+        other_cores: used by programs that are no part of the run.
+        logged: the edge's access log, requests beside these journeys included; None without an edge.
+        spans_dropped: by exporters.
+        stress: whether failures are what the run is for.
+        closed: whether virtual users sent the journeys, each after its answer.
+        tape_exhausted: whether the tape ended before the time of a closed loop was over.
+    """
+    lags_ms = (journeys["started_ns"] - journeys["intended_ns"]).to_numpy() / NS_PER_MS
+    ok_ms = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
+    sampled = int(journeys["sampled"].sum())
+    mean = banded_budgets(hops_frame(budgets))["mean"]
+    edge = None if logged is None else hold_against_edge(journeys, budgets, logged)
+    return Evidence(
+        parity_mismatches=parity_mismatches,
+        invariants_broken=invariants_broken,
+        journeys_planned=journeys_planned,
+        journeys_sent=journeys.height,
+        start_lag_p99_ms=float(np.quantile(lags_ms, 0.99)) if lags_ms.size else None,
+        latency_median_ms=float(np.median(ok_ms)) if ok_ms.size else None,
+        generator_cores=generator_cores,
+        failures=journeys.height - int(ok_ms.size),
+        steal_share=steal_share,
+        other_cores=other_cores,
+        spans_dropped=spans_dropped,
+        traced=sampled > 0,
+        traces_expected=sampled,
+        traces_found=quality.traces,
+        quality=quality,
+        budget_gap_ns=max((budget.gap_ns for budget in budgets), default=None),
+        edge_logged=edge is not None,
+        edge_unmatched=None if edge is None else edge.unmatched,
+        agreements=() if edge is None else edge.agreements,
+        unattributed_share=mean.get(UNATTRIBUTED, 0.0) / sum(mean.values()) if mean else None,
+        stress=stress,
+        closed=closed,
+        tape_exhausted=tape_exhausted,
+    )

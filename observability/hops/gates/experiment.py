@@ -1,0 +1,134 @@
+"""From the gates of trials to the verdict on blocks and on the whole experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import polars as pl
+
+from hops.run.documents import Gate, LeftOut, TrialRecord, Verdict
+from hops.run.files import RunFiles
+from hops.units import NS_PER_MS
+
+BLOCK_SPREAD = 0.15
+
+
+def experiment_gates(run: RunFiles) -> list[Gate]:
+    """The gates of the whole: each trial gate by its worst trial, then those that only several trials have.
+
+    A trial that a later attempt replaces does not count; it stays in `verdicts`.
+    """
+    gates = worst_of(run.used)
+    if len(run.used) > 1:
+        gates += [suspect_trials(run.used), answers(run), code_changed(run.used)]
+    if run.blocks > 1:
+        gates.append(block_spread(run.journeys))
+    return gates
+
+
+def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
+    """The gates that say nothing about this run, each with its reason."""
+    seen: dict[str, LeftOut] = {}
+    for trial in run.used:
+        seen.update({row["name"]: row for row in trial["gates_left_out"]})
+    if len(run.used) > 1 and run.blocks == 1:
+        seen["block_spread_share"] = LeftOut(name="block_spread_share", reason="one block has no other to differ from")
+    return list(seen.values())
+
+
+def worst_of(trials: Iterable[TrialRecord]) -> list[Gate]:
+    """For each gate of the trials, that of the trial which is worst off, in the order of the run."""
+    worst: dict[str, Gate] = {}
+    for trial in trials:
+        for gate in trial["gates"]:
+            known = worst.get(gate["name"])
+            if known is None or _badness(gate) > _badness(known):
+                worst[gate["name"]] = gate
+    return list(worst.values())
+
+
+def suspect_trials(trials: Sequence[TrialRecord]) -> Gate:
+    """Trials whose own gates do not all hold: none."""
+    count = sum(not trial["valid"] for trial in trials)
+    return Gate(name="suspect_trials", value=count, limit=0, ok=count == 0)
+
+
+def answers(run: RunFiles) -> Gate:
+    """Digests over all answers of a trial, beside the first one: none, since all trials replay the same tape.
+
+    In a closed loop trials get to different places of the tape, so each answer is held to the reference only.
+    """
+    digests = {trial["answers_sha256"] for trial in run.used}
+    extra = 0 if run.manifest["mode"] == "closed" else len(digests) - 1
+    return Gate(name="answers_differ", value=extra, limit=0, ok=extra == 0)
+
+
+def code_changed(trials: Sequence[TrialRecord]) -> Gate:
+    """Commits that the trials ran on, beside the first one: none; a resumed experiment may find other code."""
+    extra = len({trial["commit"] for trial in trials}) - 1
+    return Gate(name="code_changed", value=extra, limit=0, ok=extra == 0)
+
+
+def block_spread(journeys: pl.DataFrame) -> Gate:
+    """How far the blocks of a topology are from repetitions of one thing, for the worst topology: below 15 %.
+
+    The standard deviation of its median latency over the blocks, as a share of the mean. Each median is first divided
+    by the geometric mean of those of all topologies in its block: comparisons are made within blocks, and what a
+    machine that changes its speed does to all of a block alike does no harm to them. A topology alone has nothing to
+    be divided by.
+    """
+    ok = journeys.filter(pl.col("outcome") == "ok")
+    medians = ok.group_by("topology", "block").agg((pl.col("latency_ns").median() / NS_PER_MS).alias("p50"))
+    count = medians["topology"].n_unique()
+    if count > 1:
+        whole = medians.filter(pl.len().over("block") == count)
+        medians = whole.with_columns(p50=pl.col("p50") / pl.col("p50").log().mean().exp().over("block"))
+    spreads = medians.group_by("topology").agg((pl.col("p50").std() / pl.col("p50").mean()).alias("spread"))
+    worst = spreads["spread"].max()
+    value = float(worst) if isinstance(worst, float) and np.isfinite(worst) else None
+    return Gate(
+        name="block_spread_share", value=value, limit=BLOCK_SPREAD, ok=value is not None and value < BLOCK_SPREAD
+    )
+
+
+def verdicts(run: RunFiles) -> list[Verdict]:
+    """A row for each trial, replaced ones too, then one for each block, which is as good as its used trials."""
+    fastest = max((trial.get("machine_speed", 0.0) for trial in run.used), default=0.0)
+    rows = [
+        Verdict(
+            block=trial["block"],
+            topology=trial["topology"],
+            attempt=trial["attempt"],
+            used=trial["used"],
+            valid=trial["valid"],
+            reasons=failed(trial["gates"]),
+            machine_speed=trial["machine_speed"] / fastest if "machine_speed" in trial and fastest else None,
+        )
+        for trial in sorted(run.trials, key=lambda trial: (trial["block"], trial["position"], trial["attempt"]))
+    ]
+    for block in sorted({trial["block"] for trial in run.used}):
+        inside = [trial for trial in run.used if trial["block"] == block]
+        reasons = dict.fromkeys(reason for trial in inside for reason in failed(trial["gates"]))
+        rows.append(
+            Verdict(
+                block=block,
+                topology=None,
+                attempt=None,
+                used=True,
+                valid=all(trial["valid"] for trial in inside),
+                reasons=list(reasons),
+                machine_speed=None,
+            )
+        )
+    return rows
+
+
+def failed(gates: Iterable[Gate]) -> list[str]:
+    """The names of the gates that do not hold."""
+    return [gate["name"] for gate in gates if not gate["ok"]]
+
+
+def _badness(gate: Gate) -> tuple[bool, bool, float]:
+    value = gate["value"]
+    return (not gate["ok"], value is None, (value or 0.0) - gate["limit"])

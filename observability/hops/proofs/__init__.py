@@ -1,0 +1,1 @@
+"""Whether statistics and budgets are right, shown on data whose truth is known."""

@@ -1,0 +1,88 @@
+"""How much time a rule for overlapping siblings puts into the wrong part, on traces whose true budget is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypedDict
+
+import numpy as np
+
+from hops.budget.budget import part_of
+from hops.synthetic.waits import CAUSES, KnownTrace, known_trace
+from hops.traces.critical_path import AHEAD_PERCENT, walk
+from hops.traces.tree import Node, grow
+
+RULES = (0, 5, 10, 15, 20, 30, 40, 50)
+"""Shares of a call that may lie ahead of the moment in hand, percent; the one in use is among them."""
+LEAST_GAIN = 0.005
+"""Share of a trace's time; a rule that is better than the one in use by less is not worth a change."""
+_Z95 = 1.96
+
+
+class RuleErrors(TypedDict):
+    """One rule: shares of a trace's time in the wrong part, 0 to 1, mean over traces.
+
+    `all` is the mean over causes; `more` is that less the same for the rule in use, `more_ci95` its 95 % interval,
+    from the differences trace by trace.
+    """
+
+    ahead_percent: int
+    by_cause: dict[str, float]
+    all: float
+    more: float
+    more_ci95: list[float]
+
+
+class SiblingsProof(TypedDict):
+    """All rules; ok if none is better than the one in use by `LEAST_GAIN`, beyond chance."""
+
+    traces: int
+    seed: int
+    used_percent: int
+    rules: list[RuleErrors]
+    ok: bool
+
+
+def prove_siblings(traces: int, seed: int, told: Callable[[int], None] = lambda _: None) -> SiblingsProof:
+    """Holds every rule against the same traces.
+
+    Args:
+        traces: how many of each cause.
+        seed: same seed, same traces.
+        told: is told how many traces are done, of all causes together.
+    """
+    errors = np.zeros((len(RULES), len(CAUSES), traces))
+    for row, cause in enumerate(CAUSES):
+        for number in range(traces):
+            known = known_trace(cause, seed, number)
+            root = grow(known.spans).root
+            assert root is not None
+            errors[:, row, number] = [_error(known, root, rule) for rule in RULES]
+            told(row * traces + number + 1)
+    by_trace = errors.mean(axis=1)
+    more = by_trace - by_trace[RULES.index(AHEAD_PERCENT)]
+    rules = []
+    for index, rule in enumerate(RULES):
+        mean = float(more[index].mean())
+        half = _Z95 * float(more[index].std()) / math.sqrt(traces)
+        rules.append(
+            RuleErrors(
+                ahead_percent=rule,
+                by_cause=dict(zip(CAUSES, errors[index].mean(axis=1).tolist(), strict=True)),
+                all=float(by_trace[index].mean()),
+                more=mean,
+                more_ci95=[mean - half, mean + half],
+            )
+        )
+    ok = all(rule["more_ci95"][1] > -LEAST_GAIN for rule in rules)
+    return SiblingsProof(traces=traces, seed=seed, used_percent=AHEAD_PERCENT, rules=rules, ok=ok)
+
+
+def _error(known: KnownTrace, root: Node, ahead_percent: int) -> float:
+    wrong = dict(known.budget)
+    for node, start_ns, end_ns in walk(root, ahead_percent):
+        part = part_of(node)
+        wrong[part] = wrong.get(part, 0) - (end_ns - start_ns)
+    # What one part has too much another lacks.
+    return sum(map(abs, wrong.values())) / 2 / (root.end_ns - root.start_ns)

@@ -1,0 +1,40 @@
+"""The sections of the report, in their order."""
+
+from __future__ import annotations
+
+from hops.report import glossary
+from hops.report.elements import Section
+from hops.report.sections import (
+    budget,
+    conclusion,
+    exemplar,
+    latency,
+    load,
+    manifest,
+    resource,
+    setup,
+    spread,
+    validity,
+)
+from hops.report.sections import bytes as bytes_section
+from hops.report.view import View
+
+
+def all_sections(view: View) -> list[Section]:
+    """Makes every section: conclusions first, then whether to trust them, then why."""
+    return [
+        conclusion.section(view),
+        validity.section(view),
+        setup.section(view),
+        latency.section(view),
+        budget.section(view),
+        exemplar.section(view),
+        spread.heat_section(view),
+        spread.box_section(view),
+        load.section(view),
+        resource.section(view),
+        bytes_section.section(view),
+        manifest.observer_section(view),
+        manifest.manifest_section(view),
+        glossary.glossary_section(),
+    ]

@@ -1,0 +1,61 @@
+"""Facts about machine, load and time of a run, in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hops.report import numbers
+from hops.report.view import View
+
+
+def load_facts(view: View) -> list[tuple[str, str]]:
+    """How the load was sent, in words."""
+    manifest, summary = view.run.manifest, view.summary
+    profile, switches = manifest["profile"], manifest["switches"]
+    closed = summary["closed"]
+    if closed is None:
+        load = f"open loop, {profile['rate']:g} journeys a second"
+    else:
+        load = f"closed loop, {closed['vus']:,} virtual users, {closed['think_s']:g} s between answer and next journey"
+    count = len(view.looks)
+    blocks = summary["blocks"]
+    return [
+        (
+            "load",
+            f"{load}, for {numbers.seconds(profile['duration_s'])} after {numbers.seconds(profile['warmup_s'])} of "
+            "warm-up",
+        ),
+        (
+            "experiment",
+            f"{blocks} {'block' if blocks == 1 else 'blocks'} of {count} "
+            f"{'topology' if count == 1 else 'topologies'} in "
+            "random order, each trial with fresh processes and a fresh database"
+            if count > 1
+            else f"{blocks} {'block' if blocks == 1 else 'blocks'} of one topology",
+        ),
+        ("workload", str(manifest["workload"])),
+        ("tracing", f"{100 * float(switches.get('trace', 0)):g} % of the journeys, drawn at random"),
+        (
+            "switches",
+            ", ".join(f"{key} {value}" for key, value in switches.items() if key != "trace" and value != {}),
+        ),
+    ]
+
+
+def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
+    """The machine, in words."""
+    machine, git = manifest["machine"], manifest["git"]
+    dirty = ", with changes that are in no commit" if git.get("dirty") else ""
+    return [
+        (
+            "machine",
+            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_mb'] / 1024:.0f} GiB, {machine['kernel']}",
+        ),
+        ("code", f"{str(git.get('commit'))[:12]}{dirty}"),
+        ("when", f"{when(manifest.get('began'))} to {when(manifest.get('ended'))}"),
+    ]
+
+
+def when(stamp: str | None) -> str:
+    """A time of the manifest, for people, in UTC."""
+    return "not yet" if not stamp else str(stamp)[:16].replace("T", " ") + " UTC"

@@ -1,0 +1,70 @@
+"""The words of the report."""
+
+from __future__ import annotations
+
+from hops.report.elements import Drawing, Section
+from hops.report.page import render
+
+GLOSSARY: tuple[tuple[str, str], ...] = (
+    (
+        "journey",
+        "One thing that a customer does, such as a checkout. It may take one request in one topology and five in "
+        "another.",
+    ),
+    ("channel", "Who sends a journey: web, mobile, or partner."),
+    ("topology", "Which components run, and what protocol each pair of them speaks."),
+    ("tape", "The fixed list of arrivals and journeys that every trial replays. The same tape is the same load."),
+    ("trial", "One replay of the tape against one topology, with fresh processes and a fresh database."),
+    (
+        "block",
+        "One trial of each topology, in random order, soon after one another. Differences are taken inside blocks, "
+        "so that what changes slowly on the machine cancels out.",
+    ),
+    ("latency", "From the intended arrival on the tape to the moment at which the answer was read and checked."),
+    ("p50, p90, p99, p99.9", "Percentiles: so many percent of the journeys took at most this long. p50 is the median."),
+    (
+        "95 % interval",
+        "Where the true figure lies, by a procedure that is right 95 times of 100. An open end (…) means that "
+        "the run was too short to know.",
+    ),
+    (
+        "p, Holm",
+        "How likely a difference as large as this one would be if there were none, corrected by Holm's procedure "
+        "for asking many questions at once. Below 5 % a difference counts as shown.",
+    ),
+    (
+        "effect",
+        "The chance that a journey of one topology takes less time than one of the other: 0.5 where neither is "
+        "quicker.",
+    ),
+    ("critical path", "At each moment of a journey, the one piece of work that its answer was waiting for."),
+    ("hop budget", "Where the time of a journey went along its critical path. The parts add up to the whole."),
+    ("part", "One line of a hop budget: the work of a component, the wire between two, a database, a proxy."),
+    ("band", "The traces whose whole time lies near a percentile; a budget of a band is their mean."),
+    ("exemplar", "One real trace that stands for a percentile: the nearest to it."),
+    (
+        "client network",
+        "Between the customer and the first component: network, queues, and packing and unpacking of messages.",
+    ),
+    ("internal calls", "The same between components of the shop."),
+    (
+        "start lag",
+        "From the intended to the actual start of a journey. If it is large, the load generator was the limit.",
+    ),
+    ("observer effect", "What tracing itself adds to the latency."),
+    (
+        "gate",
+        "A condition that a trial must meet. If all hold the run is VALID, else SUSPECT: the figures may be wrong.",
+    ),
+    ("core-hour", "One processor core in full use for an hour."),
+    (
+        "open loop, closed loop",
+        "Who says when a journey starts: the tape, whatever the system does; or virtual users, each "
+        "once it has its answer.",
+    ),
+)
+
+
+def glossary_section() -> Section:
+    """The words of this report."""
+    return Section("glossary", "Words", [Drawing(render("glossary.html", terms=GLOSSARY))])

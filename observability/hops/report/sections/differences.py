@@ -1,0 +1,174 @@
+"""Why two topologies differ: the difference of their means, split into groups and parts that add up to it."""
+
+from __future__ import annotations
+
+from hops.budget.groups import GROUPS
+from hops.report import numbers
+from hops.report.chart import GRID, INK, SOFT, Chart, Spec, draw
+from hops.report.elements import Block, Figures, Fold, Text
+from hops.report.palette import Look
+from hops.report.table import Cell, Column, Table, estimate, number, words
+from hops.report.view import View
+from hops.run.documents import HopDifference
+
+WHOLE = "whole"
+
+
+def difference_blocks(view: View) -> list[Block]:
+    """A fold for each pair, the first one open."""
+    pairs = view.pairs()
+    if not pairs:
+        return [Text(view.why_alone or "No pair of topologies has traces of the same journey.", tone="note")]
+    blocks: list[Block] = [
+        Text(
+            "The difference of the mean over traced journeys, split by the hop budget. The rows of one journey add "
+            "up to "
+            "its whole. Left of zero the first topology spends less there, right of zero the second."
+        )
+    ]
+    for index, (left, right) in enumerate(pairs):
+        rows = view.hop_differences(left, right)
+        blocks.append(
+            Fold(
+                f"{left} less {right}",
+                [
+                    Figures(
+                        [difference_chart(view, row) for row in rows],
+                        key=[(view.mark(left), f"{left} spends less"), (view.mark(right), f"{right} spends less")],
+                        text=f"Mean of {left} less mean of {right}, ms, with 95 % intervals over blocks. "
+                        "Hollow and grey: the interval includes zero.",
+                    ),
+                    difference_table(left, right, rows),
+                    Fold("By part", [part_difference_table(left, right, rows)]),
+                ],
+                opened=index == 0,
+            )
+        )
+    return blocks
+
+
+def difference_chart(view: View, row: HopDifference) -> Chart:
+    """Groups of one journey as points with intervals, the whole last."""
+    found = [(one["part"], one["difference_ms"], one["ci95"]) for one in row["groups"]]
+    found.sort(key=lambda one: GROUPS.index(one[0]) if one[0] in GROUPS else len(GROUPS))
+    found.append((WHOLE, row["difference_ms"], row["ci95"]))
+    lower = {"left": _look(view, row["left"]), "right": _look(view, row["right"])}
+    rows = []
+    for part, value, (low, high) in found:
+        sure = low is not None and high is not None and (low > 0 or high < 0)
+        side = "left" if value < 0 else "right"
+        rows.append(
+            {
+                "part": part,
+                "value": value,
+                "low": low,
+                "high": high,
+                "side": side,
+                "sure": sure,
+                "color": lower[side].color if sure else SOFT,
+            }
+        )
+    color = {"field": "color", "type": "nominal", "scale": None, "legend": None}
+    shape = {
+        "field": "side",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": ["left", "right"], "range": [lower["left"].shape, lower["right"].shape]},
+    }
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "scale": {"zero": True, "padding": 8},
+        "axis": {"title": "ms", "tickCount": 4, "labelExpr": "datum.value==0?'0':format(datum.value,'+~r')"},
+    }
+    order = [part for part, _, _ in found]
+    spec: Spec = {
+        "height": {"step": 20},
+        "encoding": {
+            "y": {
+                "field": "part",
+                "type": "nominal",
+                "scale": {"domain": order},
+                "axis": {"title": None, "labelColor": INK},
+            }
+        },
+        "layer": [
+            {
+                "data": {"values": [{"zero": 0}]},
+                "mark": {"type": "rule", "color": SOFT, "strokeWidth": 1},
+                "encoding": {"x": {"field": "zero", "type": "quantitative"}, "y": None},
+            },
+            {"data": {"values": [{"part": WHOLE}]}, "mark": {"type": "rule", "color": GRID, "yOffset": -10}},
+            {
+                "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+                "mark": {"type": "rule", "strokeWidth": 2.5},
+                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": color},
+            },
+            {
+                "transform": [{"filter": "datum.sure"}],
+                "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
+                "encoding": {"x": x, "shape": shape, "color": color},
+            },
+            {
+                "transform": [{"filter": "!datum.sure"}],
+                "mark": {"type": "point", "size": 46, "opacity": 1, "strokeWidth": 1.8, "fill": "var(--paper)"},
+                "encoding": {"x": x, "shape": shape, "color": color},
+            },
+        ],
+    }
+    described = "; ".join(
+        f"{part} {numbers.plain(value, signed=True)} ms"
+        + (f" ({numbers.interval(ends, signed=True)})" if any(end is not None for end in ends) else "")
+        for part, value, ends in found
+    )
+    title = row["journey"]
+    return draw(title, f"{row['left']} less {row['right']} for {title}, by group: {described}.", spec, rows)
+
+
+def _look(view: View, topology: str) -> Look:
+    return next(look for look in view.looks if look.name == topology)
+
+
+def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
+    """The whole and its groups, a row per journey."""
+    present = {one["part"] for row in rows for one in row["groups"]}
+    groups = [group for group in GROUPS if group in present]
+    columns = [Column("journey", numeric=False), Column("traces left"), Column("traces right")]
+    columns += [Column(WHOLE, "ms", interval=True), *(Column(group, "ms", interval=True) for group in groups)]
+    cells = []
+    for row in rows:
+        by_name = {one["part"]: one for one in row["groups"]}
+        line = [
+            words(row["journey"]),
+            *(Cell(numbers.count(count), count) for count in row["traces"]),
+            estimate(row["difference_ms"], row["ci95"], signed=True),
+        ]
+        for group in groups:
+            one = by_name.get(group)
+            line.append(
+                Cell("–", None, (None, None))
+                if one is None
+                else estimate(one["difference_ms"], one["ci95"], signed=True)
+            )
+        cells.append(line)
+    caption = f"{left} less {right}: difference of the traced mean by group, ms, with 95 % intervals"
+    return Table(f"hop_differences_{left}_{right}", caption, columns, cells)
+
+
+def part_difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
+    """Every part of every journey."""
+    columns = [Column("journey", numeric=False), Column("part", numeric=False)]
+    columns += [Column(left, "ms"), Column(right, "ms"), Column("difference", "ms", interval=True)]
+    cells = [
+        [
+            words(row["journey"]),
+            words(one["part"]),
+            number(one["left_ms"]),
+            number(one["right_ms"]),
+            estimate(one["difference_ms"], one["ci95"], signed=True),
+        ]
+        for row in rows
+        for one in row["parts"]
+    ]
+    caption = f"{left} less {right}: difference of the traced mean by part, ms, with 95 % intervals"
+    return Table(f"hop_difference_parts_{left}_{right}", caption, columns, cells, heads=2)

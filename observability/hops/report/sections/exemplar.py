@@ -1,0 +1,162 @@
+"""One real trace for each journey and topology, as a waterfall that is a table too."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+from markupsafe import Markup
+
+from hops.budget.budget import part_of
+from hops.budget.groups import GROUPS, group_of
+from hops.errors import HopsError
+from hops.report import numbers
+from hops.report.elements import Block, Drawing, Fold, Section, Text
+from hops.report.page import render
+from hops.report.palette import Look, group_class
+from hops.report.view import View
+from hops.run.documents import TrialRecord
+from hops.traces import otlp
+from hops.traces.critical_path import walk
+from hops.traces.span import Span
+from hops.traces.tree import Node, Tree, grow
+
+EXEMPLARS = "exemplars.jsonl"
+#: Spans beyond these are left out, the shortest first: a naive plan may have hundreds.
+MOST_SPANS = 48
+_LEAST_PERCENT = 0.25
+
+
+def section(view: View) -> Section:
+    """Makes the section."""
+    key = [(f"fill {group_class(group)}", group) for group in GROUPS if group != "sidecars"]
+    blocks: list[Block] = [
+        Text(
+            "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
+            "block. "
+            "The strong part of a bar is on the critical path: at that moment the customer waited for it. What is "
+            "pale ran "
+            "beside or above the path. The time axis is the same for all topologies of a journey."
+        )
+    ]
+    traces = {name: _traces(view, name) for name in view.topologies}
+    for index, journey in enumerate(view.journeys):
+        trees: list[tuple[Look, Tree, Node]] = []
+        for look in view.looks:
+            trial, spans = traces[look.name]
+            chosen = trial["exemplars"].get(journey, {}).get("p50") if trial else None
+            tree = grow(spans[chosen]) if chosen in spans else None
+            if tree is not None and tree.root is not None:
+                trees.append((look, tree, tree.root))
+        if trees:
+            scale = max(1, *(root.end_ns - root.start_ns for _, _, root in trees))
+            drawn: list[Block] = [Drawing(waterfall(look, journey, tree, root, scale)) for look, tree, root in trees]
+            blocks.append(Fold(journey, drawn, opened=index == 0))
+    if len(blocks) == 1:
+        blocks = [Text("No trace was kept.", tone="note")]
+    else:
+        blocks.insert(1, Drawing(render("key.html", key=key)))
+    return Section("exemplars", "One journey, hop by hop", blocks)
+
+
+def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:
+    """Draws one trace.
+
+    Args:
+        look: of the topology.
+        journey: for the caption.
+        tree: as grown.
+        root: of the tree.
+        scale: ns that the time axis is long.
+    """
+    total = root.end_ns - root.start_ns
+    on_path: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for node, start_ns, end_ns in walk(root):
+        on_path[node.span.span_id].append((start_ns - root.start_ns, end_ns - root.start_ns))
+    nodes, left_out = _chosen(root, on_path)
+    rows = []
+    for depth, node in nodes:
+        pieces = _merged(on_path[node.span.span_id])
+        own = sum(end - start for start, end in on_path[node.span.span_id])
+        part = part_of(node)
+        rows.append(
+            {
+                "depth": min(depth, 12),
+                "component": node.span.service,
+                "name": node.span.name,
+                "kind": node.span.kind.value.lower(),
+                "group": group_class(group_of(part)),
+                "part": part if own else "",
+                "start": numbers.plain((node.start_ns - root.start_ns) / 1e6),
+                "length": numbers.plain((node.end_ns - node.start_ns) / 1e6),
+                "own": numbers.plain(own / 1e6) if own else "",
+                "bar": _bar(node.start_ns - root.start_ns, node.end_ns - root.start_ns, scale),
+                "pieces": [_bar(start, end, scale) for start, end in pieces if (end - start) / scale > 0.001],
+            }
+        )
+    ticks = [(round(100 * step / 4), numbers.plain(scale * step / 4 / 1e6)) for step in range(5)]
+    return render(
+        "waterfall.html",
+        topology=look.name,
+        index=look.index % 8,
+        journey=journey,
+        total=numbers.plain(total / 1e6),
+        trace_id=root.span.trace_id,
+        spans=tree.quality.spans,
+        rows=rows,
+        ticks=ticks,
+        left_out=left_out,
+    )
+
+
+def _traces(view: View, topology: str) -> tuple[TrialRecord | None, dict[str, list[Span]]]:
+    for trial in view.run.used:
+        file: Path = view.run.trial_path(trial["block"], topology) / EXEMPLARS
+        if trial["topology"] != topology or not file.is_file():
+            continue
+        spans: dict[str, list[Span]] = defaultdict(list)
+        try:
+            for span in otlp.read_file(file):
+                spans[span.trace_id].append(span)
+        except (HopsError, OSError, UnicodeDecodeError):
+            continue  # a report without this trace says more than no report
+        return trial, spans
+    return None, {}
+
+
+def _chosen(root: Node, on_path: dict[str, list[tuple[int, int]]]) -> tuple[list[tuple[int, Node]], int]:
+    ordered: list[tuple[int, Node]] = []
+    stack = [(0, root)]
+    while stack:
+        depth, node = stack.pop()
+        ordered.append((depth, node))
+        stack += [
+            (depth + 1, child)
+            for child in sorted(node.children, key=lambda one: (one.start_ns, one.end_ns), reverse=True)
+        ]
+    if len(ordered) <= MOST_SPANS:
+        return ordered, 0
+    weight = {
+        id(node): (sum(end - start for start, end in on_path.get(node.span.span_id, [])), node.end_ns - node.start_ns)
+        for _, node in ordered
+    }
+    kept = {id(node) for _, node in sorted(ordered, key=lambda one: weight[id(one[1])], reverse=True)[:MOST_SPANS]}
+    kept.add(id(root))
+    shown = [(depth, node) for depth, node in ordered if id(node) in kept]
+    return shown, len(ordered) - len(shown)
+
+
+def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(pieces):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _bar(start: int, end: int, total: int) -> tuple[str, str]:
+    left = 100 * start / total
+    width = max(_LEAST_PERCENT, 100 * (end - start) / total)
+    return f"{min(left, 100 - _LEAST_PERCENT):.2f}".rstrip("0").rstrip("."), f"{width:.2f}".rstrip("0").rstrip(".")

@@ -1,0 +1,100 @@
+"""Rate over time: what was asked of each topology, and what it answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from hops.report.chart import SOFT, Chart, Spec, draw
+from hops.report.elements import Figures, Section, Text
+from hops.report.palette import Look
+from hops.report.table import Column, Table, number, whole, words
+from hops.report.view import View
+
+_BINS = 30
+_NS_PER_S = 1e9
+
+
+def section(view: View) -> Section:
+    """Makes the section."""
+    planned = view.run.manifest["profile"]["rate"] if view.summary["closed"] is None else None
+    text = "Journeys that ended ok, for each second, a thin line per block."
+    if planned:
+        text += f" The dashed line is the planned rate, {planned:g} a second; arrivals at random scatter around it."
+    charts = [rate_chart(view, look, planned) for look in view.looks]
+    key = [("line plain", "one block"), *([("line dashed", "planned")] if planned else [])]
+    return Section("rate", "Rate over time", [Text(text), Figures(charts, key), rate_table(view)])
+
+
+def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
+    """Journeys a second over time, a line per block."""
+    rows: list[dict[str, Any]] = []
+    for (block,), frame in _ok(view, look.name).sort("block", "seq").group_by("block", maintain_order=True):
+        begins = _begin_ns(view, look.name, int(str(block)))
+        at = (frame["ended_ns"].to_numpy() - begins) / _NS_PER_S
+        long_s = max(1.0, float(at.max()))
+        bins = min(_BINS, max(2, int(long_s)))
+        counts, edges = np.histogram(at, bins=bins, range=(0, long_s))
+        rows += [
+            {"block": block, "s": round(float(s), 2), "rate": round(float(n) / (long_s / bins), 2)}
+            for s, n in zip((edges[:-1] + edges[1:]) / 2, counts, strict=True)
+        ]
+    top = max([row["rate"] for row in rows] + [planned or 0.0, 1.0])
+    layers: list[Spec] = [
+        {
+            "mark": {"type": "line", "strokeWidth": 1.4, "opacity": 0.75, "color": look.color},
+            "encoding": {
+                "x": {
+                    "field": "s",
+                    "type": "quantitative",
+                    "axis": {"title": "seconds since the start", "grid": False},
+                },
+                "y": {
+                    "field": "rate",
+                    "type": "quantitative",
+                    "scale": {"domain": [0, top * 1.05]},
+                    "axis": {"title": "journeys a second", "tickCount": 4},
+                },
+                "detail": {"field": "block", "type": "nominal"},
+            },
+        }
+    ]
+    if planned:
+        layers.append(
+            {
+                "data": {"values": [{"rate": planned}]},
+                "mark": {"type": "rule", "strokeDash": [5, 4], "color": SOFT, "strokeWidth": 1.5},
+                "encoding": {"y": {"field": "rate", "type": "quantitative"}},
+            }
+        )
+    spec: Spec = {"height": 110, "layer": layers}
+    return draw(look.name, f"Journeys a second of {look.name} over time, a line per block.", spec, rows)
+
+
+def rate_table(view: View) -> Table:
+    """What each topology answered on the whole."""
+    rows = []
+    for look in view.looks:
+        found = view.summary["topologies"][look.name]
+        frame = view.run.journeys.filter(pl.col("topology") == look.name)
+        rows.append(
+            [
+                words(look.name, f"mark t{look.index % 8}"),
+                whole(frame.height),
+                number(found["throughput_per_s"]),
+                whole(sum(found["errors"].values())),
+            ]
+        )
+    columns = [Column("topology", numeric=False), Column("journeys sent"), Column("ended ok", "1/s"), Column("failed")]
+    return Table("rate", "Rate over all blocks", columns, rows)
+
+
+def _ok(view: View, topology: str) -> pl.DataFrame:
+    return view.run.journeys.filter((pl.col("topology") == topology) & (pl.col("outcome") == "ok"))
+
+
+def _begin_ns(view: View, topology: str, block: int) -> int:
+    chosen = (pl.col("topology") == topology) & (pl.col("block") == block)
+    return int(str(view.run.journeys.filter(chosen)["intended_ns"].min()))

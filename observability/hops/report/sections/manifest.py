@@ -1,0 +1,63 @@
+"""What tracing cost, what the run was made of, and what its words mean."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from hops.report import numbers
+from hops.report.elements import Block, Drawing, Fold, Section, Text
+from hops.report.page import render
+from hops.report.table import Column, Table, words
+from hops.report.view import View
+
+_LEFT_OUT = ("topologies", "schema")
+
+
+def observer_section(view: View) -> Section:
+    """What tracing adds to the latencies."""
+    effect = view.summary["observer_effect_ms"]
+    value, (low, high) = effect["p50"], effect["ci95"]
+    if value is None:
+        text = "Not measured: too few sampled or unsampled journeys."
+    else:
+        ends = numbers.interval((low, high), signed=True)
+        text = f"A traced journey takes {numbers.plain(value, signed=True)} ms more at the median"
+        text += f" (95 % interval {ends})." if ends else "."
+        if low is not None and high is not None and low <= 0 <= high:
+            text += " The interval includes zero: the cost of tracing is too small for this run to see."
+    how = (
+        "Which journeys are traced is drawn at random within each trial, so the difference between traced and untraced "
+        "journeys is what tracing costs. Hop budgets are of traced journeys only."
+    )
+    return Section("observer", "What tracing itself costs", [Text(text, tone="finding"), Text(how)])
+
+
+def manifest_section(view: View) -> Section:
+    """What the run was made of."""
+    manifest = view.run.manifest
+    rows = [
+        [words(key), words(value)] for key, value in _flat({k: v for k, v in manifest.items() if k not in _LEFT_OUT})
+    ]
+    table = Table("manifest", "The manifest", [Column("key", numeric=False), Column("value", numeric=False)], rows)
+    whole = json.dumps(manifest, indent=1, ensure_ascii=False)
+    folds: list[Block] = [
+        Fold("As a table", [table]),
+        Fold("As JSON, topologies too", [Drawing(render("code.html", text=whole))]),
+    ]
+    return Section(
+        "manifest",
+        "What the run was made of",
+        [Text("Enough to run it again: code, versions, seeds, tapes, machine."), *folds],
+    )
+
+
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict) and value:
+        for key, inner in value.items():
+            yield from _flat(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list):
+        yield name, ", ".join(map(str, value))
+    else:
+        yield name, "–" if value is None else str(value)

@@ -1,0 +1,57 @@
+"""What was measured: the topologies drawn, the load, the machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hops.report.elements import Block, Figures, Fold, Heading, Section
+from hops.report.facts import load_facts, machine_facts
+from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
+from hops.report.table import Column, Table, words
+from hops.report.view import View
+
+
+def section(view: View) -> Section:
+    """Makes the section."""
+    edge = view.run.manifest.get("switches", {}).get("edge", "envoy") != "none"
+    topologies: dict[str, Any] = view.run.manifest["topologies"]
+    drawings = [draw_topology(name, one, edge=edge) for name, one in topologies.items()]
+    links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edge)]
+    used = {link.protocol for _, link in links}
+    blocks: list[Block] = [
+        Heading("Topologies"),
+        Figures(
+            drawings,
+            [(f"line p-{key}", name) for key, name in PROTOCOLS.items() if key in used],
+            "Requests go from left to right. Order calls the other services in a checkout.",
+            wide=True,
+        ),
+        Fold(
+            "The links as a table",
+            [
+                Table(
+                    "links",
+                    "Links of each topology",
+                    [Column(name, numeric=False) for name in ("topology", "caller", "callee", "protocol")],
+                    [
+                        [words(name), words(link.caller), words(link.callee), words(protocol_name(link.protocol))]
+                        for name, link in links
+                    ],
+                    heads=2,
+                )
+            ],
+        ),
+        Heading("Load and machine"),
+        setup_table(view),
+    ]
+    return Section("setup", "What was measured", blocks)
+
+
+def setup_table(view: View) -> Table:
+    """The run in a few lines."""
+    manifest, summary = view.run.manifest, view.summary
+    rows = [[words(name), words(text)] for name, text in (*load_facts(view), *machine_facts(manifest))]
+    rows.append([words("tape"), words(str(summary["tape"].get("sha256", "")))])
+    return Table(
+        "setup", "The load and the machine", [Column("what", numeric=False), Column("how", numeric=False)], rows
+    )

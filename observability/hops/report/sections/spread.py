@@ -1,0 +1,152 @@
+"""All journeys and topologies at a glance: a heat map, and boxes of where most latencies lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hops.report import numbers
+from hops.report.chart import INK, PAPER, Chart, Spec, draw, milliseconds_axis, ticks
+from hops.report.elements import Figures, Fold, Section, Text
+from hops.report.table import Cell, Column, Table, words
+from hops.report.view import View, latencies_ms
+
+#: A cell's shade by how many times the quickest of its row it takes.
+SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def heat_section(view: View) -> Section:
+    """Makes the heat map."""
+    text = (
+        "The stronger the blue of a cell, the longer it takes beside the quickest topology of its row, which is 1×."
+        if len(view.looks) > 1
+        else "One topology: each cell is beside the quickest journey of its column, which is 1×."
+    )
+    return Section(
+        "heat",
+        "Journeys and topologies at a glance",
+        [Text(text), heat_table(view, "p50", "Median"), heat_table(view, "p99", "p99")],
+    )
+
+
+def heat_table(view: View, metric: str, title: str) -> Table:
+    """Journeys by topologies, the value in each cell and its shade."""
+    values = {
+        (journey, look.name): cell["latency_ms"].get(metric)
+        for journey in view.journeys_and_all
+        for look, cell in view.cells(journey)
+    }
+    rows = []
+    for journey in view.journeys_and_all:
+        row = [words(journey)]
+        for name in view.topologies:
+            beside = [values.get((journey, other)) for other in view.topologies]
+            if len(view.looks) == 1:
+                beside = [values.get((other, name)) for other in view.journeys]
+            least = min((value for value in beside if value), default=None)
+            value = values.get((journey, name))
+            times = value / least if value and least else None
+            note = "" if times is None else f"{times:.1f}×" if times < 9.95 else f"{times:.0f}×"
+            row.append(
+                Cell(numbers.plain(value), value, tone="" if times is None else f"heat{shade(times)}", note=note)
+            )
+        rows.append(row)
+    columns = [Column("journey", numeric=False), *(Column(name) for name in view.topologies)]
+    return Table(f"heat_{metric}", f"{title} latency, ms", columns, rows, totals=1)
+
+
+def shade(times: float) -> int:
+    """From 0 for the quickest to 6."""
+    return sum(times >= limit for limit in SHADES)
+
+
+def box_section(view: View) -> Section:
+    """Makes the box plots."""
+    return Section(
+        "boxes",
+        "Where most latencies lie",
+        [
+            Text(
+                "The box holds the middle half of the journeys, the bar in it is the median, and the lines reach "
+                "from the "
+                "5th to the 95th percentile. Logarithmic scale."
+            ),
+            Figures([box_chart(view, journey) for journey in view.journeys_and_all], view.topology_key),
+            Fold("Percentiles behind the boxes", [box_table(view)]),
+        ],
+    )
+
+
+def box_chart(view: View, journey: str) -> Chart:
+    """A box per topology."""
+    rows = _box_rows(view, journey)
+    low = min((row["p5"] for row in rows), default=1.0) / 1.15
+    high = max((row["p95"] for row in rows), default=10.0) * 1.15
+    x = milliseconds_axis(scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
+    color = {
+        "field": "topology",
+        "type": "nominal",
+        "legend": None,
+        "scale": {"domain": view.topologies, "range": [look.color for look in view.looks]},
+    }
+    y = {
+        "field": "topology",
+        "type": "nominal",
+        "scale": {"domain": view.topologies},
+        "axis": {"title": None, "labelColor": INK},
+    }
+    spec: Spec = {
+        "height": {"step": 26},
+        "encoding": {"y": y},
+        "layer": [
+            {
+                "mark": {"type": "rule", "strokeWidth": 1.5},
+                "encoding": {"x": {**x, "field": "p5"}, "x2": {"field": "p95"}, "color": color},
+            },
+            {
+                "mark": {"type": "bar", "height": 13, "fill": PAPER},
+                "encoding": {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}},
+            },
+            {
+                "mark": {"type": "bar", "height": 13, "strokeWidth": 1.5, "fillOpacity": 0.22, "strokeOpacity": 1},
+                "encoding": {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}, "stroke": color, "fill": color},
+            },
+            {
+                "mark": {"type": "tick", "thickness": 3, "size": 13, "opacity": 1},
+                "encoding": {"x": {**x, "field": "p50"}, "color": color},
+            },
+        ],
+    }
+    return draw(journey, f"Boxes of the latency of {journey}, one per topology; figures in the table.", spec, rows)
+
+
+def box_table(view: View) -> Table:
+    """The same figures."""
+    columns = [Column("journey", numeric=False), Column("topology", numeric=False)]
+    columns += [Column(f"p{round(100 * share)}", "ms") for share in _QUANTILES]
+    rows = [
+        [
+            words(journey),
+            words(row["topology"], view.mark(row["topology"])),
+            *(
+                Cell(numbers.plain(row[f"p{round(100 * share)}"]), row[f"p{round(100 * share)}"])
+                for share in _QUANTILES
+            ),
+        ]
+        for journey in view.journeys_and_all
+        for row in _box_rows(view, journey)
+    ]
+    return Table("boxes", "Percentiles behind the boxes, ms", columns, rows, heads=2)
+
+
+def _box_rows(view: View, journey: str) -> list[dict[str, Any]]:
+    rows = []
+    for name in view.topologies:
+        values = latencies_ms(view, name, journey)
+        if values.size:
+            found = np.quantile(values, _QUANTILES)
+            keys = [f"p{round(100 * share)}" for share in _QUANTILES]
+            rows.append({"topology": name, **{key: float(one) for key, one in zip(keys, found, strict=True)}})
+    return rows

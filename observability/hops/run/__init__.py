@@ -1,0 +1,1 @@
+"""The rows, documents and files of a run."""

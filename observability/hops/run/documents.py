@@ -1,0 +1,218 @@
+"""The shapes of `summary.json` and `trials.json`: what programs can rely on."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, TypedDict
+
+SCHEMA = 2
+
+#: Who says when a journey starts: the tape, or virtual users, each once it has its last answer.
+Mode = Literal["open", "closed"]
+
+
+class JourneySummary(TypedDict):
+    """Figures of one journey, or of `all`. Latencies are those of the journeys that ended ok.
+
+    `bytes_*` are bodies: as they came, decompressed (`raw`), and sent. `wire_*` is all that TCP carried for a journey
+    that was sent alone, None where no sample has it.
+    """
+
+    count: int
+    errors: dict[str, int]
+    requests_per_journey: float
+    waves_mean: float
+    parallel_mean: float
+    bytes_in_mean: float
+    bytes_in_raw_mean: float
+    bytes_out_mean: float
+    wire_in_mean: float | None
+    wire_out_mean: float | None
+    latency_ms: dict[str, float | None]
+    latency_ci95: dict[str, list[float | None]]
+    budget_ms: dict[str, dict[str, float]]
+    traced_mean_ms: float | None
+    traces: int
+
+
+class WireSummary(TypedDict):
+    """All that TCP carried on the clients' connections during the replay, and before it to open them."""
+
+    bytes_in: int
+    bytes_out: int
+    in_per_journey: float
+    out_per_journey: float
+    opening_bytes_in: int
+    opening_bytes_out: int
+    connections: int
+
+
+class Estimate(TypedDict):
+    """A figure with its 95 % interval over blocks; an end is None where it cannot be known."""
+
+    value: float
+    ci95: list[float | None]
+
+
+class TopologySummary(TypedDict):
+    """Figures of one topology over all blocks. `wire` is None where the connections were not counted.
+
+    `cost` is in core-hours for a million journeys, by group of components (`hops.analysis.cost.GROUPS`) and `total`,
+    which leaves out the load generator: it is no part of a shop.
+    """
+
+    throughput_per_s: float
+    errors: dict[str, int]
+    cpu_ms_per_journey: dict[str, float]
+    rss_mb: dict[str, float]
+    cost: dict[str, Estimate]
+    wire: WireSummary | None
+    journeys: dict[str, JourneySummary]
+
+
+class ObserverEffect(TypedDict):
+    """What tracing adds to the median latency, ms; None if there is too little of either kind."""
+
+    p50: float | None
+    ci95: list[float | None]
+
+
+class ClosedLoop(TypedDict):
+    """What drove a closed loop."""
+
+    vus: int
+    think_s: float
+
+
+class Comparison(TypedDict):
+    """One metric of one journey, of two topologies.
+
+    `metric` is `mean` or a percentile of the latency, in ms, or `cpu_ms` for a journey (journey `all` only).
+    `difference` is left less right, `ratio` left through right. `effect` is the chance that a journey of the left
+    takes less time than one of the right (ties half): 0.5 where neither is quicker; None for `cpu_ms`. `verdict` is
+    `left_lower` or `right_lower` if `p_holm` is below 5 %, else `not_shown`; `unknown` where nothing could be tested,
+    with `reason`.
+    """
+
+    journey: str
+    metric: str
+    left: str
+    right: str
+    left_value: float | None
+    right_value: float | None
+    difference: float | None
+    ci95: list[float | None]
+    ratio: float | None
+    ratio_ci95: list[float | None]
+    p: float | None
+    p_holm: float | None
+    effect: float | None
+    verdict: Literal["left_lower", "right_lower", "not_shown", "unknown"]
+    reason: str | None
+
+
+class PartDifference(TypedDict):
+    """One part of the budget: left less right, ms, with its interval over blocks."""
+
+    part: str
+    left_ms: float
+    right_ms: float
+    difference_ms: float
+    ci95: list[float | None]
+
+
+class HopDifference(TypedDict):
+    """Why the mean of two topologies' traced journeys differs: the parts add up to the whole.
+
+    `parts` are those of the hop budget, largest difference first; `groups` are the same by what they are
+    (`hops.budget.groups.GROUPS`), and add up too.
+    """
+
+    journey: str
+    left: str
+    right: str
+    traces: list[int]
+    difference_ms: float
+    ci95: list[float | None]
+    parts: list[PartDifference]
+    groups: list[PartDifference]
+
+
+class _Speed(TypedDict, total=False):
+    """What older records lack: a fixed piece of work, done so many times a second, beside that of other trials."""
+
+    machine_speed: float
+
+
+class TrialRecord(_Speed):
+    """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
+
+    block: int
+    topology: str
+    attempt: int
+    position: int
+    used: bool
+    valid: bool
+    gates: list[Gate]
+    gates_left_out: list[LeftOut]
+    began: str
+    ended: str
+    commit: str
+    phases_s: dict[str, float]
+    answers_sha256: str
+    cpu_s: dict[str, float]
+    rss_mb: dict[str, float]
+    memory_peak_mb: float
+    generator: dict[str, Any]
+    exemplars: dict[str, dict[str, str]]
+
+
+class Verdict(TypedDict):
+    """Whether a trial or block may be trusted; `reasons` are the names of the gates that failed.
+
+    `machine_speed` is that beside the trial, as a share of the fastest used trial's; None for a block or if not known.
+    """
+
+    block: int
+    topology: str | None
+    attempt: int | None
+    used: bool
+    valid: bool
+    reasons: list[str]
+    machine_speed: float | None
+
+
+class Summary(TypedDict):
+    """The whole file. `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology)."""
+
+    schema: int
+    name: str
+    kind: Literal["bench", "compare"]
+    blocks: int
+    verdicts: list[Verdict]
+    mode: Mode
+    closed: ClosedLoop | None
+    valid: bool
+    gates: list[Gate]
+    gates_left_out: list[LeftOut]
+    tape: dict[str, Any]
+    switches: dict[str, Any]
+    topologies: dict[str, TopologySummary]
+    observer_effect_ms: ObserverEffect
+    comparisons: list[Comparison]
+    hop_differences: list[HopDifference]
+
+
+class Gate(TypedDict):
+    """One check: its value, the limit that it is held to, and whether it holds. A value not measured is None."""
+
+    name: str
+    value: float | None
+    limit: float
+    ok: bool
+
+
+class LeftOut(TypedDict):
+    """A check that says nothing about this run, and why."""
+
+    name: str
+    reason: str

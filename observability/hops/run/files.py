@@ -1,0 +1,152 @@
+"""A results folder as it is on disk, read and checked whole before anything is computed from it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import polars as pl
+
+from hops.errors import MalformedRunError, NotEnoughDataError
+from hops.run.documents import SCHEMA, Summary, TrialRecord
+from hops.run.rows import HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
+
+MANIFEST = "manifest.json"
+TRIALS = "trials.json"
+SUMMARY = "summary.json"
+FRAMES = {"journeys": JOURNEYS, "hops": HOPS, "resources": RESOURCES}
+LABELS: dict[str, pl.DataType] = {"block": pl.Int32(), "topology": pl.String()}
+SAMPLE_FILE = "parity_answers.jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """What a run measured.
+
+    Args:
+        path: the folder.
+        manifest: what the run was made of.
+        trials: every trial, also those that a later attempt replaces.
+        journeys: rows of `tables.JOURNEYS` with `block` and `topology` in front, of the used trials.
+        hops: rows of `tables.HOPS`, likewise.
+        resources: rows of `tables.RESOURCES`, likewise.
+    """
+
+    path: Path
+    manifest: dict[str, Any]
+    trials: list[TrialRecord]
+    journeys: pl.DataFrame
+    hops: pl.DataFrame
+    resources: pl.DataFrame
+
+    @property
+    def topologies(self) -> list[str]:
+        """The topologies, in the order in which the user named them."""
+        return list(self.manifest["topologies"])
+
+    @property
+    def used(self) -> list[TrialRecord]:
+        """The trials whose figures count, by block and topology."""
+        order = {name: index for index, name in enumerate(self.topologies)}
+        return sorted(
+            (row for row in self.trials if row["used"]), key=lambda row: (row["block"], order[row["topology"]])
+        )
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+        return len({row["block"] for row in self.used})
+
+    def trial_path(self, block: int, topology: str) -> Path:
+        """The folder of a used trial's own files."""
+        return self.path / trial_folder(topology, block)
+
+    def sample(self, topology: str) -> pl.DataFrame:
+        """Bytes on the wire of journeys sent alone (`tables.SAMPLE`), from the first block that has them."""
+        for row in self.used:
+            file = self.trial_path(row["block"], topology) / SAMPLE_FILE
+            if row["topology"] == topology and file.is_file():
+                return read_sample(file)
+        return SAMPLE.to_frame()
+
+
+def trial_folder(topology: str, block: int = 1) -> Path:
+    """Where a trial's own files are, below the results folder."""
+    return Path("trials") / f"{block}-{topology}"
+
+
+def read_run(path: Path) -> RunFiles:
+    """Reads a results folder.
+
+    Raises:
+        MalformedRunError: a file is missing, cut short, or of another schema; names the file and what to do.
+    """
+    manifest = read_document(path / MANIFEST)
+    found = read_document(path / TRIALS)
+    trials = found.get("trials")
+    if not isinstance(trials, list) or not trials:
+        raise MalformedRunError(f"{path / TRIALS}: holds no trials")
+    frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
+    return RunFiles(path, manifest, cast("list[TrialRecord]", trials), **frames)
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """Reads one JSON file of a run, of this schema.
+
+    Raises:
+        MalformedRunError: naming the file and what is wrong with it.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise MalformedRunError(f"{path}: the file is missing; the run's folder is not whole") from error
+    except OSError as error:
+        raise MalformedRunError(f"{path}: cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise MalformedRunError(f"{path}: not JSON, perhaps cut short: {error}") from error
+    schema = found.get("schema") if isinstance(found, dict) else None
+    if schema != SCHEMA:
+        raise MalformedRunError(
+            f"{path}: schema {schema}, and this version reads schema {SCHEMA}: "
+            "use the version that wrote the run, or measure again"
+        )
+    return cast("dict[str, Any]", found)
+
+
+def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
+    try:
+        frame = pl.read_parquet(path)
+    except FileNotFoundError as error:
+        raise MalformedRunError(f"{path}: the file is missing; the run's folder is not whole") from error
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise MalformedRunError(f"{path}: not a parquet file, perhaps cut short: {error}") from error
+    lacking = [name for name in (*LABELS, *schema) if name not in frame.columns]
+    if lacking:
+        raise MalformedRunError(f"{path}: the column {', '.join(lacking)} is missing")
+    try:
+        return frame.select(*LABELS, *schema).cast(pl.Schema([*LABELS.items(), *schema.items()]))
+    except pl.exceptions.PolarsError as error:
+        raise MalformedRunError(f"{path}: a column has another type: {error}") from error
+
+
+def write_summary(summary: Summary, path: Path) -> None:
+    """Writes `summary.json`, whole or not at all; a figure that is not a number is an error, not `NaN`."""
+    text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
+
+
+def read_summary(path: Path) -> Summary:
+    """Reads `summary.json`.
+
+    Raises:
+        NotEnoughDataError: the file is not a summary of this version.
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise NotEnoughDataError(f"{path}: not JSON: {error}") from error
+    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+        raise NotEnoughDataError(f"{path}: not a summary of schema {SCHEMA}")
+    return cast(Summary, found)

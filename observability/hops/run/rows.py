@@ -1,0 +1,185 @@
+"""The measured rows as data frames and parquet files."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from hops.budget.budget import Budget
+from hops.errors import MalformedJourneysError
+
+OUTCOMES = ("ok", "client", "server", "timeout", "wrong_answer")
+FAILURES = OUTCOMES[1:]
+
+#: A row per journey of a replay, as the generator writes it.
+JOURNEYS = pl.Schema(
+    {
+        "seq": pl.Int64,
+        "journey": pl.String,
+        "channel": pl.String,
+        "mode": pl.String,
+        "intended_ns": pl.Int64,
+        "started_ns": pl.Int64,
+        "ended_ns": pl.Int64,
+        "latency_ns": pl.Int64,
+        "outcome": pl.String,
+        "error": pl.String,
+        "bytes_in": pl.Int64,
+        "bytes_in_raw": pl.Int64,
+        "bytes_out": pl.Int64,
+        "requests": pl.Int64,
+        "waves": pl.Int64,
+        "parallel": pl.Int64,
+        "sampled": pl.Boolean,
+        "trace_id": pl.String,
+        "answer_sha256": pl.String,
+        "order_id": pl.Int64,
+    }
+)
+#: A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own.
+SAMPLE = pl.Schema({"journey": pl.String, "channel": pl.String, "wire_in": pl.Int64, "wire_out": pl.Int64})
+_OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id"})
+
+#: A row per trace and part.
+HOPS = pl.Schema(
+    {
+        "trace_id": pl.String,
+        "journey": pl.String,
+        "channel": pl.String,
+        "part": pl.String,
+        "ns": pl.Int64,
+        "crossings": pl.Int64,
+    }
+)
+_HOPS_MADE = pl.Schema([*HOPS.items(), ("on_path", pl.Int64()), ("injected_ns", pl.Int64())])
+#: A row per component and look, while a trial's load ran.
+RESOURCES = pl.Schema(
+    {
+        "at_ns": pl.Int64,
+        "component": pl.String,
+        "cpu_s": pl.Float64,
+        "memory_mb": pl.Float64,
+        "processes": pl.Int64,
+    }
+)
+
+
+def read_journeys(path: Path, **labels: str | int) -> pl.DataFrame:
+    """Reads the generator's `journeys.jsonl`.
+
+    Args:
+        path: a JSON object a line.
+        labels: constant columns to put in front, as `block=0, topology="hybrid"`.
+
+    Returns:
+        The columns of `JOURNEYS`, in the order of `seq`.
+
+    Raises:
+        MalformedJourneysError: naming the file and the column or value.
+        OSError: the file cannot be read.
+    """
+    if not path.stat().st_size:
+        return _labelled(JOURNEYS.to_frame(), labels)
+    try:
+        frame = pl.read_ndjson(path, schema=JOURNEYS)
+    except pl.exceptions.PolarsError as error:
+        raise MalformedJourneysError(f"{path}: not rows of journeys: {error}") from error
+    nulls = [name for name in JOURNEYS if name not in _OPTIONAL and frame[name].null_count()]
+    if nulls:
+        raise MalformedJourneysError(f"{path}: rows without {', '.join(nulls)}")
+    unknown = sorted(set(frame["outcome"].unique()) - set(OUTCOMES))
+    if unknown:
+        raise MalformedJourneysError(
+            f"{path}: unknown outcome {', '.join(unknown)}; valid ones are {', '.join(OUTCOMES)}"
+        )
+    return _labelled(frame.sort("seq"), labels)
+
+
+def read_sample(path: Path) -> pl.DataFrame:
+    """Reads the bytes on the wire from the generator's file of answers.
+
+    Args:
+        path: a JSON object a line.
+
+    Returns:
+        The columns of `SAMPLE`.
+
+    Raises:
+        MalformedJourneysError: naming the file and the column or value.
+        OSError: the file cannot be read.
+    """
+    if not path.stat().st_size:
+        return SAMPLE.to_frame()
+    try:
+        frame = pl.read_ndjson(path, schema=SAMPLE)
+    except pl.exceptions.PolarsError as error:
+        raise MalformedJourneysError(f"{path}: not answers of a sample: {error}") from error
+    nulls = [name for name in SAMPLE if frame[name].null_count()]
+    if nulls:
+        raise MalformedJourneysError(f"{path}: answers without {', '.join(nulls)}")
+    return frame
+
+
+def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
+    """Puts budgets into rows.
+
+    Args:
+        budgets: each of another trace.
+        labels: constant columns to put in front.
+
+    Returns:
+        The columns of `HOPS`, and `on_path`: how many of the crossings lie on the critical path, and `injected_ns`: how
+        long these were delayed on purpose. A part that was crossed but cost nothing on the path has a row with 0 ns.
+    """
+    rows = [
+        (
+            budget.trace_id,
+            budget.journey,
+            budget.channel,
+            part,
+            budget.parts.get(part, 0),
+            budget.crossings.get(part, 0),
+            budget.on_path.get(part, 0),
+            budget.injected_ns.get(part, 0),
+        )
+        for budget in budgets
+        for part in dict.fromkeys((*budget.parts, *budget.crossings))
+    ]
+    return _labelled(pl.DataFrame(rows, schema=_HOPS_MADE, orient="row"), labels)
+
+
+def write_parquet(frame: pl.DataFrame, path: Path) -> None:
+    """Writes a frame so that the file is whole or not there.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written.
+    """
+    buffer = io.BytesIO()  # Polars' own writing tells of a full disk in an error of its own, without errno
+    frame.write_parquet(buffer)
+    write_whole(path, lambda scratch: scratch.write_bytes(buffer.getbuffer()))
+
+
+def write_whole(path: Path, write: Callable[[Path], object]) -> None:
+    """Lets `write` fill a file beside `path`, and renames it when it is on disk.
+
+    Args:
+        path: where the file shall be.
+        write: fills the path that it is given.
+    """
+    scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        write(scratch)
+        with scratch.open("rb") as file:
+            os.fsync(file.fileno())
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def _labelled(frame: pl.DataFrame, labels: Mapping[str, str | int]) -> pl.DataFrame:
+    columns = [pl.lit(value).alias(name) for name, value in labels.items()]
+    return frame.select(*columns, pl.all())

@@ -1,0 +1,1 @@
+"""Made-up traces, runs and experiments whose truth is known."""

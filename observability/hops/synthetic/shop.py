@@ -1,0 +1,138 @@
+"""What journeys through each topology are made of, roughly as measured: the means behind a generated run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, START_LAG_PART
+
+GATEWAY = "graphql-gateway"
+REST_GATEWAY = "rest-gateway"
+
+
+@dataclass(frozen=True, slots=True)
+class JourneyShape:
+    """One kind of journey.
+
+    Args:
+        channel: who sends it.
+        weight: its share of the tape, of 100.
+        work_ms: of the services that it needs, in the order of their calls; the first is called from outside.
+        nested: whether the first service calls the others (a checkout), and not who composes the answer.
+        answer_bytes: of its body.
+    """
+
+    channel: str
+    weight: int
+    work_ms: Mapping[str, float]
+    nested: bool
+    answer_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TopologyShape:
+    """One way to reach the services.
+
+    Args:
+        about: one line for people.
+        gateways: gateway by channel; empty where clients reach the services themselves.
+        call_ms: mean of one internal call, on the wire.
+        gateway_ms: mean work of a gateway for each service that it asks.
+        protocol: of the links.
+        cpu_ms: of a call, on both sides together.
+    """
+
+    about: str
+    gateways: Mapping[str, str]
+    call_ms: float
+    gateway_ms: float
+    protocol: str
+    cpu_ms: float
+
+
+JOURNEY_SHAPES: dict[str, JourneyShape] = {
+    "browse": JourneyShape("web", 25, {"product": 4.0}, False, 6600),
+    "bulk_lines": JourneyShape("partner", 5, {"order": 6.0, "product": 5.0}, False, 182_000),
+    "checkout": JourneyShape("web", 8, {"order": 5.0, "user": 1.0, "product": 1.5, "payment": 1.5}, True, 440),
+    "login": JourneyShape("mobile", 5, {"user": 30.0}, False, 360),
+    "order_history": JourneyShape("web", 15, {"order": 3.0, "product": 2.0, "payment": 1.0}, False, 6100),
+    "order_status": JourneyShape("partner", 12, {"order": 1.2, "payment": 0.8}, False, 600),
+    "product": JourneyShape("mobile", 25, {"product": 1.2}, False, 300),
+    "update_profile": JourneyShape("web", 5, {"user": 1.6}, False, 180),
+}
+
+_GRAPHQL_FOR_ALL = {"web": GATEWAY, "mobile": GATEWAY, "partner": GATEWAY}
+TOPOLOGY_SHAPES: dict[str, TopologyShape] = {
+    "hybrid": TopologyShape(
+        "GraphQL for web and mobile, REST for partners, gRPC inside",
+        {"web": GATEWAY, "mobile": GATEWAY, "partner": REST_GATEWAY},
+        0.7,
+        1.6,
+        "grpc",
+        0.5,
+    ),
+    "rest": TopologyShape("REST everywhere; the client composes", {}, 0.9, 0.0, "rest", 0.7),
+    "graphql": TopologyShape("GraphQL everywhere", _GRAPHQL_FOR_ALL, 1.5, 2.0, "graphql", 1.4),
+    "grpc": TopologyShape("gRPC everywhere; the client composes", {}, 0.6, 0.0, "grpc", 0.4),
+}
+
+
+def shape_of(topology: str) -> TopologyShape:
+    """The shape of a topology; one of an unknown name is shaped like `hybrid`."""
+    return TOPOLOGY_SHAPES.get(topology, TOPOLOGY_SHAPES["hybrid"])
+
+
+def parts_ms(shape: TopologyShape, journey: str) -> dict[str, float]:
+    """Mean of each part of a journey's budget, ms."""
+    plan = JOURNEY_SHAPES[journey]
+    gateway = shape.gateways.get(plan.channel)
+    first, *others = plan.work_ms
+    trips = waves(shape, journey)
+    found = {
+        START_LAG_PART: 0.1,
+        CLIENT_PART: 0.15 * trips,
+        f"wire:{GENERATOR}→{EDGE}": 0.4 * trips,
+        f"proxy:{EDGE}": 0.2 * trips,
+    }
+    outside = EDGE if gateway is None else gateway
+    if gateway is not None:
+        found |= {f"wire:{EDGE}→{gateway}": 0.4, f"work:{gateway}": shape.gateway_ms * len(plan.work_ms)}
+    found[f"wire:{outside}→{first}"] = shape.call_ms
+    for other in others:
+        found[f"wire:{first if plan.nested else outside}→{other}"] = shape.call_ms
+    for service, work_ms in plan.work_ms.items():
+        found |= {f"work:{service}": 0.55 * work_ms, f"db:{service}": 0.4 * work_ms, f"pool:{service}": 0.05 * work_ms}
+    return found
+
+
+def waves(shape: TopologyShape, journey: str) -> int:
+    """How many requests of a client wait for each other."""
+    plan = JOURNEY_SHAPES[journey]
+    if journey == "login":
+        return 2
+    return 1 if plan.nested or shape.gateways else min(2, len(plan.work_ms))
+
+
+def cpu_ms(shape: TopologyShape) -> dict[str, float]:
+    """Mean CPU of each component for a journey of the default mix, ms."""
+    services = {"order": 1.1, "payment": 0.4, "product": 1.0, "user": 1.1}
+    found = {name: work_ms + shape.cpu_ms for name, work_ms in services.items()}
+    for gateway in sorted(set(shape.gateways.values())):
+        found[gateway] = shape.gateway_ms * (1.6 if gateway == GATEWAY else 0.5)
+    return found | {EDGE: 0.8, "postgres": 0.8, "jaeger": 0.3, GENERATOR: 1.0}
+
+
+def topology_document(name: str, shape: TopologyShape) -> dict[str, Any]:
+    """A topology as the manifest holds it."""
+    order = dict.fromkeys(("product", "user", "payment"), shape.protocol)
+    asked = dict.fromkeys(("product", "order", "user", "payment"), shape.protocol)
+    callers = sorted(set(shape.gateways.values())) or [GENERATOR]
+    return {
+        "name": name,
+        "about": shape.about,
+        "entry": dict(shape.gateways) or dict.fromkeys(("web", "mobile", "partner"), "services"),
+        "links": {caller: dict(asked) for caller in callers} | {"order": order},
+        "plan": "best",
+    }

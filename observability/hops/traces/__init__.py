@@ -1,0 +1,1 @@
+"""Spans from OTLP and Jaeger, as trees with a critical path."""

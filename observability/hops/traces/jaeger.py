@@ -1,0 +1,173 @@
+"""Reads whole traces from Jaeger's query API (`/api/v3`: OTLP JSON, which keeps nanoseconds)."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import tenacity
+
+from hops.errors import JaegerError, MalformedTraceError
+from hops.traces.otlp import parse_document
+from hops.traces.span import Span
+from hops.traces.tree import grow
+
+CONCURRENCY = 8
+REQUEST_TIMEOUT_S = 10.0
+PATIENCE_S = 15.0
+
+_TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """Traces as Jaeger had them when patience ended.
+
+    Args:
+        traces: spans by trace id, sound or not.
+        missing: ids that Jaeger knows nothing of.
+        incomplete: ids in `traces` with spans still missing, as far as the trace itself shows.
+    """
+
+    traces: dict[str, list[Span]]
+    missing: list[str]
+    incomplete: list[str]
+
+
+def is_complete(spans: list[Span]) -> bool:
+    """Whether a trace has a root, no orphan, and a SERVER span for every call."""
+    return grow(spans).quality.complete
+
+
+def read_traces(
+    base_url: str,
+    trace_ids: Iterable[str],
+    *,
+    patience_s: float = PATIENCE_S,
+    progress: Callable[[int, int], None] | None = None,
+) -> Fetched:
+    """Reads traces from outside an event loop; see `fetch_traces`."""
+    return asyncio.run(fetch_traces(base_url, trace_ids, patience_s=patience_s, progress=progress))
+
+
+async def fetch_traces(
+    base_url: str,
+    trace_ids: Iterable[str],
+    *,
+    concurrency: int = CONCURRENCY,
+    request_timeout_s: float = REQUEST_TIMEOUT_S,
+    patience_s: float = PATIENCE_S,
+    complete: Callable[[list[Span]], bool] = is_complete,
+    progress: Callable[[int, int], None] | None = None,
+) -> Fetched:
+    """Reads traces by id, and asks again for those that have not wholly arrived.
+
+    Args:
+        base_url: of the query API, as `http://127.0.0.1:18072`.
+        trace_ids: 32 hex digits each; the same id twice is read once.
+        concurrency: requests under way at once.
+        request_timeout_s: for one request.
+        patience_s: for all of them together, after which what there is is taken as it is. Every trace is asked for
+            at least once.
+        complete: says whether a trace needs no second look.
+        progress: called with (sound traces so far, traces asked for).
+
+    Raises:
+        JaegerError: an id is malformed; or Jaeger did not answer, or answered with an error or no OTLP JSON.
+    """
+    ids = list(dict.fromkeys(_checked(trace_id) for trace_id in trace_ids))
+    deadline = time.monotonic() + patience_s
+    found: dict[str, list[Span]] = {}
+    sound: set[str] = set()
+    slots = asyncio.Semaphore(concurrency)
+
+    async with httpx.AsyncClient(
+        base_url=base_url,
+        timeout=request_timeout_s,
+        limits=httpx.Limits(max_connections=concurrency),
+        trust_env=False,
+    ) as client:
+
+        async def look(trace_id: str) -> None:
+            async with slots:
+                spans = await _get(client, trace_id)
+            if spans:
+                found[trace_id] = spans
+                if complete(spans):
+                    sound.add(trace_id)
+            if progress is not None:
+                progress(len(sound), len(ids))
+
+        async def round_over_the_rest() -> bool:
+            async with asyncio.TaskGroup() as group:
+                for trace_id in ids:
+                    if trace_id not in sound:
+                        group.create_task(look(trace_id))
+            return len(sound) == len(ids)
+
+        # Rounds, not a loop per trace: a trace that never becomes sound must not keep the others waiting.
+        rounds = tenacity.AsyncRetrying(
+            retry=tenacity.retry_if_result(_is_false) | tenacity.retry_if_exception(_is_transport),
+            stop=lambda _state: time.monotonic() >= deadline,
+            wait=tenacity.wait_exponential(multiplier=0.1, max=2.0),
+            retry_error_callback=_last_outcome,
+        )
+        try:
+            await rounds(round_over_the_rest)
+        except ExceptionGroup as group:
+            first: BaseException = group
+            while isinstance(first, BaseExceptionGroup):
+                first = first.exceptions[0]
+            if isinstance(first, httpx.TransportError):
+                reason = str(first) or type(first).__name__
+                raise JaegerError(
+                    f"Jaeger's query API at {base_url} did not answer within {patience_s:g} s: {reason}"
+                ) from first
+            raise first from None
+
+    return Fetched(
+        traces={trace_id: found[trace_id] for trace_id in ids if trace_id in found},
+        missing=[trace_id for trace_id in ids if trace_id not in found],
+        incomplete=[trace_id for trace_id in ids if trace_id in found and trace_id not in sound],
+    )
+
+
+async def _get(client: httpx.AsyncClient, trace_id: str) -> list[Span]:
+    response = await client.get(f"/api/v3/traces/{trace_id}")
+    if response.status_code == httpx.codes.NOT_FOUND:
+        return []
+    if response.status_code != httpx.codes.OK:
+        raise JaegerError(
+            f"{response.request.url} answered {response.status_code}: {response.text[:200].strip() or 'no body'}"
+        )
+    try:
+        return list(parse_document(response.json(), where=str(response.request.url)))
+    except MalformedTraceError as error:
+        raise JaegerError(f"not a trace: {error}") from error
+    except ValueError as error:
+        raise JaegerError(f"{response.request.url} answered no JSON; is it Jaeger's query API?") from error
+
+
+def _checked(trace_id: str) -> str:
+    if not _TRACE_ID.fullmatch(trace_id):
+        raise JaegerError(f"{trace_id!r} is not a trace id: wants 32 hex digits")
+    return trace_id.lower()
+
+
+def _is_false(all_sound: bool) -> bool:
+    return not all_sound
+
+
+def _is_transport(error: BaseException) -> bool:
+    return isinstance(error, ExceptionGroup) and error.subgroup(httpx.TransportError) is not None
+
+
+def _last_outcome(state: tenacity.RetryCallState) -> Any:
+    # Out of patience: the error of the last round is raised, traces are kept as they are.
+    assert state.outcome is not None
+    return state.outcome.result()

@@ -1,0 +1,49 @@
+"""CPU by group of components, and core-hours for a million journeys."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.analysis.cost import GROUPS, TOTAL, component_group, cost, used_by_group
+from hops.run.files import read_run
+from hops.synthetic.run import write_generated_run
+
+EXPECTED = {
+    "order": "services",
+    "graphql-gateway": "gateways",
+    "rest-gateway": "gateways",
+    "edge": "edge",
+    "order-sidecar": "sidecars",
+    "postgres": "database",
+    "jaeger": "telemetry",
+    "client": "generator",
+    "istiod": "other",
+}
+
+
+@pytest.mark.parametrize(("component", "group"), EXPECTED.items())
+def test_a_component_has_its_group(component, group):
+    assert component_group(component) == group
+
+
+def test_every_group_is_known():
+    assert {*EXPECTED.values(), TOTAL} == set(GROUPS)
+
+
+def test_core_hours_of_a_million_journeys():
+    found = cost({TOTAL: {1: (3.6, 1000), 2: (3.6, 1000), 3: (3.6, 1000)}})
+    assert found[TOTAL]["value"] == pytest.approx(1.0)
+    assert found[TOTAL]["ci95"] == pytest.approx([1.0, 1.0])
+    assert cost({TOTAL: {1: (3.6, 1000)}})[TOTAL]["ci95"] == [None, None]
+    assert cost({TOTAL: {1: (0.0, 0)}}) == {}
+
+
+def test_the_total_is_all_but_the_generator(tmp_path):
+    run = read_run(write_generated_run(tmp_path, topologies=["hybrid"], blocks=3, journeys_per_trial=100))
+    used = used_by_group(run, "hybrid")
+    found = cost(used)
+    assert set(found) == {"services", "gateways", "edge", "database", "telemetry", "total", "generator"}
+    inside = sum(row["value"] for group, row in found.items() if group not in ("total", "generator"))
+    assert found["total"]["value"] == pytest.approx(inside)
+    measured = sum(cpu for trial in run.used for name, cpu in trial["cpu_s"].items() if name != "client")
+    assert found["total"]["value"] == pytest.approx(measured / 300 * 1e6 / 3600)

@@ -1,0 +1,139 @@
+"""From a run's files to its summary."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import polars as pl
+import pytest
+
+from hops.analysis.summary import analyse
+from hops.errors import MalformedRunError
+from hops.run.documents import Summary
+from hops.run.files import read_run
+from hops.synthetic.run import write_generated_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    return read_run(
+        write_generated_run(folder, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, seed=2)
+    )
+
+
+@pytest.fixture(scope="module")
+def summary(run):
+    return analyse(run, name="night")
+
+
+def test_every_key_is_there_and_every_figure_is_a_number(summary):
+    assert set(summary) == set(Summary.__annotations__)
+    json.dumps(summary, allow_nan=False)
+    assert (summary["kind"], summary["blocks"], summary["valid"]) == ("compare", 3, True)
+    assert len(summary["verdicts"]) == 6 + 3
+
+
+def test_figures_are_of_all_blocks(run, summary):
+    cell = summary["topologies"]["rest"]["journeys"]["all"]
+    ms = run.journeys.filter(pl.col("topology") == "rest")["latency_ns"] / 1e6
+    assert cell["count"] == 1200
+    assert cell["latency_ms"]["mean"] == pytest.approx(ms.mean())
+    assert cell["latency_ms"]["sd"] == pytest.approx(ms.std())
+    low, high = cell["latency_ci95"]["p50"]
+    assert low < cell["latency_ms"]["p50"] < high
+    assert cell["latency_ci95"]["p99_9"] == [None, None]
+
+
+def test_throughput_is_of_the_time_that_trials_ran(summary):
+    # 50 journeys a second in each trial, however much time lies between trials.
+    assert summary["topologies"]["rest"]["throughput_per_s"] == pytest.approx(50, rel=0.15)
+
+
+def test_wire_and_cpu_are_added_up(run, summary):
+    found = summary["topologies"]["hybrid"]
+    trials = [row for row in run.used if row["topology"] == "hybrid"]
+    assert found["wire"]["bytes_in"] == sum(row["generator"]["wire_bytes_in"] for row in trials)
+    assert found["cpu_ms_per_journey"]["order"] == pytest.approx(sum(t["cpu_s"]["order"] for t in trials) / 1200 * 1e3)
+    assert found["rss_mb"]["order"] == max(row["rss_mb"]["order"] for row in trials)
+
+
+def test_comparisons_and_hop_differences_are_of_the_pair(summary):
+    assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {("rest", "hybrid")}
+    assert {row["metric"] for row in summary["comparisons"]} == {"mean", "p50", "p90", "p95", "p99", "cpu_ms"}
+    everything = next(row for row in summary["hop_differences"] if row["journey"] == "all")
+    assert everything["difference_ms"] == pytest.approx(sum(part["difference_ms"] for part in everything["parts"]))
+
+
+def test_the_order_of_rows_changes_nothing(run, summary):
+    mixed = replace(
+        run,
+        journeys=run.journeys.sample(fraction=1.0, shuffle=True, seed=1),
+        hops=run.hops.sample(fraction=1.0, shuffle=True, seed=1),
+    )
+    again = analyse(mixed, name="night")
+    for one, other in zip(again["comparisons"], summary["comparisons"], strict=True):
+        assert (one["journey"], one["metric"], one["verdict"]) == (other["journey"], other["metric"], other["verdict"])
+        assert one["difference"] == pytest.approx(other["difference"], rel=1e-9)
+    for one, other in zip(again["hop_differences"], summary["hop_differences"], strict=True):
+        assert one["difference_ms"] == pytest.approx(other["difference_ms"], rel=1e-9)
+
+
+def test_failed_journeys_have_no_latency_and_no_hops(run):
+    failed = replace(
+        run,
+        journeys=run.journeys.with_columns(
+            outcome=pl.when(pl.col("journey") == "login").then(pl.lit("server")).otherwise("outcome")
+        ),
+    )
+    found = analyse(failed, name="night")
+    cell = found["topologies"]["rest"]["journeys"]["login"]
+    assert cell["latency_ms"]["mean"] is None
+    assert cell["traces"] == 0
+    assert "login" not in {row["journey"] for row in found["hop_differences"]}
+    rows = [row for row in found["comparisons"] if row["journey"] == "login"]
+    assert {row["verdict"] for row in rows} <= {"unknown"}
+
+
+def test_a_bench_has_intervals_within_its_trial_and_compares_nothing(tmp_path):
+    run = read_run(write_generated_run(tmp_path, topologies=["hybrid"], blocks=1, journeys_per_trial=500))
+    found = analyse(run, name="hybrid")
+    assert (found["kind"], found["comparisons"], found["hop_differences"]) == ("bench", [], [])
+    assert None not in found["topologies"]["hybrid"]["journeys"]["all"]["latency_ci95"]["p90"]
+    assert found["observer_effect_ms"]["ci95"][0] < found["observer_effect_ms"]["p50"]
+    assert found["topologies"]["hybrid"]["cost"]["total"]["ci95"] == [None, None]
+
+
+def test_one_block_of_several_topologies_shows_figures_and_says_why_no_more(tmp_path):
+    run = read_run(write_generated_run(tmp_path, topologies=["rest", "grpc"], blocks=1, journeys_per_trial=200))
+    found = analyse(run, name="one")
+    assert {row["verdict"] for row in found["comparisons"]} == {"unknown"}
+    assert {row["reason"] for row in found["comparisons"]} == {"needs 3 blocks, and there is 1"}
+    assert all(row["ci95"] == [None, None] for row in found["hop_differences"])
+
+
+def test_observer_effect_has_an_interval_over_blocks(summary):
+    low, high = summary["observer_effect_ms"]["ci95"]
+    assert low < summary["observer_effect_ms"]["p50"] < high
+
+
+def test_files_that_contradict_each_other_are_refused(run):
+    fewer = replace(run, journeys=run.journeys.filter((pl.col("block") != 2) | (pl.col("topology") != "rest")))
+    with pytest.raises(MalformedRunError, match="do not hold the same trials: block 2 of rest"):
+        analyse(fewer, name="night")
+    manifest = {**run.manifest, "topologies": {**run.manifest["topologies"], "graphql": {}}}
+    with pytest.raises(MalformedRunError, match="there is no trial of graphql"):
+        analyse(replace(run, manifest=manifest), name="night")
+
+
+def test_a_block_that_lacks_a_topology_counts_for_the_other_only(run):
+    short = replace(
+        run,
+        trials=[row for row in run.trials if (row["block"], row["topology"]) != (3, "hybrid")],
+        journeys=run.journeys.filter((pl.col("block") != 3) | (pl.col("topology") != "hybrid")),
+        hops=run.hops.filter((pl.col("block") != 3) | (pl.col("topology") != "hybrid")),
+    )
+    found = analyse(short, name="night")
+    assert found["topologies"]["rest"]["journeys"]["all"]["latency_ci95"]["p50"][0] is not None
+    assert {row["reason"] for row in found["comparisons"]} == {"needs 3 blocks, and there are 2"}

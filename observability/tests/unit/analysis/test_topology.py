@@ -1,0 +1,217 @@
+"""From the generator's rows and traces to `summary.json`."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import polars as pl
+import pytest
+
+from hops.analysis.observer import observer_effect_of
+from hops.analysis.summary import analyse
+from hops.analysis.topology import Resources, Wire, summarise_topology, unattributed_share
+from hops.budget.budget import budgets_of
+from hops.errors import MalformedJourneysError, NotEnoughDataError
+from hops.run.documents import Summary
+from hops.run.files import read_run, read_summary, write_summary
+from hops.run.rows import JOURNEYS, hops_frame, read_journeys, read_sample, write_parquet
+from hops.synthetic.run import write_generated_run
+from hops.synthetic.traces import BASE_NS, shop_trace
+
+TRACED = 60
+COUNT = 300
+
+
+@pytest.fixture(scope="module")
+def hops():
+    return hops_frame(budgets_of(shop_trace(seed) for seed in range(TRACED))[0])
+
+
+@pytest.fixture
+def journeys_file(tmp_path, hops):
+    budgets, _ = budgets_of(shop_trace(seed) for seed in range(TRACED))
+    rng = random.Random(1)
+    rows = []
+    for seq in range(COUNT):
+        budget = budgets[seq] if seq < TRACED else None
+        latency = budget.total_ns if budget else int(rng.lognormvariate(16.5, 0.4))
+        intended = BASE_NS + seq * 50_000_000
+        row = {
+            "seq": seq,
+            "journey": budget.journey if budget else rng.choice(("browse", "checkout")),
+            "channel": "web",
+            "mode": "open",
+            "intended_ns": intended,
+            "started_ns": intended + 1000,
+            "ended_ns": intended + latency,
+            "latency_ns": latency,
+            "outcome": "timeout" if seq == 0 or seq == 100 else "ok",
+            "error": "",
+            "bytes_in": 1000,
+            "bytes_in_raw": 4000,
+            "bytes_out": 100,
+            "requests": 2,
+            "waves": 1,
+            "parallel": 2,
+            "sampled": budget is not None,
+            "trace_id": budget.trace_id if budget else "",
+            "answer_sha256": "00",
+        }
+        rows.append(row | ({"order_id": seq} if seq % 2 else {}))
+    rng.shuffle(rows)
+    path = tmp_path / "journeys.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_journeys_are_read_in_order_with_labels_in_front(journeys_file):
+    frame = read_journeys(journeys_file, block=2, topology="hybrid")
+    assert frame.columns == ["block", "topology", *JOURNEYS]
+    assert frame["seq"].to_list() == list(range(COUNT))
+    assert frame["order_id"].null_count() == COUNT // 2
+    assert frame["topology"].unique().to_list() == ["hybrid"]
+
+
+BROKEN = {
+    "not JSON": ("{oops\n", "not rows of journeys"),
+    "wrong type": ('{"seq": "first"}\n', "not rows of journeys"),
+    "columns missing": ('{"seq": 1, "journey": "browse"}\n', "rows without channel, mode, intended_ns"),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), BROKEN.values(), ids=BROKEN)
+def test_broken_rows_are_named(tmp_path, text, message):
+    path = tmp_path / "journeys.jsonl"
+    path.write_text(text)
+    with pytest.raises(MalformedJourneysError, match=message):
+        read_journeys(path)
+
+
+def test_an_unknown_outcome_is_named_with_the_valid_ones(journeys_file):
+    journeys_file.write_text(journeys_file.read_text().replace('"timeout"', '"lost"'))
+    with pytest.raises(MalformedJourneysError, match=r"unknown outcome lost; valid ones are ok, client"):
+        read_journeys(journeys_file)
+
+
+def test_an_empty_replay_has_no_rows_and_no_summary(tmp_path, hops):
+    path = tmp_path / "journeys.jsonl"
+    path.touch()
+    frame = read_journeys(path)
+    assert frame.height == 0
+    with pytest.raises(NotEnoughDataError):
+        summarise_topology(frame, hops, Resources())
+
+
+def test_every_key_is_there_and_adds_up(journeys_file, hops):
+    found = summarise_topology(read_journeys(journeys_file), hops, Resources({"order": 3.0}, {"order": 80.0}))
+    assert set(found) == {"throughput_per_s", "errors", "cpu_ms_per_journey", "rss_mb", "cost", "wire", "journeys"}
+    assert found["wire"] is None
+    assert found["errors"] == {"client": 0, "server": 0, "timeout": 2, "wrong_answer": 0}
+    assert found["cpu_ms_per_journey"] == {"order": 10.0}
+    assert found["rss_mb"] == {"order": 80.0}
+    assert found["throughput_per_s"] == pytest.approx((COUNT - 2) / (COUNT * 0.05), rel=0.01)
+    everything = found["journeys"]["all"]
+    assert set(everything) == {
+        "count", "errors", "requests_per_journey", "waves_mean", "parallel_mean", "bytes_in_mean", "bytes_in_raw_mean",
+        "bytes_out_mean", "wire_in_mean", "wire_out_mean", "latency_ms", "latency_ci95", "budget_ms", "traced_mean_ms",
+        "traces",
+    }  # fmt: skip
+    assert set(everything["latency_ms"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9", "max", "sd"}
+    assert set(everything["latency_ci95"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9"}
+    for cell in found["journeys"].values():
+        if cell["traces"]:
+            assert sum(cell["budget_ms"]["mean"].values()) == pytest.approx(cell["traced_mean_ms"], rel=1e-12)
+    assert sum(cell["count"] for name, cell in found["journeys"].items() if name != "all") == COUNT
+    assert unattributed_share(found) == 0.0
+
+
+def test_bytes_on_the_wire_weigh_as_the_replay_does(journeys_file, hops, tmp_path):
+    lines = [
+        {"journey": "browse", "channel": "web", "wire_in": 100, "wire_out": 10, "answer": {"products": []}},
+        {"journey": "browse", "channel": "web", "wire_in": 300, "wire_out": 30, "answer": {"products": [1]}},
+        {"journey": "checkout", "channel": "web", "wire_in": 1000, "wire_out": 500, "answer": None},
+        {"journey": "checkout", "channel": "partner", "wire_in": 9000, "wire_out": 900, "answer": None},
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    frame = read_journeys(journeys_file).with_columns(
+        journey=pl.when(pl.col("journey") == "browse").then(pl.lit("browse")).otherwise(pl.lit("checkout"))
+    )
+    wire = Wire(bytes_in=600_000, bytes_out=30_000, opening_bytes_in=50, opening_bytes_out=90, connections=4)
+    found = summarise_topology(frame, hops, Resources(), sample=read_sample(path), wire=wire)
+    cells = found["journeys"]
+    assert (cells["browse"]["wire_in_mean"], cells["browse"]["wire_out_mean"]) == (200.0, 20.0)
+    assert (cells["checkout"]["wire_in_mean"], cells["checkout"]["wire_out_mean"]) == (1000.0, 500.0)
+    expected = (200 * cells["browse"]["count"] + 1000 * cells["checkout"]["count"]) / COUNT
+    assert cells["all"]["wire_in_mean"] == pytest.approx(expected)
+    assert cells["all"]["bytes_in_raw_mean"] == 4000
+    assert found["wire"] == {
+        "bytes_in": 600_000, "bytes_out": 30_000, "in_per_journey": 2000.0, "out_per_journey": 100.0,
+        "opening_bytes_in": 50, "opening_bytes_out": 90, "connections": 4,
+    }  # fmt: skip
+
+
+def test_a_journey_without_a_sample_has_no_bytes_on_the_wire(journeys_file, hops):
+    cells = summarise_topology(read_journeys(journeys_file), hops, Resources())["journeys"]
+    assert {cell["wire_in_mean"] for cell in cells.values()} == {None}
+
+
+def test_a_sample_without_bytes_on_the_wire_is_named(tmp_path):
+    path = tmp_path / "answers.jsonl"
+    path.write_text('{"journey": "browse", "channel": "web"}\n')
+    with pytest.raises(MalformedJourneysError, match="answers without wire_in, wire_out"):
+        read_sample(path)
+
+
+def test_traces_of_failed_journeys_are_left_out(journeys_file, hops):
+    found = summarise_topology(read_journeys(journeys_file), hops, Resources())
+    assert found["journeys"]["all"]["traces"] == TRACED - 1
+
+
+def test_a_run_without_traces_has_no_budget(journeys_file, hops):
+    frame = read_journeys(journeys_file).with_columns(sampled=pl.lit(value=False))
+    found = summarise_topology(frame, hops.clear(), Resources())
+    assert found["journeys"]["all"]["traced_mean_ms"] is None
+    assert found["journeys"]["all"]["budget_ms"]["mean"] == {}
+    assert unattributed_share(found) is None
+    assert observer_effect_of(frame) == {"p50": None, "ci95": [None, None]}
+
+
+def test_a_journey_that_always_fails_has_no_latency(journeys_file, hops):
+    frame = read_journeys(journeys_file).with_columns(
+        outcome=pl.when(pl.col("journey") == "checkout").then(pl.lit("server")).otherwise(pl.col("outcome"))
+    )
+    cell = summarise_topology(frame, hops, Resources())["journeys"]["checkout"]
+    assert set(cell["latency_ms"].values()) == {None}
+    assert cell["latency_ci95"]["p99"] == [None, None]
+    assert cell["errors"]["server"] == cell["count"]
+
+
+def test_a_summary_survives_the_disk(tmp_path):
+    run = read_run(write_generated_run(tmp_path / "run", topologies=["hybrid"], blocks=1, journeys_per_trial=200))
+    summary = analyse(run, name="night")
+    path = tmp_path / "summary.json"
+    write_summary(summary, path)
+    assert read_summary(path) == summary
+    assert (summary["name"], summary["kind"], summary["mode"], summary["closed"]) == ("night", "bench", "open", None)
+    assert set(summary) == set(Summary.__annotations__)
+
+
+def test_a_figure_that_is_no_number_leaves_the_earlier_file(tmp_path):
+    path = tmp_path / "summary.json"
+    path.write_text("{}")
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_summary({"schema": 1, "name": float("nan")}, path)
+    assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
+    assert path.read_text() == "{}"
+    with pytest.raises(NotEnoughDataError, match="not a summary of schema 2"):
+        read_summary(path)
+
+
+def test_parquet_is_whole_or_not_there(tmp_path, hops):
+    write_parquet(hops, tmp_path / "hops.parquet")
+    assert pl.read_parquet(tmp_path / "hops.parquet").equals(hops)
+    with pytest.raises(OSError, match="No such file"):
+        write_parquet(hops, tmp_path / "missing" / "hops.parquet")
+    assert [file.name for file in tmp_path.iterdir()] == ["hops.parquet"]

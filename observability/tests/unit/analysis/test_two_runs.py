@@ -1,0 +1,279 @@
+"""Two made-up runs held against each other: what is refused, what is found, and how sure that is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hops.analysis.two_runs import Threshold, compare_runs, regressions, watched
+from hops.errors import MalformedRunError, NotComparableError
+from hops.run.files import MANIFEST, TRIALS, read_run
+from hops.statistics.over_blocks import Section, sections_of
+from hops.statistics.unpaired import spread, unpaired_contrast
+from hops.synthetic.run import write_generated_run
+from hops.terminal.two_runs import findings, headline, markdown, threshold_lines
+
+
+def change(folder, name, **values):
+    path = folder / name
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for key, value in values.items():
+        *above, last = key.split("__")
+        inner = document
+        for step in above:
+            inner = inner[step]
+        inner[last] = value
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory):
+    """Run a, and run b of the same tape whose hybrid waits 3 ms longer for the orders' database."""
+    root = tmp_path_factory.mktemp("runs")
+    first = write_generated_run(root / "a", topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=1200, seed=1)
+    second = write_generated_run(
+        root / "b",
+        topologies=["rest", "hybrid"],
+        blocks=4,
+        journeys_per_trial=1200,
+        seed=2,
+        delays_ms={"hybrid": {"db:order": 3.0}},
+    )
+    manifest = json.loads((first / MANIFEST).read_text(encoding="utf-8"))
+    change(second, MANIFEST, **{name: manifest[name] for name in ("tapes", "seeds", "profile")})
+    return first, second
+
+
+@pytest.fixture
+def runs(originals, tmp_path):
+    """Copies, to be spoilt."""
+    return tuple(shutil.copytree(folder, tmp_path / folder.name) for folder in originals)
+
+
+@pytest.fixture(scope="module")
+def found(originals):
+    return compare_runs(*(read_run(folder) for folder in originals), Threshold(0.1))
+
+
+def row_of(found, topology, journey, metric):
+    return next(
+        row
+        for row in found["rows"]
+        if (row["topology_a"], row["journey"], row["metric"]) == (topology, journey, metric)
+    )
+
+
+def test_a_difference_is_b_less_a_and_found_with_its_size(found):
+    row = row_of(found, "hybrid", "order_status", "p50")
+    assert row["verdict"] == "higher"
+    assert row["difference"] == pytest.approx(row["b"] - row["a"])
+    assert row["ratio"] == pytest.approx(row["b"] / row["a"])
+    assert row["ci95"][0] < 3.0 < row["ci95"][1]
+    assert row["effect"] < 0.5
+    assert any("b answers order_status" in line and "later" in line for line in findings(found))
+
+
+def test_what_did_not_change_is_not_shown(found):
+    assert all(row["verdict"] in ("not_shown", "unknown") for row in found["rows"] if row["topology_a"] == "rest")
+
+
+def test_turned_round_it_is_sooner(originals):
+    first, second = (read_run(folder) for folder in originals)
+    row = row_of(compare_runs(second, first, Threshold(0.1)), "hybrid", "order_status", "p50")
+    assert (row["verdict"], row["regression"]) == ("lower", "no")
+
+
+def test_only_a_whole_interval_beyond_the_threshold_is_shown(found):
+    beyond = regressions(found, "shown")
+    assert [(row["topology_a"], row["journey"]) for row in beyond] == [("hybrid", "order_status")]
+    for row in beyond:
+        assert row["ratio_ci95"][0] > 1.1
+    for row in regressions(found, "possible"):
+        assert row["ratio"] > 1.1
+    assert {row["metric"] for row in watched(found)} == {"p50", "p99"}
+    assert "SLOWER by more than 10 %" in threshold_lines(found)[0]
+
+
+def test_a_threshold_watches_the_metrics_that_it_is_told(originals):
+    told = compare_runs(*(read_run(folder) for folder in originals), Threshold(0.1, ("cpu_ms",)))
+    assert {row["metric"] for row in watched(told)} == {"cpu_ms"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"tapes__load": "f" * 64}, "the tapes differ"),
+        ({"tapes__load": "f" * 64, "workload": "mine.yaml"}, "workload default.yaml against mine.yaml"),
+        ({"seeds__data": 7}, "the data differ: seed 1 against 7"),
+        ({"switches__scale": 3}, "the data differ: scale 1 against 3"),
+        ({"mode": "closed", "closed": {"vus": 4, "think_s": 0.1}}, "a closed loop of 4 users"),
+        ({"profile__warmup_s": 9}, "the warm-up differs: 4 s against 9 s"),
+        ({"profile__duration_s": 9}, "the length of the load differs"),
+    ],
+)
+def test_what_does_not_compare_is_refused_with_the_reason(runs, changes, reason):
+    change(runs[1], MANIFEST, **changes)
+    with pytest.raises(NotComparableError, match=reason):
+        compare_runs(*map(read_run, runs))
+
+
+def test_all_reasons_are_given_at_once(runs):
+    change(runs[1], MANIFEST, seeds__data=7, profile__warmup_s=9)
+    with pytest.raises(NotComparableError, match=r"warm-up.*; the data differ"):
+        compare_runs(*map(read_run, runs))
+
+
+def test_one_topology_each_are_a_pair_whatever_their_names(tmp_path):
+    folders = [
+        write_generated_run(tmp_path / name, topologies=[name], blocks=3, journeys_per_trial=400)
+        for name in ("rest", "hybrid")
+    ]
+    told = compare_runs(*map(read_run, folders))
+    assert {(row["topology_a"], row["topology_b"]) for row in told["rows"]} == {("rest", "hybrid")}
+    assert "rest (a) against hybrid (b)" in findings(told)[0]
+
+
+def test_several_topologies_without_one_in_common_are_refused(tmp_path):
+    first = write_generated_run(tmp_path / "a", topologies=["rest", "grpc"], blocks=1, journeys_per_trial=200)
+    second = write_generated_run(tmp_path / "b", topologies=["hybrid"], blocks=1, journeys_per_trial=200)
+    with pytest.raises(NotComparableError, match="no topology in common: rest, grpc against hybrid"):
+        compare_runs(read_run(first), read_run(second))
+
+
+def test_what_may_differ_is_told(runs):
+    change(runs[1], MANIFEST, git__commit="1" * 40, git__dirty=True, machine__cores=8, switches__http=1)
+    told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
+    assert told["commit"] == ("0" * 12, "1" * 12 + " with changes")
+    assert told["machine: cores"] == ("2", "8")
+    assert told["switch: http"] == ("2", "1")
+    assert told["blocks"] == ("5", "4")
+
+
+def test_a_run_that_was_slowed_on_purpose_says_so(runs):
+    change(runs[1], MANIFEST, switches__delay_ms={"payment": 2.0})
+    assert "b: DELAYED ON PURPOSE: payment by 2 ms" in " ".join(headline(compare_runs(*map(read_run, runs))))
+
+
+def test_one_block_on_a_side_shows_figures_and_refuses_intervals(originals, tmp_path):
+    single = write_generated_run(tmp_path / "one", topologies=["hybrid"], blocks=1, journeys_per_trial=1200, seed=1)
+    told = compare_runs(read_run(originals[0]), read_run(single), Threshold(0.1))
+    row = row_of(told, "hybrid", "all", "p50")
+    assert row["difference"] is not None
+    assert row["ci95"] == [None, None]
+    assert row["reason"] == "b: needs 3 blocks, and there is 1"
+    assert (row["verdict"], row["regression"]) == ("unknown", "unknown")
+    assert "nothing could be tested: b: needs 3 blocks" in findings(told)[0]
+    rare = row_of(told, "hybrid", "login", "p99")
+    assert rare["reason"].startswith("a: needs 200 journeys in a block")
+    assert rare["reason"].endswith("; b: needs 3 blocks, and there is 1")
+
+
+def test_a_suspect_run_says_so_before_each_finding(runs, tmp_path):
+    spoilt = write_generated_run(
+        tmp_path / "spoilt",
+        topologies=["hybrid"],
+        blocks=3,
+        journeys_per_trial=400,
+        failing={(1, "hybrid"): "steal_share"},
+    )
+    manifest = json.loads((runs[0] / MANIFEST).read_text(encoding="utf-8"))
+    change(spoilt, MANIFEST, **{name: manifest[name] for name in ("tapes", "seeds", "profile")})
+    told = compare_runs(read_run(runs[0]), read_run(spoilt))
+    assert not told["valid"]
+    assert any(line.startswith("b: spoilt, 3 blocks, SUSPECT") for line in headline(told))
+    assert all(line.startswith("SUSPECT: ") for line in findings(told))
+
+
+def test_markdown_has_every_row(found):
+    text = markdown(found)
+    assert text.count("\n| ") >= len(found["rows"])
+    assert "| order_status | p50 |" in text
+
+
+@pytest.mark.parametrize("name", [MANIFEST, TRIALS, "journeys.parquet", "hops.parquet", "resources.parquet"])
+@pytest.mark.parametrize("spoil", ["missing", "cut", "other"])
+def test_a_spoilt_file_is_named(runs, name, spoil):
+    path = runs[1] / name
+    if spoil == "missing":
+        path.unlink()
+    elif spoil == "cut":
+        path.write_bytes(path.read_bytes()[:100])
+    elif name.endswith(".json"):
+        change(runs[1], name, schema=1)
+    else:
+        shutil.copy(runs[1] / MANIFEST, path)
+    with pytest.raises(MalformedRunError, match=name):
+        compare_runs(*map(read_run, runs))
+
+
+@pytest.mark.parametrize("field", ["mode", "topologies", "switches", "profile", "seeds", "tapes"])
+def test_a_manifest_without_a_field_is_named(runs, field):
+    path = runs[1] / MANIFEST
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document[field]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(MalformedRunError, match=f"manifest.json: the field {field}"):
+        compare_runs(*map(read_run, runs))
+
+
+def test_a_trial_without_a_field_is_named(runs):
+    path = runs[1] / TRIALS
+    document = json.loads(path.read_text(encoding="utf-8"))
+    del document["trials"][0]["cpu_s"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(MalformedRunError, match=r"trials.json: a trial has no cpu_s"):
+        compare_runs(*map(read_run, runs))
+
+
+def test_runs_from_before_the_machines_speed_was_measured_compare_as_well(runs):
+    path = runs[1] / TRIALS
+    document = json.loads(path.read_text(encoding="utf-8"))
+    for trial in document["trials"]:
+        del trial["machine_speed"]
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert compare_runs(*map(read_run, runs))
+
+
+def test_a_trial_without_journeys_is_named(runs):
+    path = runs[1] / TRIALS
+    document = json.loads(path.read_text(encoding="utf-8"))
+    document["trials"].append({**document["trials"][0], "block": 9})
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(MalformedRunError, match="block 9"):
+        compare_runs(*map(read_run, runs))
+
+
+def test_welch_is_scipys():
+    """Deviations that average 0 have SciPy's standard error, so its own Welch test must agree."""
+    rng = np.random.default_rng(3)
+    left, right = rng.normal(0, 0.05, 5), rng.normal(0, 0.2, 4)
+    left, right = left - left.mean(), right - right.mean()
+    theirs = stats.ttest_ind(left + 0.3, right, equal_var=False)
+    ours = spread(left, right)
+    assert ours.freedom == pytest.approx(theirs.df)
+    assert ours.p_value(0.3) == pytest.approx(theirs.pvalue)
+    ends = theirs.confidence_interval(0.95)
+    assert (0.3 - ours.half_width, 0.3 + ours.half_width) == pytest.approx((ends.low, ends.high))
+
+
+def test_figures_that_do_not_scatter_are_not_tested():
+    same = Section(2.0, np.full(3, 2.0)), Section(1.0, np.full(3, 1.0))
+    assert unpaired_contrast(*same).reason == "the blocks do not scatter"
+    assert unpaired_contrast(same[0], same[0]).p == 1.0
+
+
+def test_intervals_of_two_independent_runs_hold_the_truth():
+    """Skewed latencies whose blocks shift: 95 % of the intervals of a ratio must hold it, give or take chance."""
+    rng = np.random.default_rng(11)
+
+    def run(factor):
+        shifts = rng.normal(0, 0.05, 5)
+        return sections_of([factor * rng.lognormal(shift, 0.5, 400) for shift in shifts])["p50"]
+
+    contrasts = [unpaired_contrast(run(1.2), run(1.0)) for _ in range(300)]
+    held = np.mean([one.ratio_interval[0] < 1.2 < one.ratio_interval[1] for one in contrasts])
+    assert 0.92 < held < 0.985

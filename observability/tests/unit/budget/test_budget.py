@@ -1,0 +1,446 @@
+"""Hop budgets of the cases that critical-path tools get wrong."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+
+import pytest
+
+from hops.budget.budget import DELAY_TOOK, budget_of, budgets_of
+from hops.traces.span import Kind, Span
+from hops.traces.tree import grow
+
+ONE_HOP = """
+client browse                          INTERNAL 0..100 shop.journey=browse shop.channel=web
+|- client start_lag                    INTERNAL 0..3
+`- client POST                         CLIENT   5..95
+   `- edge ingress                     SERVER   10..90
+      `- edge router                   CLIENT   12..88
+         `- graphql-gateway POST       SERVER   20..80
+            `- graphql-gateway Get     CLIENT   25..75
+               `- product Get          SERVER   30..70
+                  |- product pool.acquire INTERNAL 32..36
+                  `- product SELECT    CLIENT   36..60 db.system.name=postgresql
+"""
+
+PARALLEL_CHILDREN = """
+graphql-gateway POST            SERVER   0..100
+|- graphql-gateway GetOrder     CLIENT   10..90
+|  `- order GetOrder            SERVER   12..88
+`- graphql-gateway GetUser      CLIENT   11..60
+   `- user GetUser              SERVER   13..58
+"""
+
+SIBLINGS_IN_TURN = """
+order Checkout                  SERVER   0..100
+|- order GetUser                CLIENT   10..30
+|  `- user GetUser              SERVER   12..28
+`- order Reserve                CLIENT   40..90
+   `- product Reserve           SERVER   45..85
+"""
+
+OVERLAPPING_SIBLINGS_ONE_CLOSED_LATE = """
+order Checkout                  SERVER   0..100
+|- order GetUser                CLIENT   10..52
+|  `- user GetUser              SERVER   12..40
+`- order Reserve                CLIENT   50..95
+   `- product Reserve           SERVER   55..90
+"""
+
+FAN_OUT_WITH_A_STEP_BETWEEN_STARTS = """
+graphql-gateway POST            SERVER   0..100
+|- graphql-gateway GetA         CLIENT   10..80
+|  `- user GetA                 SERVER   12..78
+`- graphql-gateway GetB         CLIENT   20..95
+   `- order GetB                SERVER   22..93
+"""
+
+ASYNC_CHILD_THAT_OUTLIVES_ITS_PARENT = """
+order Checkout                  SERVER   0..100
+|- order Reserve                CLIENT   10..90
+|  `- product Reserve           SERVER   15..85
+`- order notify                 INTERNAL 50..900
+"""
+
+CALLEE_CLOSED_JUST_AFTER_THE_ANSWER = """
+edge router                     CLIENT   0..100
+`- order Checkout               SERVER   10..104
+"""
+
+CALLEE_ON_A_FAST_CLOCK = """
+graphql-gateway GetOrder        CLIENT   100..200
+`- order GetOrder               SERVER   80..160
+   `- order SELECT              CLIENT   85..150 db.system.name=postgresql
+"""
+
+RETRIED_CALL = """
+graphql-gateway POST            SERVER   0..200
+|- graphql-gateway GetOrder     CLIENT   10..50
+`- graphql-gateway GetOrder     CLIENT   60..190
+   `- order GetOrder            SERVER   70..180
+"""
+
+RETRIED_BY_THE_PROXY = """
+edge router                     CLIENT   0..200
+|- order GetOrder               SERVER   10..50
+`- order GetOrder               SERVER   70..180
+"""
+
+RETRIED_BY_A_LIBRARY_WITH_A_SPAN_FOR_EACH_TRY = """
+graphql-gateway GetOrder        CLIENT   0..200
+|- graphql-gateway try          CLIENT   5..50
+`- graphql-gateway try          CLIENT   60..190
+   `- order GetOrder            SERVER   70..180
+"""
+
+CALLEE_THAT_HANGS = """
+order Checkout                  SERVER   0..40
+`- order Capture                CLIENT   10..30
+   `- payment Capture           SERVER   12..100
+"""
+
+CALLEE_THAT_HANGS_IN_ITS_DATABASE = """
+order Checkout                  SERVER   0..40
+`- order Capture                CLIENT   10..30
+   `- payment Capture           SERVER   12..100
+      |- payment pool.acquire   INTERNAL 13..15
+      |- payment UPDATE         CLIENT   15..95 db.system.name=postgresql
+      `- payment audit          INTERNAL 97..99
+"""
+
+LATE_CALL_WHOSE_CALLEE_IS_LATE = """
+order Checkout                  SERVER   0..100
+|- order GetUser                CLIENT   10..52
+|  `- user GetUser              SERVER   12..80
+`- order Reserve                CLIENT   50..95
+   `- product Reserve           SERVER   55..90
+"""
+
+TRY_THAT_HANGS_AND_IS_GIVEN_UP = """
+edge router                     CLIENT   0..200
+|- order GetOrder               SERVER   10..300
+|  `- order SELECT              CLIENT   20..290 db.system.name=postgresql
+`- order GetOrder               SERVER   70..180
+"""
+
+TRIES_OF_A_LIBRARY_THAT_HANG = """
+graphql-gateway GetOrder        CLIENT   0..200
+|- graphql-gateway try          CLIENT   5..300
+|  `- order GetOrder            SERVER   10..300
+`- graphql-gateway try          INTERNAL 60..250
+   `- order GetOrder            SERVER   70..400
+"""
+
+MISSING_SPAN = """
+client product                  INTERNAL 0..100
+`- client GET                   CLIENT   10..90
+   `- product GetProduct        SERVER   30..70 (parent lost)
+"""
+
+TWO_ROOTS = """
+edge ingress                    SERVER   0..500
+`- edge router                  CLIENT   10..400
+client browse                   INTERNAL 20..120 shop.journey=browse
+`- client POST                  CLIENT   30..110
+   `- edge ingress              SERVER   40..100
+"""
+
+STREAMING = """
+client bulk_lines               INTERNAL 0..200
+`- client GET                   CLIENT   5..195
+   `- rest-gateway GET          SERVER   10..190
+      `- rest-gateway Stream    CLIENT   20..185
+         `- order Stream        SERVER   25..150
+            |- order SELECT     CLIENT   30..60 db.system.name=postgresql
+            |- order SELECT     CLIENT   70..100 db.system.name=postgresql
+            `- order SELECT     CLIENT   110..140 db.system.name=postgresql
+"""
+
+SIDECARS = """
+order Reserve                        CLIENT   0..100
+`- order-sidecar egress              SERVER   5..95
+   `- order-sidecar router           CLIENT   10..90
+      `- product-sidecar ingress     SERVER   20..80
+         `- product-sidecar router   CLIENT   25..75
+            `- product Reserve       SERVER   30..70
+"""
+
+CASES = {
+    "one hop": (
+        ONE_HOP,
+        {
+            "start_lag": 3,
+            "client": 7,
+            "wire:client→edge": 10,
+            "proxy:edge": 4,
+            "wire:edge→graphql-gateway": 16,
+            "work:graphql-gateway": 10,
+            "wire:graphql-gateway→product": 10,
+            "work:product": 12,
+            "pool:product": 4,
+            "db:product": 24,
+        },
+    ),
+    "parallel children: the one in the shadow costs nothing": (
+        PARALLEL_CHILDREN,
+        {"work:graphql-gateway": 20, "wire:graphql-gateway→order": 4, "work:order": 76},
+    ),
+    "siblings in turn": (
+        SIBLINGS_IN_TURN,
+        {
+            "work:order": 30,
+            "wire:order→user": 4,
+            "work:user": 16,
+            "wire:order→product": 10,
+            "work:product": 40,
+        },
+    ),
+    "overlapping siblings: a span closed late keeps its time": (
+        OVERLAPPING_SIBLINGS_ONE_CLOSED_LATE,
+        {
+            "work:order": 15,
+            "wire:order→user": 12,
+            "work:user": 28,
+            "wire:order→product": 10,
+            "work:product": 35,
+        },
+    ),
+    "fan-out: starting the next call is work": (
+        FAN_OUT_WITH_A_STEP_BETWEEN_STARTS,
+        {"work:graphql-gateway": 25, "wire:graphql-gateway→order": 4, "work:order": 71},
+    ),
+    "async child that outlives its parent was not waited for": (
+        ASYNC_CHILD_THAT_OUTLIVES_ITS_PARENT,
+        {"work:order": 20, "wire:order→product": 10, "work:product": 70},
+    ),
+    "callee that closed just after the answer is cut": (
+        CALLEE_CLOSED_JUST_AFTER_THE_ANSWER,
+        {"wire:edge→order": 10, "work:order": 90},
+    ),
+    "clock skew is clipped": (
+        CALLEE_ON_A_FAST_CLOCK,
+        {"wire:graphql-gateway→order": 40, "work:order": 10, "db:order": 50},
+    ),
+    "retried call: the try without an answer is unattributed": (
+        RETRIED_CALL,
+        {
+            "work:graphql-gateway": 30,
+            "unattributed": 40,
+            "wire:graphql-gateway→order": 20,
+            "work:order": 110,
+        },
+    ),
+    "retry by the proxy": (RETRIED_BY_THE_PROXY, {"wire:edge→order": 50, "work:order": 150}),
+    "retry by a library: the call has the callee of its last try": (
+        RETRIED_BY_A_LIBRARY_WITH_A_SPAN_FOR_EACH_TRY,
+        {"wire:graphql-gateway→order": 45, "unattributed": 45, "work:order": 110},
+    ),
+    "a callee that hangs is waited for until its call ends": (
+        CALLEE_THAT_HANGS,
+        {"work:order": 20, "wire:order→payment": 2, "work:payment": 18},
+    ),
+    "a callee that hangs: inside, what it waited for": (
+        CALLEE_THAT_HANGS_IN_ITS_DATABASE,
+        {"work:order": 20, "wire:order→payment": 2, "work:payment": 1, "pool:payment": 2, "db:payment": 15},
+    ),
+    "a late call is cut, and its callee with it": (
+        LATE_CALL_WHOSE_CALLEE_IS_LATE,
+        {
+            "work:order": 15,
+            "wire:order→user": 2,
+            "work:user": 38,
+            "wire:order→product": 10,
+            "work:product": 35,
+        },
+    ),
+    "a try that hangs was waited for until the next began": (
+        TRY_THAT_HANGS_AND_IS_GIVEN_UP,
+        {"wire:edge→order": 30, "work:order": 120, "db:order": 50},
+    ),
+    "the same with a span for each try": (
+        TRIES_OF_A_LIBRARY_THAT_HANG,
+        {"wire:graphql-gateway→order": 10, "work:graphql-gateway": 10, "work:order": 180},
+    ),
+    "missing span: its caller's time is unattributed": (MISSING_SPAN, {"client": 20, "unattributed": 80}),
+    "two roots: the journey's counts": (
+        TWO_ROOTS,
+        {"client": 20, "wire:client→edge": 20, "proxy:edge": 60},
+    ),
+    "streaming": (
+        STREAMING,
+        {
+            "client": 10,
+            "wire:client→rest-gateway": 10,
+            "work:rest-gateway": 15,
+            "wire:rest-gateway→order": 40,
+            "work:order": 35,
+            "db:order": 90,
+        },
+    ),
+    "sidecars": (
+        SIDECARS,
+        {
+            "wire:order→order-sidecar": 10,
+            "proxy:order-sidecar": 10,
+            "wire:order-sidecar→product-sidecar": 20,
+            "proxy:product-sidecar": 10,
+            "wire:product-sidecar→product": 10,
+            "work:product": 40,
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize(("drawing", "parts"), CASES.values(), ids=CASES)
+def test_time_goes_where_the_customer_waited(draw, drawing, parts):
+    budget = budget_of(draw(drawing))
+    assert budget is not None
+    assert budget.parts == parts
+    assert budget.gap_ns == 0
+
+
+DEFECTS = {
+    "none": (ONE_HOP, {}),
+    "outlived": (ASYNC_CHILD_THAT_OUTLIVES_ITS_PARENT, {"outlived": 1}),
+    "skewed once, though its child is cut too": (CALLEE_ON_A_FAST_CLOCK, {"skewed": 1}),
+    "retried": (RETRIED_CALL, {"missing_servers": 1}),
+    "missing span": (MISSING_SPAN, {"orphans": 1, "missing_servers": 1}),
+    "two roots": (TWO_ROOTS, {"two_roots": 1, "missing_servers": 1}),
+}
+
+
+@pytest.mark.parametrize(("drawing", "counts"), DEFECTS.values(), ids=DEFECTS)
+def test_defects_are_counted(draw, drawing, counts):
+    quality = grow(draw(drawing)).quality
+    names = ("duplicates", "orphans", "missing_servers", "two_roots", "skewed", "outlived", "empty")
+    assert {name: getattr(quality, name) for name in names if getattr(quality, name)} == counts
+    assert quality.traces == 1
+
+
+def test_crossings_count_calls_on_the_path_and_beside_it(draw):
+    budget = budget_of(draw(PARALLEL_CHILDREN))
+    assert budget is not None
+    assert budget.crossings == {
+        "work:graphql-gateway": 1,
+        "wire:graphql-gateway→order": 1,
+        "work:order": 1,
+        "wire:graphql-gateway→user": 1,
+        "work:user": 1,
+    }
+    beside = {part for part in budget.crossings if part not in budget.on_path}
+    assert budget.on_path == {part: 1 for part in budget.crossings if part not in beside}
+    assert beside == {part for part in budget.crossings if not budget.parts.get(part)}
+    assert beside
+
+
+def test_a_pause_on_purpose_counts_where_a_customer_waited_for_it(draw):
+    spans = [
+        dataclasses.replace(span, attributes={DELAY_TOOK: 0.525}) if span.kind is Kind.SERVER else span
+        for span in draw(PARALLEL_CHILDREN)
+    ]
+    budget = budget_of(spans)
+    assert budget is not None
+    assert budget.crossings["work:user"] == 1
+    assert budget.injected_ns == {"work:graphql-gateway": 525_000, "work:order": 525_000}
+
+
+def test_journey_and_channel_come_from_the_root(draw):
+    budget = budget_of(draw(ONE_HOP))
+    assert budget is not None
+    assert (budget.journey, budget.channel, budget.total_ns) == ("browse", "web", 100)
+
+
+def test_a_span_sent_twice_counts_once(draw):
+    spans = draw(ONE_HOP)
+    once, twice = budget_of(spans), budget_of(spans + spans[3:5])
+    assert once is not None
+    assert twice is not None
+    assert twice.parts == once.parts
+    assert twice.quality.duplicates == 2
+
+
+TWO_SPANS_OF_ONE_ID = {
+    "the one that ends last": ({"end_ns": 60}, {"end_ns": 70}),
+    "ends alike: the one that starts first": ({"start_ns": 45}, {"start_ns": 40}),
+    "times alike: the last in the alphabet": ({"service": "edge"}, {"service": "order"}),
+    "all but attributes alike": ({"attributes": {"a": 1}}, {"attributes": {"b": 1}}),
+}
+
+
+@pytest.mark.parametrize(("one", "kept"), TWO_SPANS_OF_ONE_ID.values(), ids=TWO_SPANS_OF_ONE_ID)
+def test_of_two_spans_with_one_id_the_same_is_kept_whatever_came_first(one, kept):
+    span = Span("1" * 32, "2" * 16, "", "GetOrder", Kind.SERVER, "order", 50, 60)
+    reports = [dataclasses.replace(span, **changes) for changes in (one, kept)]
+    for arrived in (reports, reports[::-1]):
+        (node,) = grow(arrived).nodes
+        assert node.span == reports[1]
+
+
+def test_a_trace_without_a_root_has_no_budget_and_is_counted(draw):
+    budgets, quality = budgets_of([draw(ONE_HOP)[1:], [], draw(ONE_HOP)])
+    assert len(budgets) == 1
+    assert (quality.traces, quality.empty, quality.orphans) == (3, 2, 2)
+
+
+def test_spans_that_are_each_others_parents_are_orphans(draw):
+    root = draw("client browse INTERNAL 0..100")
+    ring = [
+        Span(root[0].trace_id, span_id, parent_id, "x", Kind.INTERNAL, "order", *_interval(root[0]))
+        for span_id, parent_id in (("a" * 16, "b" * 16), ("b" * 16, "a" * 16), ("c" * 16, "c" * 16))
+    ]
+    budget = budget_of(root + ring)
+    assert budget is not None
+    assert budget.quality.orphans == 3
+    assert budget.gap_ns == 0
+
+
+def test_each_of_many_children_costs_the_same(draw):
+    few, many = (_steps(functools.partial(budget_of, _wide_call(draw, count))) for count in (250, 1000))
+    assert many < 5 * few
+
+
+def _wide_call(draw, count):
+    root = draw("order Checkout CLIENT 0..100000")[0]
+    end_ns = root.start_ns + 10
+    answer = Span(root.trace_id, "a" * 16, root.span_id, "Get", Kind.SERVER, "user", root.start_ns, end_ns)
+    chunks = [
+        Span(root.trace_id, f"{number + 9:016x}", root.span_id, "read", Kind.INTERNAL, "order", end_ns, end_ns + 5)
+        for number, end_ns in enumerate(range(end_ns, end_ns + 10 * count, 10))
+    ]
+    return [root, answer, *chunks]
+
+
+def _steps(work):
+    """How many lines of Python ran: the same at each try, on any machine."""
+    count = 0
+
+    def trace(_frame, _event, _argument):
+        nonlocal count
+        count += 1
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        work()
+    finally:
+        sys.settrace(before)
+    return count
+
+
+def test_a_chain_deeper_than_the_stack_is_walked(draw):
+    root = draw("client browse INTERNAL 0..100000")[0]
+    spans = [root]
+    for depth in range(1, 20_000):
+        start_ns, end_ns = root.start_ns + depth, root.end_ns - depth
+        above = spans[-1].span_id
+        spans.append(Span(root.trace_id, f"{depth + 9:016x}", above, "f", Kind.INTERNAL, "order", start_ns, end_ns))
+    budget = budget_of(spans)
+    assert budget is not None
+    assert budget.parts == {"client": 2, "work:order": 99_998}
+
+
+def _interval(span):
+    return span.start_ns, span.end_ns

@@ -1,0 +1,35 @@
+"""Every part of a budget belongs to one group."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.budget.groups import GROUPS, group_of
+
+EXPECTED = {
+    "wire:client→edge": "client network",
+    "wire:client→product": "client network",
+    "proxy:edge": "edge",
+    "work:graphql-gateway": "gateways",
+    "work:rest-gateway": "gateways",
+    "wire:edge→rest-gateway": "internal calls",
+    "wire:order→payment": "internal calls",
+    "work:order": "services",
+    "db:order": "database",
+    "pool:order": "database",
+    "proxy:order-sidecar": "sidecars",
+    "client": "generator",
+    "start_lag": "generator",
+    "unattributed": "unattributed",
+    "proxy:something": "unattributed",
+    "another": "unattributed",
+}
+
+
+@pytest.mark.parametrize(("part", "group"), EXPECTED.items())
+def test_a_part_has_its_group(part, group):
+    assert group_of(part) == group
+
+
+def test_every_group_has_a_part():
+    assert set(EXPECTED.values()) == set(GROUPS)

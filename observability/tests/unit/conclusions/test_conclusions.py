@@ -1,0 +1,221 @@
+"""Sentences that say what the figures say, the right way round, and nothing that they do not."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+
+from hops.analysis.pairs import Pairs, mirror, mirror_hops
+from hops.conclusions.conclusions import conclusions, grouped_conclusions, standing
+from hops.conclusions.wording import decimals_for, figure
+from hops.terminal.comparison import compare
+from hops.terminal.tables import terminal
+
+from . import summaries as made
+
+SLOW_REST = made.compared("order_history", "p50", "rest", "hybrid", (13.1, 10.0), [2.7, 3.6], 0.004, "right_lower")
+ROUND_TRIPS = made.split(
+    "order_history",
+    "rest",
+    "hybrid",
+    [made.part("client network", 5.0, 2.6), made.part("services", 4.0, 3.2), made.part("gateways", 0.0, 0.2, 0.1)],
+)
+
+
+def test_a_lead_reads_from_the_quicker_side_whatever_the_order_of_the_row():
+    for row, hops in ((SLOW_REST, ROUND_TRIPS), (mirror(SLOW_REST), mirror_hops(ROUND_TRIPS))):
+        found = grouped_conclusions(
+            made.summary({"rest": 13.1, "hybrid": 10.0}, [row], [hops], waves={"rest": 2.0, "hybrid": 1.0})
+        )
+        assert found.journeys["order_history"][0] == (
+            "hybrid answers order_history 3.1 ms (2.7 to 3.6) sooner than rest at p50, p = 0.004 after Holm's "
+            "correction; 2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is the client's network "
+            "(1 round trip in place of 2), and 0.8 ms (0.5 to 1.1) the services' work."
+        )
+
+
+def test_a_big_difference_is_told_as_a_ratio_too():
+    row = made.compared("order_history", "p50", "a", "b", (10.0, 25.0), [-16.0, -14.0], 0.0002, "left_lower")
+    text = grouped_conclusions(made.summary({"a": 10.0, "b": 25.0}, [row])).journeys["order_history"][0]
+    assert "a answers order_history 15.0 ms (14.0 to 16.0) sooner than b at p50, p < 0.001" in text
+    assert re.search(r"b takes 2\.5 times \(2\.\d to 2\.\d\) as long", text)
+
+
+def test_a_group_may_save_more_than_the_whole_and_another_take_it_back():
+    row = made.compared("order_history", "p50", "a", "b", (10.0, 12.0), [-2.5, -1.5], 0.01, "left_lower")
+    hops = made.split(
+        "order_history", "a", "b", [made.part("client network", 1.0, 5.0), made.part("gateways", 2.0, 0.0)]
+    )
+    text = grouped_conclusions(made.summary({"a": 10.0, "b": 12.0}, [row], [hops])).journeys["order_history"][0]
+    assert "the client's network alone makes 4.0 ms (3.7 to 4.3), more than the 2.0 ms between their means" in text
+    assert "the other way goes 2.0 ms (1.7 to 2.3) the gateways' work" in text
+
+
+def test_where_nothing_is_shown_nobody_is_called_the_quickest():
+    row = made.compared("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
+    found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
+    assert found.headline[0] == "At p50 no topology is shown to be slower than the quickest, in the one journey."
+
+
+def test_a_comparison_that_the_summary_lacks_is_not_taken_for_a_lead():
+    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST]))
+    assert not any("At p99" in text for text in found.headline)
+
+
+def test_means_that_do_not_show_what_the_medians_show_explain_nothing():
+    hops = made.split("order_history", "rest", "hybrid", [made.part("services", 4.0, 3.9)], reach=2.0)
+    text = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [hops]))
+    assert "their traced means do not show it" in text.journeys["order_history"][0]
+
+
+def test_what_was_not_shown_is_said_and_not_called_equal():
+    row = made.compared("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
+    found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
+    assert found.journeys["order_history"][0] == (
+        "For order_history there is no difference shown between a and b at p50: -0.20 ms (-0.90 to 0.50)."
+    )
+    assert "1 of 1 comparison of two topologies in a journey shows no difference" in found.doubts[0]
+
+
+def test_an_interval_without_zero_that_holm_does_not_accept_is_explained():
+    row = made.compared("order_history", "p50", "a", "b", (9.0, 10.0), [-1.9, -0.1], 0.3, "not_shown")
+    text = grouped_conclusions(made.summary({"a": 9.0, "b": 10.0}, [row])).journeys["order_history"][0]
+    assert "which is not enough among so many comparisons (p = 0.300 after Holm's correction)" in text
+
+
+def test_those_that_cannot_be_told_from_the_quickest_stand_with_it():
+    rows = [
+        made.compared("order_history", "p50", "c", "a", (20.0, 9.0), [9, 13], 0.001, "right_lower"),
+        made.compared("order_history", "p50", "b", "a", (9.2, 9.0), [-0.1, 0.5], 0.5, "not_shown"),
+        made.compared("order_history", "p50", "b", "c", (9.2, 20.0), [-13, -9], 0.001, "left_lower"),
+    ]
+    summary = made.summary({"a": 9.0, "b": 9.2, "c": 20.0}, rows)
+    place = standing(Pairs(summary), "order_history", "p50")
+    assert place.first == ["a", "b"]
+    assert [row["right"] for row in place.behind] == ["c"]
+    assert "a and b are the quickest, or not shown to be slower than the quickest" in conclusions(summary)[0]
+
+
+def test_one_block_concludes_nothing_and_shows_the_figures():
+    reason = "needs 3 blocks, and there is 1"
+    row = made.compared("order_history", "p50", "a", "b", (9.0, 12.0), [None, None], None, "unknown", reason)
+    found = grouped_conclusions(made.summary({"a": 9.0, "b": 12.0}, [row], blocks=1))
+    assert found.headline[0].startswith("Nothing is concluded about differences: there is 1 block")
+    assert "sooner" not in " ".join(found.sentences())
+    assert "a 9.0 ms" in found.journeys["order_history"][0]
+
+
+def test_a_metric_that_could_not_be_tested_names_the_reason():
+    rows = [
+        SLOW_REST,
+        made.compared(
+            "order_history",
+            "p99",
+            "rest",
+            "hybrid",
+            (52, 40),
+            [None, None],
+            None,
+            "unknown",
+            "needs 200 journeys in a block, and there are 70",
+        ),
+    ]
+    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, rows))
+    assert not any("p99" in text for text in found.journeys["order_history"])
+    assert "Not tested at p99: order_history (needs 200 journeys in a block, and there are 70)." in found.doubts
+
+
+def test_a_pair_that_could_not_be_tested_is_named_beside_those_that_could():
+    reason = "needs 3 blocks, and there are 2"
+    untested = made.compared("order_history", "p50", "hybrid", "grpc", (10, 12), [None, None], None, "unknown", reason)
+    found = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0, "grpc": 12.0}, [SLOW_REST, untested]))
+    assert found.journeys["order_history"][-1] == (
+        "For order_history, p50 was not tested against grpc: it needs 3 blocks, and there are 2. "
+        "The lowest figure is 10.0 ms, of hybrid."
+    )
+
+
+def test_every_sentence_of_a_suspect_run_begins_with_the_word():
+    texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False))
+    assert len(texts) > 4
+    assert all(text.startswith("SUSPECT") for text in texts)
+    assert "SUSPECT: CPU steal." in texts
+
+
+def test_a_valid_run_says_so():
+    texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST]))
+    assert "VALID: every gate holds." in texts
+    assert not any("SUSPECT" in text for text in texts)
+
+
+def test_a_machine_that_changed_its_own_speed_is_told():
+    told = "beside block 1 of rest the same piece of work took 1.6 times as long as beside the fastest"
+    steady, slowed = (
+        conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
+        for rest in (0.93, 0.63)
+    )
+    assert not any("equally fast" in text for text in steady)
+    assert any(told in text for text in slowed)
+
+
+def test_a_closed_loop_says_what_that_does():
+    closed = {"vus": 5, "think_s": 0.1}
+    texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], closed=closed))
+    assert any("closed loop" in text for text in texts)
+
+
+def test_one_topology_alone_is_described():
+    assert conclusions(made.summary({"rest": 10.0}, []))[0] == (
+        "rest answers half of all journeys within 10.0 ms (9.0 to 11.0), and 99 in 100 within 40.0 ms (36.0 to 44.0)."
+    )
+
+
+def test_cost_is_told_with_its_interval():
+    cost = grouped_conclusions(made.summary({"rest": 12.0, "hybrid": 8.0}, [SLOW_REST])).cost[0]
+    assert cost.startswith("A million journeys cost 2.0 core-hours (1.6 to 2.7) with hybrid and 3.0 core-hours")
+
+
+@pytest.mark.parametrize(
+    ("value", "ends", "text"),
+    [
+        (3.1, [2.7, 3.6], "3.1 ms (2.7 to 3.6)"),
+        (1.2, [0.04, 2.3], "1.20 ms (0.04 to 2.30)"),
+        (123.4, [110.2, 130.9], "123 ms (110 to 131)"),
+        (0.05, [None, None], "0.050 ms"),
+        (5.0, [4.0, None], "5.0 ms (4.0 to ?)"),
+    ],
+)
+def test_a_figure_and_its_interval_have_the_same_decimals(value, ends, text):
+    assert figure(value, ends, "ms") == text
+
+
+def test_no_end_that_is_not_zero_reads_as_zero():
+    assert decimals_for([2.0, 0.00004, 4.0]) == 5
+
+
+def test_mirroring_twice_changes_nothing():
+    twice = mirror(mirror(SLOW_REST))
+    assert twice["ratio_ci95"] == pytest.approx(SLOW_REST["ratio_ci95"])
+    assert (twice["left"], twice["ci95"], twice["verdict"]) == ("rest", [2.7, 3.6], "right_lower")
+    assert mirror_hops(mirror_hops(ROUND_TRIPS)) == ROUND_TRIPS
+
+
+@pytest.mark.parametrize("width", [80, 110])
+def test_the_terminal_view_fits_and_says_everything_without_colour(width):
+    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False)
+    out = io.StringIO()
+    terminal(out, width=width).print(compare(summary))
+    text = out.getvalue()
+    assert max(map(len, text.splitlines())) <= width
+    for words in ("Conclusions", "rest -", "Core-hours", "SUSPECT  block 1  rest: CPU steal", "FAILS"):
+        assert words in text
+
+
+def test_components_that_were_slowed_are_told_before_anything_else():
+    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    usual = conclusions(summary)
+    slowed = conclusions(summary | {"switches": summary["switches"] | {"delay_ms": {"payment": 2.0}}})
+    assert slowed[0].startswith("DELAYED ON PURPOSE: payment by 2 ms, in every request")
+    assert slowed[1:] == usual

@@ -1,0 +1,80 @@
+"""Evidence as it is gathered from rows and traces."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from hops.budget.budget import budgets_of
+from hops.gates.edge_agreement import LoggedRequest
+from hops.gates.evidence import evidence_of
+from hops.gates.trial import evaluate, is_valid, left_out
+from hops.synthetic.traces import BASE_NS, shop_trace
+
+
+def replay(sampled=20, unsampled=80):
+    budgets, quality = budgets_of(shop_trace(seed) for seed in range(sampled))
+    latencies = [budget.total_ns for budget in budgets] + [10_000_000] * unsampled
+    count = sampled + unsampled
+    journeys = pl.DataFrame(
+        {
+            "journey": ["browse"] * count,
+            "intended_ns": [BASE_NS] * count,
+            "started_ns": [BASE_NS + 100_000] * count,
+            "latency_ns": latencies,
+            "outcome": ["ok"] * count,
+            "sampled": [True] * sampled + [False] * unsampled,
+            "trace_id": [budget.trace_id for budget in budgets] + [""] * unsampled,
+        }
+    )
+    return journeys, budgets, quality
+
+
+def logged(budgets):
+    """The edge's log of these traces, 30 µs shorter than its spans, and a request of the warm-up."""
+    lines = [
+        LoggedRequest(budget.trace_id, request.span_ids[-1], request.ns - 30_000)
+        for budget in budgets
+        for request in budget.edge_requests
+    ]
+    return [*lines, LoggedRequest("f" * 32, "f" * 16, 1_000_000)]
+
+
+RUN = {
+    "journeys_planned": 100,
+    "parity_mismatches": 0,
+    "invariants_broken": 0,
+    "generator_cores": 0.2,
+    "steal_share": 0.0,
+    "other_cores": 0.0,
+}
+
+
+def test_a_sound_replay_passes():
+    journeys, budgets, quality = replay()
+    evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), **RUN)
+    assert evidence.start_lag_p99_ms == 0.1
+    assert (evidence.traces_expected, evidence.traces_found, evidence.budget_gap_ns) == (20, 20, 0)
+    assert [row.off_ms for row in evidence.agreements] == pytest.approx([0.03] * len(evidence.agreements))
+    assert is_valid(evaluate(evidence))
+
+
+def test_a_trace_not_found_and_a_failed_journey_show():
+    journeys, budgets, quality = replay()
+    _, fewer = budgets_of(shop_trace(seed) for seed in range(19))
+    failed = journeys.with_columns(outcome=pl.Series(["timeout"] + ["ok"] * 99))
+    gates = evaluate(evidence_of(failed, budgets[:19], fewer, logged=logged(budgets), **RUN))
+    assert [gate["name"] for gate in gates if not gate["ok"]] == ["failure_share", "spans_lost", "edge_unmatched"]
+    assert quality.traces == 20
+
+
+def test_a_replay_without_an_edge_has_no_gates_on_its_log():
+    evidence = evidence_of(*replay(), **RUN)
+    assert is_valid(evaluate(evidence))
+    assert [row["name"] for row in left_out(evidence)] == ["edge_unmatched", "edge_off_ms"]
+
+
+def test_an_untraced_replay_has_no_trace_gates():
+    evidence = evidence_of(*replay(sampled=0, unsampled=100), **RUN)
+    assert evidence.traced is False
+    assert is_valid(evaluate(evidence))

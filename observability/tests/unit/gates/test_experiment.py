@@ -1,0 +1,117 @@
+"""The verdict on blocks and experiments: each gate that only several trials have is tripped by its own defect."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import polars as pl
+import pytest
+
+from hops.gates.experiment import experiment_gates, experiment_gates_left_out, failed, verdicts
+from hops.gates.trial import is_valid
+from hops.run.documents import Gate
+from hops.run.files import read_run
+from hops.synthetic.run import Noise, write_generated_run
+
+CALM = Noise(block=0.01, trial=0.01)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    return read_run(write_generated_run(folder, blocks=3, journeys_per_trial=300, seed=5, noise=CALM))
+
+
+def changed(run, block, topology, **fields):
+    """The run with some fields of one trial's record replaced."""
+    trials = [{**row, **fields} if (row["block"], row["topology"]) == (block, topology) else row for row in run.trials]
+    return dataclasses.replace(run, trials=trials)
+
+
+def test_a_sound_experiment_is_valid(run):
+    gates = experiment_gates(run)
+    assert failed(gates) == []
+    assert is_valid(gates)
+    assert {"suspect_trials", "answers_differ", "code_changed", "block_spread_share"} <= {
+        gate["name"] for gate in gates
+    }
+    assert all(row["valid"] for row in verdicts(run))
+
+
+def test_the_machines_speed_is_a_share_of_the_fastest(run):
+    slowed = changed(changed(run, 2, "grpc", machine_speed=10.0), 1, "grpc", machine_speed=40.0)
+    found = {(row["block"], row["topology"]): row["machine_speed"] for row in verdicts(slowed)}
+    assert (found[1, "grpc"], found[2, "grpc"], found[2, None]) == (1.0, 0.25, None)
+    unmeasured = [{name: value for name, value in row.items() if name != "machine_speed"} for row in run.trials]
+    assert {row["machine_speed"] for row in verdicts(dataclasses.replace(run, trials=unmeasured))} == {None}
+
+
+def test_one_suspect_trial_makes_its_block_and_the_experiment_suspect(run):
+    bad = Gate(name="steal_share", value=0.05, limit=0.02, ok=False)
+    suspect = changed(run, 2, "grpc", valid=False, gates=[bad])
+    assert set(failed(experiment_gates(suspect))) == {"steal_share", "suspect_trials"}
+    found = {(row["block"], row["topology"]): row for row in verdicts(suspect)}
+    assert found[2, "grpc"]["reasons"] == ["steal_share"]
+    assert found[2, None]["reasons"] == ["steal_share"]
+    assert [found[block, None]["valid"] for block in (1, 2, 3)] == [True, False, True]
+
+
+def test_a_trial_that_a_later_attempt_replaced_is_shown_and_does_not_count(run):
+    bad = Gate(name="steal_share", value=0.05, limit=0.02, ok=False)
+    first = {**run.trials[0], "used": False, "valid": False, "gates": [bad]}
+    again = {**run.trials[0], "attempt": 2}
+    repeated = dataclasses.replace(run, trials=[first, again, *run.trials[1:]])
+    assert is_valid(experiment_gates(repeated))
+    rows = [(row["attempt"], row["used"], row["valid"]) for row in verdicts(repeated) if row["topology"]]
+    assert rows[:2] == [(1, False, False), (2, True, True)]
+    assert len(rows) == len(run.trials) + 1
+
+
+def test_other_answers_in_one_trial_trip_the_gate(run):
+    assert failed(experiment_gates(changed(run, 1, "rest", answers_sha256="other"))) == ["answers_differ"]
+
+
+def test_a_closed_loop_may_end_at_different_places_of_the_tape(run):
+    closed = dataclasses.replace(run, manifest={**run.manifest, "mode": "closed"})
+    assert failed(experiment_gates(changed(closed, 1, "rest", answers_sha256="other"))) == []
+
+
+def test_trials_on_different_code_trip_the_gate(run):
+    assert failed(experiment_gates(changed(run, 3, "hybrid", commit="another"))) == ["code_changed"]
+
+
+def test_blocks_too_far_apart_trip_the_gate(run):
+    slow = (pl.col("block") == 2) & (pl.col("topology") == "graphql")
+    latency = pl.when(slow).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
+    apart = dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency))
+    (gate,) = [gate for gate in experiment_gates(apart) if not gate["ok"]]
+    assert gate["name"] == "block_spread_share"
+    # of four topologies one is twice as slow in a block: beside the block's geometric mean r, r * 2^(3/4), r
+    step = 2**0.75
+    assert gate["value"] == pytest.approx((step - 1) / math.sqrt(3) / ((step + 2) / 3), rel=0.05)
+
+
+def test_what_slows_all_of_a_block_is_no_spread(run):
+    slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
+    assert failed(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow)))) == []
+
+
+def test_blocks_of_one_topology_are_held_against_each_other(tmp_path):
+    alone = read_run(write_generated_run(tmp_path, topologies=("rest",), blocks=3, journeys_per_trial=300, seed=5))
+    assert failed(experiment_gates(alone)) == []
+    slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
+    apart = dataclasses.replace(alone, journeys=alone.journeys.with_columns(latency_ns=slow))
+    assert failed(experiment_gates(apart)) == ["block_spread_share"]
+
+
+def test_one_block_has_no_spread_and_says_so(tmp_path):
+    one = read_run(write_generated_run(tmp_path, blocks=1, journeys_per_trial=100, seed=5))
+    assert "block_spread_share" not in {gate["name"] for gate in experiment_gates(one)}
+    assert "block_spread_share" in {row["name"] for row in experiment_gates_left_out(one)}
+
+
+def test_a_bench_has_the_gates_of_its_trial(tmp_path):
+    bench = read_run(write_generated_run(tmp_path, topologies=("hybrid",), blocks=1, journeys_per_trial=100, seed=5))
+    assert experiment_gates(bench) == bench.trials[0]["gates"]
+    assert experiment_gates_left_out(bench) == bench.trials[0]["gates_left_out"]

@@ -1,0 +1,231 @@
+"""The report of made-up runs: what it says, in which order, and that its three forms say the same."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hops.__main__ import app
+from hops.commands.report import make_report
+from hops.run.files import MANIFEST
+from hops.synthetic.run import write_generated_run
+
+SECTIONS = [
+    "conclusions",
+    "validity",
+    "setup",
+    "latency",
+    "budgets",
+    "exemplars",
+    "heat",
+    "boxes",
+    "rate",
+    "resources",
+    "bytes",
+    "observer",
+    "manifest",
+    "glossary",
+]
+HOSTILE = '</script><img src=x onerror="alert(1)">|*_`'
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask about: sections, headings, tables, and whatever loads or runs something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.headings: dict[str, str] = {}
+        self.tables: dict[str, list[list[str]]] = {}
+        self.loads: list[str] = []
+        self.tags: list[str] = []
+        self._heading = self._table = ""
+        self._cell = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.loads += [value for name in ("src", "href", "srcset", "action") if (value := found.get(name))]
+        if tag == "section":
+            self.sections.append(found["id"] or "")
+        if tag == "h2":
+            self._heading = (found["id"] or "").removesuffix("-title")
+            self.headings[self._heading] = ""
+        if tag == "table":
+            self._table = (found.get("id") or "").removeprefix("table-")
+            self.tables[self._table] = []
+        if tag == "tr" and self._table:
+            self.tables[self._table].append([])
+        if tag in ("td", "th") and self._table:
+            self.tables[self._table][-1].append("")
+            self._cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "h2":
+            self._heading = ""
+        if tag in ("td", "th"):
+            self._cell = False
+        if tag == "table":
+            self._table = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._heading:
+            self.headings[self._heading] += data
+        if self._cell:
+            self.tables[self._table][-1][-1] += data
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("compare") / "run"
+    write_generated_run(folder, topologies=("hybrid", "rest", "grpc"), blocks=3, journeys_per_trial=400)
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def suspect(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("suspect") / "run"
+    failing = {(2, "rest"): "steal_share"}
+    write_generated_run(folder, topologies=("hybrid", "rest"), blocks=3, journeys_per_trial=300, failing=failing)
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bench") / "run"
+    write_generated_run(folder, topologies=("hybrid",), blocks=1, journeys_per_trial=300)
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture
+def page() -> Callable[[Path], Page]:
+    return lambda folder: Page((folder / "report.html").read_text(encoding="utf-8"))
+
+
+def test_a_report_that_is_made_again_keeps_the_name_of_the_run(compared: Path) -> None:
+    assert json.loads((compared / "summary.json").read_text())["name"] == "made-up"
+
+
+def test_the_machines_speed_stands_beside_each_of_several_trials(
+    compared: Path, bench: Path, page: Callable[[Path], Page]
+) -> None:
+    heads, *rows = page(compared).tables["trials"]
+    column = next(index for index, head in enumerate(heads) if "speed" in head)
+    assert {len(row) for row in rows} == {len(heads)}
+    # the made-up machine is a little faster in each block
+    assert [row[column] for row in rows if row[0] == "3"] == ["100%"] * 3
+    assert not any("speed" in head for head in page(bench).tables["trials"][0])
+
+
+def test_the_sections_are_in_their_order(compared: Path, page: Callable[[Path], Page]) -> None:
+    assert page(compared).sections == SECTIONS
+
+
+def test_the_page_is_small_and_loads_nothing(compared: Path, page: Callable[[Path], Page]) -> None:
+    assert (compared / "report.html").stat().st_size < 3_000_000
+    assert all(target.startswith(("#", "data:,")) for target in page(compared).loads)
+    assert page(compared).tags.count("script") == 1
+    text = (compared / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?://|@import|url\((?!#g\d\))", text)
+
+
+def test_a_valid_run_says_so_and_nowhere_that_it_is_suspect(compared: Path, page: Callable[[Path], Page]) -> None:
+    text = (compared / "report.html").read_text(encoding="utf-8")
+    assert 'class="badge valid">VALID<' in text
+    assert not any("SUSPECT" in heading for heading in page(compared).headings.values())
+
+
+def test_a_suspect_run_is_nowhere_without_the_word(suspect: Path, page: Callable[[Path], Page]) -> None:
+    text = (suspect / "report.html").read_text(encoding="utf-8")
+    assert re.search(r"<title>SUSPECT: ", text)
+    assert re.search(r"<h1>.*SUSPECT", text)
+    assert re.search(r'@page \{ @top-center \{ content: "SUSPECT', text)
+    assert len(page(suspect).headings) == len(SECTIONS)
+    assert all("SUSPECT" in heading for heading in page(suspect).headings.values())
+    lines = (suspect / "report.md").read_text(encoding="utf-8").splitlines()
+    assert all("SUSPECT" in line for line in lines if line.startswith(("# ", "## ")))
+
+
+def test_a_suspect_trial_is_named_with_its_reason(suspect: Path, page: Callable[[Path], Page]) -> None:
+    (row,) = [row for row in page(suspect).tables["trials"] if "SUSPECT" in row]
+    assert row[:2] == ["2", "rest"]
+    assert "CPU steal" in row
+
+
+def test_one_block_shows_figures_without_comparing(bench: Path, page: Callable[[Path], Page]) -> None:
+    text = (bench / "report.html").read_text(encoding="utf-8")
+    assert "One block: no intervals over blocks, no comparison." in text
+    assert page(bench).sections == SECTIONS
+    assert "comparisons" not in page(bench).tables
+    assert len(page(bench).tables["latency"]) > 5
+
+
+def test_names_of_the_run_are_text_and_nothing_else(tmp_path: Path, page: Callable[[Path], Page]) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["workload"] = manifest["machine"]["cpu"] = manifest["topologies"]["hybrid"]["about"] = HOSTILE
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    make_report(folder)
+    found = page(folder)
+    assert "img" not in found.tags
+    assert found.tags.count("script") == 1
+    assert dict(found.tables["setup"])["workload"] == HOSTILE
+    assert r"\<img" in (folder / "report.md").read_text(encoding="utf-8")
+
+
+def test_page_markdown_and_csv_have_the_same_figures(compared: Path, page: Callable[[Path], Page]) -> None:
+    tables = page(compared).tables
+    text = (compared / "report.md").read_text(encoding="utf-8")
+    for key in ("latency", "quickest", "cost", "comparisons", "hop_differences_hybrid_rest"):
+        with (compared / "csv" / f"{key}.csv").open(encoding="utf-8", newline="") as file:
+            written = list(csv.reader(file))
+        assert len(written) == len(tables[key])
+    with (compared / "csv" / "latency.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    summary = json.loads((compared / "summary.json").read_text(encoding="utf-8"))
+    for row, shown in zip(rows, tables["latency"][1:], strict=True):
+        cell = summary["topologies"][row["topology"]]["journeys"][row["journey"]]
+        assert float(row["p50_ms"]) == cell["latency_ms"]["p50"]
+        assert [row["p50_ms_low"], row["p50_ms_high"]] == ["" if end is None else str(end) for end in _ends(cell)]
+        figure, _, interval = shown[4].partition(" ")
+        figure = figure.replace("\\", "")
+        assert f"{figure} ({interval})" in text if interval else figure in text
+
+
+def test_every_table_of_the_page_has_its_csv_file(compared: Path, page: Callable[[Path], Page]) -> None:
+    keys = {key for key in page(compared).tables if key}
+    assert {path.stem for path in (compared / "csv").glob("*.csv")} == keys
+
+
+def test_a_folder_that_is_not_whole_is_refused_by_name(tmp_path: Path) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
+    (folder / "hops.parquet").unlink()
+    found = CliRunner().invoke(app, ["report", str(folder)])
+    assert found.exit_code == 1
+    assert "hops.parquet: the file is missing" in found.stderr
+    assert not (folder / "report.html").exists()
+
+
+def test_the_same_files_give_the_same_report(compared: Path) -> None:
+    def without_time() -> str:
+        text = (compared / "report.html").read_text(encoding="utf-8")
+        return re.sub(r"Made by Hopwise on .* from", "", text)
+
+    before = without_time(), (compared / "report.md").read_text(encoding="utf-8")
+    make_report(compared)
+    assert (without_time(), (compared / "report.md").read_text(encoding="utf-8")) == before
+
+
+def _ends(cell: dict[str, dict[str, list[float | None]]]) -> list[float | None]:
+    return cell["latency_ci95"]["p50"]

@@ -1,0 +1,84 @@
+"""Statistics against values known otherwise, and intervals against how often they hold the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hops.errors import NotEnoughDataError
+from hops.statistics.sample import describe, mean_interval, observer_effect, percentile_interval
+
+
+def test_percentiles_of_one_to_hundred_and_one():
+    found = describe(np.arange(1, 102))
+    assert found.count == 101
+    assert (found.mean, found.maximum) == (51.0, 101.0)
+    assert found.percentiles == pytest.approx({"p50": 51, "p90": 91, "p95": 96, "p99": 100, "p99_9": 100.9})
+
+
+def test_median_interval_of_hundred_is_the_textbook_one():
+    # Binomial(100, 1/2): the 40th and the 61st value enclose the median with 96.5 %, the 41st and 60th with 94.3 %.
+    assert percentile_interval(np.arange(1, 101), 0.5) == (40, 61)
+
+
+@pytest.mark.parametrize(("count", "known"), [(367, False), (368, True)])
+def test_an_upper_end_of_p99_needs_368_values(count, known):
+    low, high = percentile_interval(np.arange(count), 0.99)
+    assert low is not None
+    assert (high is not None) == known
+
+
+def test_small_samples_leave_ends_open():
+    assert percentile_interval([1.0, 2.0, 3.0], 0.5) == (None, None)
+    assert percentile_interval([], 0.5) == (None, None)
+    assert mean_interval([1.0]) == (None, None)
+    with pytest.raises(NotEnoughDataError):
+        describe([])
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9])
+def test_percentile_intervals_hold_the_truth_as_often_as_they_say(share):
+    rng = np.random.default_rng(11)
+    truth = stats.lognorm(s=1.0).ppf(share)
+    held = 0
+    for _ in range(400):
+        low, high = percentile_interval(rng.lognormal(size=120), share)
+        held += (low is None or low <= truth) and (high is None or truth <= high)
+    # 95 % asked for, more given as order statistics are few; 400 tries scatter by 1.1 %.
+    assert 0.935 <= held / 400 <= 0.995
+
+
+def test_mean_interval_agrees_with_students_t_on_a_normal_sample():
+    sample = np.random.default_rng(3).normal(10, 2, 400)
+    low, high = mean_interval(sample, seed=1)
+    expected = stats.t.interval(0.95, 399, sample.mean(), stats.sem(sample))
+    assert (low, high) == pytest.approx(expected, abs=0.05)
+    assert mean_interval(sample, seed=1) == (low, high)
+
+
+def test_observer_effect_is_found_below_far_larger_differences_between_journeys():
+    rng = np.random.default_rng(5)
+    strata = [(rng.normal(centre + 0.5, 0.3, 100), rng.normal(centre, 0.3, 400)) for centre in (1.0, 10.0, 200.0)]
+    found = observer_effect(strata)
+    assert found is not None
+    assert found.value == pytest.approx(0.5, abs=0.1)
+    assert 0.3 < found.interval[0] < found.value < found.interval[1] < 0.7
+
+
+def test_observer_effect_of_nothing_includes_zero_about_as_often_as_it_says():
+    rng = np.random.default_rng(7)
+    held = 0
+    for seed in range(60):
+        found = observer_effect([(rng.exponential(5, 40), rng.exponential(5, 160))], seed=seed)
+        assert found is not None
+        held += found.interval[0] <= 0 <= found.interval[1]
+    assert held >= 53
+
+
+def test_observer_effect_needs_five_of_each():
+    assert observer_effect([([1.0] * 4, [1.0] * 100)]) is None
+    assert observer_effect([]) is None
+    found = observer_effect([([1.0] * 4, [9.0] * 100), ([2.0] * 5, [1.0] * 5)])
+    assert found is not None
+    assert found.value == 1.0

@@ -1,0 +1,59 @@
+"""A made-up run is whole, adds up, and is the same again from the same seed."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from hops.run.files import read_run
+from hops.synthetic.run import write_generated_run
+from hops.traces import otlp
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    return read_run(write_generated_run(tmp_path_factory.mktemp("run"), blocks=2, journeys_per_trial=200, seed=3))
+
+
+def test_it_reads_as_a_run(run):
+    assert run.blocks == 2
+    assert run.topologies == ["rest", "graphql", "grpc", "hybrid"]
+    assert len(run.used) == 8
+    assert run.journeys.height == 8 * 200
+
+
+def test_all_trials_replay_one_tape(run):
+    tapes = [rows.sort("seq")["journey"].to_list() for _, rows in run.journeys.group_by("block", "topology")]
+    assert all(tape == tapes[0] for tape in tapes)
+
+
+def test_the_parts_of_a_trace_add_up_to_its_latency(run):
+    assert run.hops["ns"].min() >= 0
+    both = run.hops.group_by("trace_id").agg(pl.col("ns").sum()).join(run.journeys, on="trace_id")
+    assert both.height == run.journeys["sampled"].sum()
+    assert (both["ns"] == both["latency_ns"]).all()
+
+
+def test_exemplars_are_traces_of_the_trial(run):
+    for trial in run.used:
+        spans = otlp.read_file(run.trial_path(trial["block"], trial["topology"]) / "exemplars.jsonl")
+        wanted = {one for traces in trial["exemplars"].values() for one in traces.values()}
+        assert {span.trace_id for span in spans} == wanted
+        lengths = {span.trace_id: span.end_ns - span.start_ns for span in spans if not span.parent_id}
+        rows = run.journeys.filter(pl.col("trace_id").is_in(list(lengths)))
+        assert lengths == dict(zip(rows["trace_id"], rows["latency_ns"], strict=True))
+
+
+def test_a_delay_lengthens_its_part(tmp_path, run):
+    delays = {"rest": {"work:payment": 2.0}}
+    slow = read_run(write_generated_run(tmp_path, blocks=2, journeys_per_trial=200, seed=3, delays_ms=delays))
+    mine = (pl.col("topology") == "rest") & (pl.col("part") == "work:payment")
+    assert slow.hops.filter(mine)["ns"].mean() - run.hops.filter(mine)["ns"].mean() == pytest.approx(2e6)
+
+
+def test_the_same_seed_gives_the_same_run(tmp_path, run):
+    again = read_run(write_generated_run(tmp_path, blocks=2, journeys_per_trial=200, seed=3))
+    assert again.journeys.equals(run.journeys)
+    assert again.hops.equals(run.hops)
+    assert again.resources.equals(run.resources)
+    assert again.trials == run.trials

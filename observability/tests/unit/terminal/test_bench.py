@@ -1,0 +1,203 @@
+"""The tables as people see them. HOPS_UPDATE_GOLDEN=1 writes the golden files anew."""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from hops.terminal.bench import bench, latency_table, milliseconds
+from hops.terminal.bytes import bytes_table, wire_line
+from hops.terminal.gates import gates_table
+from hops.terminal.tables import terminal
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def cell(count, p50, errors=None, traces=0, budget=None, upper=True):
+    budget = budget or {}
+    return {
+        "count": count,
+        "errors": {"client": 0, "server": 0, "timeout": 0, "wrong_answer": 0} | (errors or {}),
+        "requests_per_journey": 1.25,
+        "waves_mean": 1.0,
+        "parallel_mean": 1.25,
+        "bytes_in_mean": 2048.0,
+        "bytes_in_raw_mean": 182_345.6,
+        "bytes_out_mean": 300.0,
+        "wire_in_mean": 22_345.6,
+        "wire_out_mean": 123.4,
+        "latency_ms": {
+            "mean": p50 * 1.1,
+            "p50": p50,
+            "p90": p50 * 2,
+            "p95": p50 * 2.5,
+            "p99": p50 * 4,
+            "p99_9": p50 * 5,
+            "max": p50 * 6,
+        },
+        "latency_ci95": {
+            "mean": [p50, p50 * 1.2],
+            "p50": [p50 * 0.9, p50 * 1.1],
+            "p90": [p50 * 1.8, p50 * 2.2],
+            "p95": [p50 * 2, p50 * 3],
+            "p99": [p50 * 3, p50 * 5 if upper else None],
+            "p99_9": [None, None],
+        },
+        "budget_ms": {
+            "mean": budget,
+            "p50_band": {part: ms * 0.9 for part, ms in budget.items()},
+            "p99_band": {part: ms * 4 for part, ms in budget.items()},
+        },
+        "traced_mean_ms": sum(budget.values()) if budget else None,
+        "traces": traces,
+    }
+
+
+BUDGET = {
+    "work:graphql-gateway": 2.5,
+    "db:order": 1.25,
+    "wire:graphql-gateway→payment": 0.75,
+    "wire:client→edge": 0.375,
+    "proxy:edge": 0.25,
+    "start_lag": 0.03125,
+    "client": 0.015625,
+    "unattributed": 0.001,
+}
+
+
+@pytest.fixture
+def summary():
+    gates = [
+        {"name": "parity", "value": 0, "limit": 0, "ok": True},
+        {"name": "start_lag_p99_ms", "value": 0.4321, "limit": 1.0, "ok": True},
+        {"name": "failure_share", "value": 0.0125, "limit": 0.001, "ok": False},
+        {"name": "steal_share", "value": None, "limit": 0.02, "ok": False},
+    ]
+    journeys = {
+        "all": cell(12_345, 5.0, {"timeout": 150, "wrong_answer": 4}, 2_469, BUDGET),
+        "browse": cell(11_000, 4.5, {"timeout": 150}, 2_000, BUDGET),
+        "update_profile": cell(345, 123.456, {"wrong_answer": 4}, 0, upper=False),
+    }
+    wire = {
+        "bytes_in": 43_207_500,
+        "bytes_out": 2_469_000,
+        "in_per_journey": 3500.0,
+        "out_per_journey": 200.0,
+        "opening_bytes_in": 1234,
+        "opening_bytes_out": 5678,
+        "connections": 4,
+    }
+    topology = {
+        "throughput_per_s": 20.0,
+        "errors": {},
+        "cpu_ms_per_journey": {},
+        "rss_mb": {},
+        "wire": wire,
+        "journeys": journeys,
+    }
+    return {
+        "mode": "open",
+        "closed": None,
+        "switches": {"edge": "envoy", "delay_ms": {}},
+        "gates_left_out": [],
+        "gates": gates,
+        "topologies": {"hybrid": topology},
+        "observer_effect_ms": {"p50": 0.123, "ci95": [-0.01, 0.25]},
+    }
+
+
+@pytest.fixture
+def closed(summary):
+    reason = "in a closed loop nothing says when a journey should start"
+    return summary | {
+        "mode": "closed",
+        "closed": {"vus": 16, "think_s": 0.1},
+        "gates": [gate for gate in summary["gates"] if gate["name"] != "start_lag_p99_ms"],
+        "gates_left_out": [{"name": "start_lag_p99_ms", "reason": reason}],
+    }
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_run_that_was_slowed_on_purpose_says_so_first(summary, width):
+    slowed = summary | {"switches": {"edge": "envoy", "delay_ms": {"payment": 2.0, "product": 0.5}}}
+    shown = " ".join(rendered(bench(slowed, "hybrid"), width).split())
+    assert shown.startswith("DELAYED ON PURPOSE: payment by 2 ms, product by 0.5 ms, in every request")
+    assert "DELAYED" not in rendered(bench(summary, "hybrid"), width)
+
+
+def rendered(what, width):
+    out = io.StringIO()
+    terminal(out, width=width).print(what)
+    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_bench_looks_as_it_did(summary, width):
+    text = rendered(bench(summary, "hybrid"), width)
+    golden = GOLDEN / f"bench_{width}.txt"
+    if os.environ.get("HOPS_UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+
+
+def test_a_closed_loop_is_marked_wherever_its_numbers_show(closed):
+    text = rendered(bench(closed, "hybrid"), 80)
+    golden = GOLDEN / "bench_closed_80.txt"
+    if os.environ.get("HOPS_UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+    assert text.startswith("CLOSED LOOP: 16 virtual users")
+    titles = [line for line in text.splitlines() if "Latency" in line or "Hop budget" in line or "bytes per" in line]
+    assert [line for line in titles if not line.startswith("Closed loop: ")] == []
+
+
+def test_what_was_not_counted_is_not_made_up(summary):
+    topology = summary["topologies"]["hybrid"]
+    for cell_ in topology["journeys"].values():
+        cell_ |= {"wire_in_mean": None, "wire_out_mean": None}
+    (row,) = [line for line in rendered(bytes_table(topology), 80).splitlines() if line.split()[:1] == ["browse"]]
+    assert row.split()[-2:] == ["-", "-"]
+    assert "not counted" in rendered(wire_line(None), 80)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_nothing_is_cut_off(summary, width):
+    text = rendered(bench(summary, "hybrid"), width)
+    assert "…" not in text
+    assert max(map(len, text.splitlines())) <= width
+    for part in BUDGET:
+        assert part in text
+
+
+def test_the_verdict_needs_no_colour(summary):
+    text = rendered(gates_table(summary["gates"]), 80)
+    assert text.count("FAILS") == 2
+    assert "SUSPECT: failed journeys; CPU steal." in text
+    assert "VALID" in rendered(gates_table(summary["gates"][:2]), 80)
+
+
+def test_no_color_is_obeyed(summary, monkeypatch):
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = io.StringIO()
+    Console(file=out, width=80, force_terminal=True).print(latency_table(summary["topologies"]["hybrid"]))
+    assert "\x1b[3" not in out.getvalue().replace("\x1b[3m", "")
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (None, "-"),
+        (0.0, "0"),
+        (0.0004, "0.000"),
+        (0.1234, "0.123"),
+        (1.2345, "1.23"),
+        (12.34, "12.3"),
+        (1234.5, "1,234"),
+    ],
+)
+def test_milliseconds(value, text):
+    assert milliseconds(value) == text

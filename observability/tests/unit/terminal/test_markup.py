@@ -1,0 +1,126 @@
+"""Text from traces, topologies and files stands in the terminal as it is, whatever brackets it has."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import io
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from hops.__main__ import app
+from hops.analysis.two_runs import compare_runs
+from hops.run.files import read_run
+from hops.synthetic.otlp import otlp_document
+from hops.synthetic.run import write_generated_run
+from hops.synthetic.traces import shop_trace
+from hops.terminal.bench import bench
+from hops.terminal.comparison import compare
+from hops.terminal.tables import terminal
+from hops.terminal.two_runs import runs_view
+
+ROOT = Path(__file__).resolve().parents[4]
+PACKAGES = (
+    "observability/hops",
+    "load/experiment",
+    "mesh/mesh",
+    "mesh/provision",
+    "services/shop",
+    "services/chaos",
+    "graphql-gateway/graphql_gateway",
+    "rest-gateway/rest_gateway",
+)
+#: Rich takes the first two for markup, one of which closes what was never opened, and the third for a picture.
+SPAN, SERVICE, PART = "GET /users/[id]", "gw[/red]", "work::key:"
+
+
+def printed(view):
+    out = io.StringIO()
+    terminal(out, width=300).print(view)
+    return out.getvalue()
+
+
+def renamed(document, names):
+    """The same document with other names, wherever they stand."""
+    text = json.dumps(document)
+    for old, new in names.items():
+        assert f'"{old}"' in text
+        text = text.replace(f'"{old}"', json.dumps(new))
+    return json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    return write_generated_run(folder, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=400, traced=0.5)
+
+
+@pytest.fixture(scope="module")
+def summary(run):
+    from hops.analysis.summary import analyse
+
+    names = {"rest": SERVICE, "browse": SPAN, "work:product": PART, "parity": "gate[/b]"}
+    return renamed(analyse(read_run(run), name="run"), names)
+
+
+def test_bench_shows_names_as_they_are(summary):
+    text = printed(bench(summary, SERVICE))
+    for name in (SPAN, PART, "gate[/b]"):
+        assert name in text
+
+
+def test_compare_shows_names_as_they_are(summary):
+    text = printed(compare(summary))
+    for name in (SPAN, SERVICE, "gate[/b]"):
+        assert name in text
+
+
+def test_compare_runs_shows_names_as_they_are(run):
+    found = compare_runs(read_run(run), read_run(run))
+    text = printed(runs_view(renamed(found, {"rest": SERVICE, "browse": SPAN})))
+    assert SPAN in text
+    assert SERVICE in text
+
+
+def test_a_trace_shows_names_as_they_are(tmp_path):
+    spans = [
+        dataclasses.replace(
+            span,
+            name=SPAN if span.kind == "CLIENT" else span.name,
+            service=SERVICE,
+            attributes={"shop.journey": SPAN},
+        )
+        for span in shop_trace(4, spans=12)
+    ]
+    file = tmp_path / "spans[id].json"
+    file.write_text(json.dumps(otlp_document(spans)))
+    result = CliRunner().invoke(app, ["budget", "--otlp", str(file)])
+    assert result.exit_code == 0, result.output
+    assert f"{SERVICE} {SPAN} [CLIENT]" in result.output
+    assert f"work:{SERVICE}" in result.output
+    assert f"Hop budget of {SPAN}" in " ".join(result.output.split())
+    missing = CliRunner().invoke(app, ["budget", "--otlp", str(file), "b" * 32])
+    assert str(file) in missing.output
+
+
+def test_every_console_takes_text_as_it_is():
+    """A console of rich's own making reads markup; so does text made of markup."""
+    wrong = []
+    for package in PACKAGES:
+        for path in sorted((ROOT / package).rglob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and _name(node.func) in READ_MARKUP:
+                    given = {word.arg for word in node.keywords if getattr(word.value, "value", None) is False}
+                    if not READ_MARKUP[_name(node.func)] <= given:
+                        wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+    assert wrong == []
+
+
+READ_MARKUP = {"Console": {"markup", "emoji"}, "TextColumn": {"markup"}, "from_markup": {"never"}}
+
+
+def _name(function):
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
