@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,13 +10,12 @@ import (
 	"testing"
 	"time"
 
-	"hopwise/load/internal/answer"
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/session"
-	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/workload"
@@ -40,7 +40,7 @@ type way struct {
 func (w way) String() string { return string(w.protocol) + ", " + string(w.plan) }
 
 // at returns a target at which every channel goes this way.
-func (w way) at(t testing.TB, shop *shopfake.Shop, version int) target.Target {
+func (w way) at(t testing.TB, shop *shoptest.Shop, version int) target.Target {
 	at := shop.Target(t, w.protocol, version)
 	at.Plan = w.plan
 	return at
@@ -127,7 +127,7 @@ func TestJourneysAgree(t *testing.T) {
 		for _, version := range []int{1, 2} {
 			for _, packed := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s over HTTP/%d, gzip %v", way, version, packed), func(t *testing.T) {
-					shop := shopfake.Start(t)
+					shop := shoptest.Start(t)
 					shop.Gzip = packed
 					entries := way.entries(one(t))
 					runner := prepared(t, way.at(t, shop, version), entries)
@@ -139,10 +139,13 @@ func TestJourneysAgree(t *testing.T) {
 						}
 						if first := answers[e.Seq]; first == "" {
 							answers[e.Seq] = string(canonical)
+							if sorted := sortedJSON(t, canonical); string(canonical) != sorted {
+								t.Errorf("%s: canonical form\n%s\nsorted\n%s", e.Journey, canonical, sorted)
+							}
 						} else if first != string(canonical) {
 							t.Errorf("%s: the answers differ:\n%s\n%s", e.Journey, first, canonical)
 						}
-						if row.AnswerSHA256 != answer.Digest(canonical) || row.BytesIn == 0 || (e.Journey == journey.Checkout) != (row.OrderID > 0) {
+						if row.AnswerSHA256 != journey.Digest(canonical) || row.BytesIn == 0 || (e.Journey == journey.Checkout) != (row.OrderID > 0) {
 							t.Errorf("row %+v", row)
 						}
 					}
@@ -159,6 +162,22 @@ func TestJourneysAgree(t *testing.T) {
 			}
 		}
 	}
+}
+
+// sortedJSON sorts all keys and leaves out all spaces, as other programs do to compute the canonical form.
+func sortedJSON(t *testing.T, text []byte) string {
+	t.Helper()
+	var anything any
+	if err := json.Unmarshal(text, &anything); err != nil {
+		t.Fatal(err)
+	}
+	var sorted strings.Builder // maps are encoded by ascending key
+	encoder := json.NewEncoder(&sorted)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(anything); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(sorted.String(), "\n")
 }
 
 // shape is requests, waves and the most side by side.
@@ -186,12 +205,12 @@ func TestShapeOfPlans(t *testing.T) {
 		},
 	}
 	for _, way := range ways {
-		shop := shopfake.Start(t)
+		shop := shoptest.Start(t)
 		entries := way.entries(one(t))
 		runner := prepared(t, way.at(t, shop, 2), entries)
 		registering := len(shop.Seen())
 		// Nothing is answered before the requests of a wave are all there, or a little time has passed.
-		shop.Fault = func(http.ResponseWriter, shopfake.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
+		shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
 		for _, e := range entries {
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
 			expected, listed := want[way][e.Journey]
@@ -212,7 +231,7 @@ func TestShapeOfPlans(t *testing.T) {
 
 // Registering queries must not run anything that changes data.
 func TestPrepareChangesNothing(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	shop.Bend = func(answer map[string]any) {
 		if data, ok := answer["data"].(map[string]any); ok && (data["checkout"] != nil || data["login"] != nil || data["updateProfile"] != nil) {
 			t.Errorf("a mutation ran: %v", data)
@@ -226,7 +245,7 @@ func TestPrepareChangesNothing(t *testing.T) {
 
 // A gateway that was restarted has lost the queries; the client sends the text once more, and the request counts.
 func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
 	runner := prepared(t, shop.Target(t, target.GraphQL, 2), []tape.Entry{e})
 	shop.Forget()
@@ -242,7 +261,7 @@ func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
 func TestBytesAreThoseOnTheWire(t *testing.T) {
 	sizes := map[bool]record.Row{}
 	for _, packed := range []bool{false, true} {
-		shop := shopfake.Start(t)
+		shop := shoptest.Start(t)
 		shop.Gzip = packed
 		e := find(t, journey.BulkLines)
 		runner := prepared(t, shop.Target(t, target.GraphQL, 2), []tape.Entry{e})
@@ -274,7 +293,7 @@ func TestSessions(t *testing.T) {
 		{journey.BulkLines, journey.Partner, "partner"},
 	}
 	for _, c := range cases {
-		shop := shopfake.Start(t)
+		shop := shoptest.Start(t)
 		e := find(t, c.journey)
 		e.Channel = c.channel
 		runner := newRunner(t, shop.Target(t, target.REST, 2), []tape.Entry{e})
@@ -288,7 +307,7 @@ func TestSessions(t *testing.T) {
 
 // Every request carries a W3C trace context; without tracing its flag says not sampled.
 func TestUnsampledTraceContext(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
 	runner := newRunner(t, shop.Target(t, target.REST, 2), []tape.Entry{e})
 	row, _ := runner.Run(context.Background(), e, time.Now(), true)
@@ -302,7 +321,7 @@ func TestUnsampledTraceContext(t *testing.T) {
 func TestPartnerChecksOutForAnyone(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST} {
 		for _, channel := range []journey.Channel{journey.Web, journey.Partner} {
-			shop := shopfake.Start(t)
+			shop := shoptest.Start(t)
 			e := find(t, journey.Checkout)
 			e.Channel = channel
 			runner := prepared(t, shop.Target(t, protocol, 2), []tape.Entry{e})

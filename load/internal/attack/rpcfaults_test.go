@@ -13,7 +13,7 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/stubs/orderv1"
 	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/stubs/typev1"
@@ -31,7 +31,7 @@ type rpcAnswer struct {
 	then        func() // before the end
 }
 
-func (a rpcAnswer) serve(w http.ResponseWriter, _ shopfake.Seen) {
+func (a rpcAnswer) serve(w http.ResponseWriter, _ shoptest.Seen) {
 	if a.contentType == "" {
 		a.contentType = "application/grpc"
 	}
@@ -65,7 +65,7 @@ func packed(t testing.TB, message proto.Message) []byte {
 // Whatever a faulty gRPC service does is classed right and never counted as success, least of all an answer whose message is
 // right but whose status never came.
 func TestFaultyRPC(t *testing.T) {
-	whole := shopfake.Product(find(t, journey.Product).Params.ProductID)
+	whole := shoptest.Product(find(t, journey.Product).Params.ProductID)
 	right := packed(t, whole)
 	line := packed(t, &orderv1.StreamOrderLinesResponse{Lines: []*orderv1.JoinedOrderLine{{Id: 1}}})
 	abort := func() { panic(http.ErrAbortHandler) }
@@ -113,8 +113,8 @@ func TestFaultyRPC(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			shop := shopfake.Start(t)
-			shop.Fault = func(w http.ResponseWriter, r shopfake.Seen) bool { c.fault(w, r); return true }
+			shop := shoptest.Start(t)
+			shop.Fault = func(w http.ResponseWriter, r shoptest.Seen) bool { c.fault(w, r); return true }
 			e := find(t, c.journey)
 			runner := newRunner(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
 			runner.Timeout = 200 * time.Millisecond
@@ -163,7 +163,7 @@ func TestWrongMessages(t *testing.T) {
 	for _, c := range cases {
 		t.Run(fmt.Sprint(c.journey, " ", c.name), func(t *testing.T) {
 			t.Parallel()
-			shop := shopfake.Start(t)
+			shop := shoptest.Start(t)
 			shop.BendRPC = c.bend
 			e := find(t, c.journey)
 			runner := prepared(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
@@ -177,7 +177,7 @@ func TestWrongMessages(t *testing.T) {
 
 // A service that is restarted loses its connections; the next RPC after a moment goes through again.
 func TestRPCConnectsAgain(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
 	runner := prepared(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
 	shop.CloseConnections()
@@ -195,7 +195,7 @@ func TestRPCConnectsAgain(t *testing.T) {
 
 // RPCs carry what HTTP requests carry: the sender's token, and a trace context whose flag says not sampled.
 func TestRPCMetadata(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	entries := one(t)
 	runner := prepared(t, shop.Target(t, target.GRPC, 2), entries)
 	for _, e := range entries {

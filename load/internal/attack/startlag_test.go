@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/target"
 )
 
@@ -14,7 +14,7 @@ import (
 //
 //	go test -run '^$' -bench StartLag -benchtime 1x ./internal/attack
 func BenchmarkStartLag(b *testing.B) {
-	shop := shopfake.Start(b)
+	shop := shoptest.Start(b)
 	made := makeTape(b, 50, 10*time.Second)
 	runner := prepared(b, shop.Target(b, target.GraphQL, 2), made.Entries)
 	var lags []int64

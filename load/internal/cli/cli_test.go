@@ -12,7 +12,7 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/record"
-	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/target"
 )
 
@@ -71,7 +71,7 @@ func makeTape(t testing.TB, extra ...string) (path string, summary map[string]an
 
 // The whole way: tape, sample, warm-up, replay; the figures agree with each other and with the files.
 func TestTapeSampleReplay(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
 	at.Entry[journey.Partner] = target.Entry{Protocol: target.REST}
 	targetPath := writeTarget(t, at)
@@ -124,7 +124,7 @@ func TestTapeSampleReplay(t *testing.T) {
 
 // The sample of parity takes the first few of each journey and channel.
 func TestSamplePerJourney(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--pool", "parity")
 	answers := filepath.Join(t.TempDir(), "answers.jsonl")
 	code, stdout, stderr := run(t, "sample", "--json", "--per-journey", "1", "--tape", tapePath,
@@ -152,7 +152,7 @@ func TestSamplePerJourney(t *testing.T) {
 
 // Bad input ends with exit code 2 and one line that names it and, where there is a choice, the valid ones.
 func TestBadInput(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	good := shop.Target(t, target.GraphQL, 2)
 	goodTarget := writeTarget(t, good)
 	tapePath, _ := makeTape(t)
@@ -240,7 +240,7 @@ func TestBadInput(t *testing.T) {
 
 // An edge that does not answer is no bad input, but an error that names it, within a limit.
 func TestNoEdge(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
 	at.Edge = "http://127.0.0.1:1"
 	tapePath, _ := makeTape(t)

@@ -9,10 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/progress"
-	"hopwise/load/internal/record"
 	"hopwise/load/internal/tape"
 )
 
@@ -92,7 +92,7 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, entries []tape.Entr
 	failed := int64(0)
 	meter := s.runner.Client.Meter()
 	before := meter.Settle(settleQuiet, settleLimit) // opening the connections is nobody's
-	err := record.WriteFile(out, func(w io.Writer) error {
+	err := atomicfile.Write(out, func(w io.Writer) error {
 		for i, entry := range entries {
 			row, canonical := s.runner.Run(cmd.Context(), entry, time.Now(), false)
 			if cmd.Context().Err() != nil {

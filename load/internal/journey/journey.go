@@ -1,26 +1,27 @@
-// Package journey names what customers do, who sends it, and with which parameters.
+// Package journey holds what customers do, each journey in a file of its own: its name, who sends it, its parameters, its
+// canonical answer and how that is checked. How it is sent is in the package plan.
 package journey
 
 import (
 	"fmt"
 	"slices"
-	"strings"
+
+	"hopwise/load/internal/choice"
 )
 
 // Name is one thing that a customer does: the unit of load and of comparison.
 type Name string
 
-// The eight journeys of the shop.
-const (
-	Browse        Name = "browse"
-	Product       Name = "product"
-	Login         Name = "login"
-	OrderHistory  Name = "order_history"
-	Checkout      Name = "checkout"
-	UpdateProfile Name = "update_profile"
-	OrderStatus   Name = "order_status"
-	BulkLines     Name = "bulk_lines"
-)
+// all holds the journeys of the shop, in the order of messages.
+var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines}
+
+// definition is all that is known of a journey before it is sent.
+type definition struct {
+	name    Name
+	senders []Channel
+	needs   []string // parameters, by their names on the tape
+	draw    func(dice) Params
+}
 
 // Channel is who sends a journey.
 type Channel string
@@ -32,56 +33,50 @@ const (
 	Partner Channel = "partner"
 )
 
-var allNames = []Name{Browse, Product, Login, OrderHistory, Checkout, UpdateProfile, OrderStatus, BulkLines}
+// Who may send what: customers act for themselves only, partners read any order and check out for anyone.
+var (
+	everyone  = []Channel{Web, Mobile, Partner}
+	customers = []Channel{Web, Mobile}
+	partners  = []Channel{Partner}
+)
 
-var allChannels = []Channel{Web, Mobile, Partner}
+var byName = func() map[Name]*definition {
+	index := map[Name]*definition{}
+	for _, d := range all {
+		index[d.name] = d
+	}
+	return index
+}()
 
-// senders holds who may send what: customers act for themselves only, partners read any order and check out for anyone.
-var senders = map[Name][]Channel{
-	Browse:        {Web, Mobile, Partner},
-	Product:       {Web, Mobile, Partner},
-	Login:         {Web, Mobile},
-	OrderHistory:  {Web, Mobile},
-	Checkout:      {Web, Mobile, Partner},
-	UpdateProfile: {Web, Mobile},
-	OrderStatus:   {Partner},
-	BulkLines:     {Partner},
+// Names returns all journeys.
+func Names() []Name {
+	names := make([]Name, len(all))
+	for i, d := range all {
+		names[i] = d.name
+	}
+	return names
 }
 
-// Names returns all journeys, in the order of the documentation.
-func Names() []Name { return slices.Clone(allNames) }
-
 // Channels returns all channels.
-func Channels() []Channel { return slices.Clone(allChannels) }
+func Channels() []Channel { return slices.Clone(everyone) }
 
 // Known says whether the journey exists.
-func (n Name) Known() bool { return slices.Contains(allNames, n) }
+func (n Name) Known() bool { return byName[n] != nil }
 
-// Known says whether the channel exists.
-func (c Channel) Known() bool { return slices.Contains(allChannels, c) }
-
-// Senders returns the channels that may send the journey.
-func (n Name) Senders() []Channel { return slices.Clone(senders[n]) }
-
-// CheckSender returns an error that lists the valid channels if the channel cannot send the journey.
+// CheckSender returns an error that lists the valid values if there is no such journey or channel, or if the channel cannot
+// send the journey.
 func (n Name) CheckSender(c Channel) error {
-	if !n.Known() {
-		return fmt.Errorf("unknown journey %q; journeys: %s", n, List(allNames))
+	if err := choice.Check(n, Names(), "journey", "journeys"); err != nil {
+		return err
 	}
-	if !c.Known() {
-		return fmt.Errorf("unknown channel %q; channels: %s", c, List(allChannels))
+	if err := CheckChannel(c); err != nil {
+		return err
 	}
-	if !slices.Contains(senders[n], c) {
-		return fmt.Errorf("channel %q cannot send journey %q; channels that can: %s", c, n, List(senders[n]))
+	if senders := byName[n].senders; !slices.Contains(senders, c) {
+		return fmt.Errorf("channel %q cannot send journey %q; channels that can: %s", c, n, choice.List(senders))
 	}
 	return nil
 }
 
-// List joins names for a message.
-func List[T ~string](items []T) string {
-	texts := make([]string, len(items))
-	for i, item := range items {
-		texts[i] = string(item)
-	}
-	return strings.Join(texts, ", ")
-}
+// CheckChannel returns an error that lists the channels if it is none of them.
+func CheckChannel(c Channel) error { return choice.Check(c, everyone, "channel", "channels") }

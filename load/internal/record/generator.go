@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/wire"
 )
@@ -131,7 +132,7 @@ func quantile(sorted []int64, percent int) float64 {
 
 // Write writes the figures as JSON.
 func (g Generator) Write(path string) error {
-	return WriteFile(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(g)

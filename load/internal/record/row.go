@@ -2,19 +2,16 @@
 package record
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
+	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 )
@@ -64,7 +61,7 @@ func AnswersDigest(rows []Row) string {
 
 // WriteRows writes the rows, one JSON object a line.
 func WriteRows(path string, rows []Row) error {
-	return WriteFile(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
 		for _, row := range rows {
@@ -78,7 +75,7 @@ func WriteRows(path string, rows []Row) error {
 
 // WriteVegeta writes the rows in vegeta's own encoding, in which a hit is a journey and begins at its intended arrival.
 func WriteVegeta(path, attack string, rows []Row) error {
-	return WriteFile(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		encode := vegeta.NewEncoder(w)
 		for _, row := range rows {
 			if err := encode.Encode(hit(attack, row)); err != nil {
@@ -108,19 +105,4 @@ func hit(attack string, row Row) *vegeta.Result {
 		}
 	}
 	return result
-}
-
-// WriteFile writes a file whole or not at all.
-func WriteFile(path string, write func(io.Writer) error) error {
-	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name())
-	buffered := bufio.NewWriterSize(part, 1<<18)
-	err = write(buffered)
-	if err = errors.Join(err, buffered.Flush(), part.Chmod(0o644), part.Close()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return os.Rename(part.Name(), path)
 }

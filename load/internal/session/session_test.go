@@ -12,13 +12,13 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"hopwise/load/internal/journey"
-	"hopwise/load/internal/shopfake"
+	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/tape"
 )
 
 // Tokens hold the claims that the shop checks, signed by the key of the target.
 func TestTokens(t *testing.T) {
-	key, err := ReadKey(shopfake.WriteKey(t))
+	key, err := ReadKey(shoptest.WriteKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,9 +10,10 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"hopwise/load/internal/atomicfile"
+	"hopwise/load/internal/draw"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/workload"
 )
@@ -67,16 +68,14 @@ func (t *Tape) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	part, err := os.CreateTemp(filepath.Dir(path), ".tape-*")
+	err = atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("tape: %w", err)
 	}
-	defer os.Remove(part.Name())
-	_, err = part.Write(text)
-	if err = errors.Join(err, part.Chmod(0o644), part.Close()); err != nil {
-		return fmt.Errorf("tape %s: %w", path, err)
-	}
-	return os.Rename(part.Name(), path)
+	return nil
 }
 
 // Read reads a tape and refuses one that is cut short, changed or of another format.
@@ -103,8 +102,8 @@ func Decode(text []byte) (*Tape, error) {
 	switch {
 	case h.Format != Format:
 		return nil, fmt.Errorf("format is %q, this program reads %q", h.Format, Format)
-	case h.Generator != Generator:
-		return nil, fmt.Errorf("generator is %q, this program's is %q; make the tape again", h.Generator, Generator)
+	case h.Generator != draw.Generator:
+		return nil, fmt.Errorf("generator is %q, this program's is %q; make the tape again", h.Generator, draw.Generator)
 	case h.Scale < 1 || h.Scale > shopdata.MaxScale:
 		return nil, fmt.Errorf("scale %d is not between 1 and %d", h.Scale, shopdata.MaxScale)
 	case bytes.Count(body, []byte("\n")) < h.Journeys:

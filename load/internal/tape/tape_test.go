@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hopwise/load/internal/draw"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/workload"
@@ -146,7 +147,7 @@ func TestArrivals(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range uint64(20) {
-				times := arrivals(c.arrival, rate, seconds*time.Second, newSource("arrivals", seed))
+				times := arrivals(c.arrival, rate, seconds*time.Second, draw.NewSource("arrivals", seed))
 				if !slices.IsSorted(times) {
 					t.Fatalf("seed %d: arrivals are not sorted", seed)
 				}
@@ -169,31 +170,11 @@ func TestArrivalsFollowTheRate(t *testing.T) {
 		{Process: workload.Staircase, Steps: []int64{500, 1500}},
 		{Process: workload.Ramp, From: 0, To: 2000},
 	} {
-		times := arrivals(a, 100, time.Minute, newSource("arrivals", 7))
+		times := arrivals(a, 100, time.Minute, draw.NewSource("arrivals", 7))
 		half, _ := slices.BinarySearch(times, 30e9)
 		if share := float64(half) / float64(len(times)); share < 0.2 || share > 0.3 {
 			t.Errorf("%s: the first half has %.2f of the arrivals, a quarter expected", a.Process, share)
 		}
-	}
-}
-
-// Exponential gaps have the mean that was asked for, and e^-1 of them are longer than it.
-func TestExponential(t *testing.T) {
-	const draws, mean = 200_000, 1_000_000
-	random := newSource("test", 3)
-	sum, longer := 0.0, 0
-	for range draws {
-		gap := random.exponential(mean)
-		sum += float64(gap)
-		if gap > mean {
-			longer++
-		}
-	}
-	if got := sum / draws / mean; got < 0.99 || got > 1.01 {
-		t.Errorf("the mean is %.4f of the one asked for", got)
-	}
-	if got := float64(longer) / draws; got < 0.363 || got > 0.373 {
-		t.Errorf("%.4f of the gaps are longer than the mean, 0.3679 expected", got)
 	}
 }
 
@@ -271,31 +252,6 @@ func TestIdempotencyKeysOfTwoTapesNeverMeet(t *testing.T) {
 	}
 }
 
-// Popular products come more often, as 1/rank says, and every id is the popular one of exactly one rank.
-func TestPopularity(t *testing.T) {
-	p := newPopularity(shopdata.Range{First: 1, Last: 100})
-	random := newSource("test", 1)
-	counts := map[int64]int{}
-	const draws = 100_000
-	for range draws {
-		counts[p.draw(random)]++
-	}
-	if len(counts) != 100 {
-		t.Errorf("%d of 100 ids were drawn", len(counts))
-	}
-	most := 0
-	for id, count := range counts {
-		if id < 1 || id > 100 {
-			t.Errorf("id %d is out of range", id)
-		}
-		most = max(most, count)
-	}
-	// The first rank's share is 1 over the 100th harmonic number, 0.1928.
-	if share := float64(most) / draws; share < 0.185 || share > 0.2 {
-		t.Errorf("the most popular id has a share of %.4f", share)
-	}
-}
-
 // What was written is read back the same, digest included.
 func TestWriteAndRead(t *testing.T) {
 	made := build(t, defaultSpec(t))
@@ -329,7 +285,7 @@ func TestDamagedTapes(t *testing.T) {
 		{"a changed journey", strings.Replace(whole, `"user_id":2185`, `"user_id":2186`, 1), "changed after it was made"},
 		{"a journey too many", whole + `{"seq":959}` + "\n", "changed after it was made"},
 		{"an unknown format", strings.Replace(whole, Format, "hopwise-tape/9", 1), "this program reads"},
-		{"another generator", strings.Replace(whole, Generator, "dice/1", 1), "make the tape again"},
+		{"another generator", strings.Replace(whole, draw.Generator, "dice/1", 1), "make the tape again"},
 		{"a scale of none", strings.Replace(whole, `"scale":1`, `"scale":0`, 1), "scale 0"},
 	}
 	for _, c := range cases {

@@ -2,12 +2,14 @@
 package target
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
 	"slices"
 
+	"hopwise/load/internal/choice"
 	"hopwise/load/internal/journey"
 )
 
@@ -24,9 +26,6 @@ const (
 )
 
 var protocols = []Protocol{GraphQL, REST, RESTServices, RESTTranscoded, GRPC}
-
-// Protocols returns all protocols.
-func Protocols() []Protocol { return slices.Clone(protocols) }
 
 // Plan is how a client that composes goes about it.
 type Plan string
@@ -89,18 +88,18 @@ func (t Target) check() error {
 	if t.JWTPrivateKey == "" {
 		return fmt.Errorf("jwt_private_key is missing")
 	}
-	if t.Plan != "" && !slices.Contains(plans, t.Plan) {
-		return fmt.Errorf("unknown plan %q; plans: %s", t.Plan, journey.List(plans))
+	if err := choice.Check(cmp.Or(t.Plan, Best), plans, "plan", "plans"); err != nil {
+		return err
 	}
 	if t.Connections < 0 || t.Connections > MaxConnections {
 		return fmt.Errorf("connections %d is not between 1 and %d", t.Connections, MaxConnections)
 	}
 	for channel, entry := range t.Entry {
-		if !channel.Known() {
-			return fmt.Errorf("entry has the unknown channel %q; channels: %s", channel, journey.List(journey.Channels()))
+		if err := journey.CheckChannel(channel); err != nil {
+			return fmt.Errorf("entry: %w", err)
 		}
-		if !slices.Contains(protocols, entry.Protocol) {
-			return fmt.Errorf("entry %s has the unknown protocol %q; protocols: %s", channel, entry.Protocol, journey.List(protocols))
+		if err := choice.Check(entry.Protocol, protocols, "protocol", "protocols"); err != nil {
+			return fmt.Errorf("entry %s: %w", channel, err)
 		}
 	}
 	return nil

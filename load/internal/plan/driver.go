@@ -1,0 +1,83 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hopwise/load/internal/choice"
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/graphql"
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/rest"
+	"hopwise/load/internal/rpc"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
+	"hopwise/load/internal/transcoded"
+)
+
+// Driver runs journeys over one protocol by one kind of plan.
+type Driver struct {
+	Protocol target.Protocol
+	Plan     target.Plan
+}
+
+// Check returns an error that lists the journeys which the protocol has if the channel sends one that it does not have.
+func (d Driver) Check(c journey.Channel, name journey.Name) error {
+	if d.serves(name) {
+		return nil
+	}
+	served := slices.DeleteFunc(journey.Names(), func(n journey.Name) bool { return !d.serves(n) })
+	return fmt.Errorf("channel %q sends the journey %q, which the protocol %s does not have; it has: %s",
+		c, name, d.Protocol, choice.List(served))
+}
+
+func (d Driver) serves(name journey.Name) bool {
+	return d.Protocol != target.RESTTranscoded || all[name].transcoded
+}
+
+// Prepare does what is needed once before the first of the journeys; only GraphQL keeps anything between requests.
+func (d Driver) Prepare(ctx context.Context, journeys []journey.Name, open func() *exchange.Exchange) error {
+	if d.Protocol != target.GraphQL {
+		return nil
+	}
+	for _, name := range journeys {
+		documents := all[name].documents
+		if documents == nil {
+			documents = []string{string(name)}
+		}
+		if err := graphql.Prepare(ctx, documents, open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run runs one journey and returns its answer in canonical form, not checked yet.
+func (d Driver) Run(ctx context.Context, e tape.Entry, token string, x *exchange.Exchange) (journey.Answer, error) {
+	plans := all[e.Journey]
+	if d.Protocol == target.GraphQL {
+		return plans.graphQL(ctx, graphql.NewClient(x, token), e)
+	}
+	run := plans.best
+	switch {
+	case d.Protocol == target.REST && plans.joined != nil:
+		run = plans.joined
+	case d.Plan == target.Naive && plans.naive != nil:
+		run = plans.naive
+	}
+	return run(ctx, d.services(x, token), e.Params)
+}
+
+func (d Driver) services(x *exchange.Exchange, token string) shop.Services {
+	switch d.Protocol {
+	case target.REST:
+		return rest.NewGateway(x, token)
+	case target.RESTTranscoded:
+		return transcoded.NewServices(x, token)
+	case target.GRPC:
+		return rpc.NewServices(x, token)
+	}
+	return rest.NewServices(x, token)
+}
