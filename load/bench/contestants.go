@@ -79,9 +79,9 @@ func contest(s settings, shopload string, t tools, at echo.Addresses, scratch st
 	generator := func(arguments ...string) contestant {
 		arguments = append([]string{"max", "--vus", users, "--duration", duration}, arguments...)
 		return contestant{"shopload", func(ctx context.Context) (float64, error) {
-			var found struct{ Rate float64 }
-			err := decode(ctx, &found, shopload, arguments...)
-			return found.Rate, err
+			var maximum struct{ Rate float64 }
+			err := decode(ctx, &maximum, shopload, arguments...)
+			return maximum.Rate, err
 		}}
 	}
 	return []pair{

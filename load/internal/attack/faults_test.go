@@ -11,9 +11,9 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // fault answers every request in the place of the shop.
@@ -166,8 +166,8 @@ func TestWrongAnswers(t *testing.T) {
 		return answer
 	}
 	list := func(answer map[string]any, key string) []map[string]any {
-		found, _ := answer[key].([]map[string]any)
-		return found
+		things, _ := answer[key].([]map[string]any)
+		return things
 	}
 	cases := []struct {
 		name     string

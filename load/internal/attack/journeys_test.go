@@ -15,10 +15,10 @@ import (
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/session"
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/workload"
+	"hopwise/load/tests/shoptest"
 )
 
 // ways are all ways in which the journeys can be run.

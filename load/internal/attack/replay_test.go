@@ -14,10 +14,10 @@ import (
 
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/workload"
+	"hopwise/load/tests/shoptest"
 )
 
 // patience is for machines that are busy with other work; no test takes as long.

@@ -13,12 +13,12 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/stubs/orderv1"
 	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/stubs/typev1"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // rpcAnswer is an RPC's answer of the tests' own making, so that any part of it can be left out.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // The start lag and the generator's CPU time at 50 journeys a second, the shop being in the same process:

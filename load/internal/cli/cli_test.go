@@ -12,8 +12,8 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/record"
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 const defaultWorkload = "../../workloads/default.yaml"

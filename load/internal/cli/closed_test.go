@@ -12,8 +12,8 @@ import (
 	"hopwise/load/internal/attack"
 	"hopwise/load/internal/echo"
 	"hopwise/load/internal/record"
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // A closed loop never has more journeys under way than virtual users, takes them in the tape's order whatever their times,
@@ -117,12 +117,12 @@ func TestMaximum(t *testing.T) {
 		{"--url", "http://" + server.HTTP, "--http", "1"}, {"--url", "http://" + server.HTTP, "--http", "2"}, {"--grpc", server.GRPC},
 	} {
 		code, stdout, stderr := run(t, append([]string{"max", "--vus", "4", "--duration", "200ms"}, where...)...)
-		var found attack.Maximum
-		if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != exitOK {
+		var maximum attack.Maximum
+		if err := json.Unmarshal([]byte(stdout), &maximum); err != nil || code != exitOK {
 			t.Fatalf("%v: exit code %d: %s %s", where, code, stdout, stderr)
 		}
-		if found.Requests == 0 || found.Failed != 0 || found.Rate <= 0 || found.P50Us <= 0 || found.P99Us < found.P50Us {
-			t.Errorf("%v: %+v", where, found)
+		if maximum.Requests == 0 || maximum.Failed != 0 || maximum.Rate <= 0 || maximum.P50Us <= 0 || maximum.P99Us < maximum.P50Us {
+			t.Errorf("%v: %+v", where, maximum)
 		}
 	}
 	shop := shoptest.Start(t)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"hopwise/load/internal/record"
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // Ctrl-C stops a replay at once; what was measured is written and marked incomplete, and the exit code is 130.

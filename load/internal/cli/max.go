@@ -89,15 +89,15 @@ func (f *maxFlags) run(cmd *cobra.Command) error {
 	if f.grpc != "" {
 		send = getProduct
 	}
-	found := attack.Flood(cmd.Context(), client, f.closed, f.timeout, send)
-	if err := printJSON(cmd.OutOrStdout(), found); err != nil {
+	maximum := attack.Flood(cmd.Context(), client, f.closed, f.timeout, send)
+	if err := printJSON(cmd.OutOrStdout(), maximum); err != nil {
 		return err
 	}
 	switch {
 	case cmd.Context().Err() != nil:
 		return errInterrupted
-	case found.Failed > 0:
-		return fmt.Errorf("%d of %d requests failed; the last one: %s", found.Failed, found.Failed+found.Requests, found.Error)
+	case maximum.Failed > 0:
+		return fmt.Errorf("%d of %d requests failed; the last one: %s", maximum.Failed, maximum.Failed+maximum.Requests, maximum.Error)
 	}
 	return nil
 }

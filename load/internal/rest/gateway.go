@@ -30,7 +30,7 @@ func (j joinedOrder) order() shop.Order {
 	return j.Order
 }
 
-// ListOrders implements shop.Services; the orders are joined with their products and payments.
+// ListOrders: the orders are joined with their products and payments.
 func (g Gateway) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
 	query := latestOrders()
 	query.Set("include", "payment,products")
@@ -44,7 +44,7 @@ func (g Gateway) ListOrders(ctx context.Context, user int64) ([]shop.Order, erro
 	return orders, err
 }
 
-// GetOrder implements shop.Services; the order is joined with its payment.
+// GetOrder: the order is joined with its payment.
 func (g Gateway) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 	joined, err := Get[joinedOrder](ctx, g.Client, "/v1/orders/{id}", id, url.Values{"include": {"payment"}})
 	return joined.order(), err

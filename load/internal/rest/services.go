@@ -17,46 +17,47 @@ type Services struct{ Client }
 
 var _ shop.Services = Services{}
 
+// page is a page of whichever list was asked for.
+type page struct {
+	Products []shop.Product      `json:"products"`
+	Orders   []shop.Order        `json:"orders"`
+	Payments []shop.Payment      `json:"payments"`
+	Lines    []shop.ExportedLine `json:"lines"`
+}
+
 // NewServices returns the shop in the session of the token.
 func NewServices(x *exchange.Exchange, token string) Services {
 	return Services{NewClient(x, token, shopProblem)}
 }
 
-// ListProducts implements shop.Services.
 func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	return s.listProducts(ctx, url.Values{"category": {category}, "page_size": {strconv.Itoa(shopdata.BrowsePage)}})
 }
 
-// ListReviewedProducts implements shop.Services: reviews belong to their products, so it is one request.
+// ListReviewedProducts: reviews belong to their products, so it is one request.
 func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	return s.listProducts(ctx, url.Values{
 		"category": {category}, "page_size": {strconv.Itoa(shopdata.BrowsePage)}, "include": {"reviews"},
 	})
 }
 
-// BatchGetProducts implements shop.Services.
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
 	return s.listProducts(ctx, url.Values{"ids": {Numbers(ids)}})
 }
 
 func (s Services) listProducts(ctx context.Context, query url.Values) ([]shop.Product, error) {
-	page, err := Get[struct {
-		Products []shop.Product `json:"products"`
-	}](ctx, s.Client, "/v1/products", 0, query)
+	page, err := Get[page](ctx, s.Client, "/v1/products", 0, query)
 	return page.Products, err
 }
 
-// AddReviews implements shop.Services.
 func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
 	return Get[shop.Product](ctx, s.Client, "/v1/products/{id}", listed.ID, url.Values{"include": {"reviews"}})
 }
 
-// GetProduct implements shop.Services.
 func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {
 	return Get[shop.Product](ctx, s.Client, "/v1/products/{id}", id, nil)
 }
 
-// Login implements shop.Services.
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
 	return Send[shop.Session](ctx, s.Client, Write{
 		Method: http.MethodPost, Route: "/v1/sessions", Expected: http.StatusCreated,
@@ -67,13 +68,11 @@ func (s Services) Login(ctx context.Context, email, password string) (shop.Sessi
 	})
 }
 
-// GetUser implements shop.Services.
 func (s Services) GetUser(ctx context.Context, id int64, token string) (shop.User, error) {
 	s.token = token
 	return Get[shop.User](ctx, s.Client, "/v1/users/{id}", id, nil)
 }
 
-// UpdateAddress implements shop.Services.
 func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Address) (shop.User, error) {
 	return Send[shop.User](ctx, s.Client, Write{
 		Method: http.MethodPatch, Route: "/v1/users/{id}", ID: id, Expected: http.StatusOK,
@@ -83,11 +82,8 @@ func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Addr
 	})
 }
 
-// ListOrders implements shop.Services.
 func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
-	page, err := Get[struct {
-		Orders []shop.Order `json:"orders"`
-	}](ctx, s.Client, "/v1/users/{id}/orders", user, latestOrders())
+	page, err := Get[page](ctx, s.Client, "/v1/users/{id}/orders", user, latestOrders())
 	for i, o := range page.Orders {
 		page.Orders[i].PlacedAt = shop.Instant(o.PlacedAt)
 	}
@@ -98,20 +94,15 @@ func latestOrders() url.Values {
 	return url.Values{"page_size": {strconv.Itoa(shopdata.OrdersPerRegular)}}
 }
 
-// GetOrder implements shop.Services.
 func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 	return Get[shop.Order](ctx, s.Client, "/v1/orders/{id}", id, nil)
 }
 
-// BatchGetPayments implements shop.Services.
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
-	page, err := Get[struct {
-		Payments []shop.Payment `json:"payments"`
-	}](ctx, s.Client, "/v1/payments", 0, url.Values{"order_ids": {Numbers(orders)}})
+	page, err := Get[page](ctx, s.Client, "/v1/payments", 0, url.Values{"order_ids": {Numbers(orders)}})
 	return page.Payments, err
 }
 
-// Checkout implements shop.Services.
 func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
 	return Send[shop.Order](ctx, s.Client, Write{
 		Method: http.MethodPost, Route: "/v1/orders", Expected: http.StatusCreated,
@@ -124,11 +115,8 @@ func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, er
 	})
 }
 
-// ExportLines implements shop.Services.
 func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
-	page, err := Get[struct {
-		Lines []shop.ExportedLine `json:"lines"`
-	}](ctx, s.Client, "/v1/order-lines", 0, url.Values{
+	page, err := Get[page](ctx, s.Client, "/v1/order-lines", 0, url.Values{
 		"after_line_id": {number(after)}, "page_size": {strconv.Itoa(shopdata.BulkPage)},
 	})
 	for i, l := range page.Lines {

@@ -41,7 +41,6 @@ func NewServices(x *exchange.Exchange, token string) Services {
 	}
 }
 
-// ListProducts implements shop.Services.
 func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	page, err := s.products.ListProducts(ctx, &productv1.ListProductsRequest{
 		PageSize: shopdata.BrowsePage, Category: category,
@@ -49,7 +48,7 @@ func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Pro
 	return mapped(page.GetProducts(), product), err
 }
 
-// ListReviewedProducts implements shop.Services: the reviews of the products are a batch of their own.
+// ListReviewedProducts: the reviews of the products are a batch of their own.
 func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
 	products, err := s.ListProducts(ctx, category)
 	if err != nil {
@@ -66,7 +65,6 @@ func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]
 	return products, err
 }
 
-// AddReviews implements shop.Services.
 func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
 	reviews, err := s.reviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
 	listed.Reviews = reviews[listed.ID]
@@ -83,31 +81,26 @@ func (s Services) reviews(ctx context.Context, r *productv1.BatchListReviewsRequ
 	return reviews, err
 }
 
-// GetProduct implements shop.Services.
 func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {
 	p, err := s.products.GetProduct(ctx, &productv1.GetProductRequest{Id: id})
 	return product(p), err
 }
 
-// BatchGetProducts implements shop.Services.
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
 	batch, err := s.products.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: ids})
 	return mapped(batch.GetProducts(), product), err
 }
 
-// Login implements shop.Services.
 func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
 	opened, err := s.users.Login(ctx, &userv1.LoginRequest{Email: email, Password: password})
 	return shop.Session{Token: opened.GetToken(), User: user(opened.GetUser())}, err
 }
 
-// GetUser implements shop.Services.
 func (s Services) GetUser(ctx context.Context, id int64, token string) (shop.User, error) {
 	u, err := userv1.NewUserServiceClient(s.exchange.Channel(token)).GetUser(ctx, &userv1.GetUserRequest{Id: id})
 	return user(u), err
 }
 
-// UpdateAddress implements shop.Services.
 func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Address) (shop.User, error) {
 	u, err := s.users.UpdateUser(ctx, &userv1.UpdateUserRequest{
 		User:       &userv1.User{Id: id, Address: addressOf(address)},
@@ -116,7 +109,6 @@ func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Addr
 	return user(u), err
 }
 
-// ListOrders implements shop.Services.
 func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
 	page, err := s.orders.ListOrdersByUser(ctx, &orderv1.ListOrdersByUserRequest{
 		UserId: user, PageSize: shopdata.OrdersPerRegular,
@@ -124,20 +116,17 @@ func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, err
 	return mapped(page.GetOrders(), order), err
 }
 
-// GetOrder implements shop.Services.
 func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 	o, err := s.orders.GetOrder(ctx, &orderv1.GetOrderRequest{Id: id})
 	return order(o), err
 }
 
-// BatchGetPayments implements shop.Services.
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
 	batch, err := s.payments.BatchGetPaymentsByOrder(ctx,
 		&paymentv1.BatchGetPaymentsByOrderRequest{OrderIds: orders})
 	return mapped(batch.GetPayments(), payment), err
 }
 
-// Checkout implements shop.Services.
 func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
 	o, err := s.orders.Checkout(ctx, &orderv1.CheckoutRequest{
 		UserId: p.UserID, PaymentToken: shopdata.PaymentToken, IdempotencyKey: p.IdempotencyKey,
@@ -148,7 +137,7 @@ func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, er
 	return order(o), err
 }
 
-// ExportLines implements shop.Services: it reads the stream of lines to its end.
+// ExportLines: it reads the stream of lines to its end.
 func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
 	stream, err := s.orders.StreamOrderLines(ctx, &orderv1.StreamOrderLinesRequest{
 		AfterLineId: after, Limit: shopdata.BulkPage,

@@ -12,8 +12,8 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"hopwise/load/internal/journey"
-	"hopwise/load/internal/shoptest"
 	"hopwise/load/internal/tape"
+	"hopwise/load/tests/shoptest"
 )
 
 // Tokens hold the claims that the shop checks, signed by the key of the target.

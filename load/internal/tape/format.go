@@ -93,9 +93,9 @@ func Read(path string) (*Tape, error) {
 
 // Decode is Read from bytes.
 func Decode(text []byte) (*Tape, error) {
-	first, body, found := bytes.Cut(text, []byte("\n"))
+	first, body, whole := bytes.Cut(text, []byte("\n"))
 	t := &Tape{SHA256: digest(text)}
-	if err := strict(first, &t.Header); err != nil || !found {
+	if err := strict(first, &t.Header); err != nil || !whole {
 		return nil, fmt.Errorf("line 1 is not the header of a tape (%s)", Format)
 	}
 	h := t.Header

@@ -107,8 +107,8 @@ func (t Target) check() error {
 
 // Protocol returns what a channel speaks, or an error if the topology has no entry for it.
 func (t Target) Protocol(c journey.Channel) (Protocol, error) {
-	entry, found := t.Entry[c]
-	if !found {
+	entry, served := t.Entry[c]
+	if !served {
 		return "", fmt.Errorf("topology %q has no entry for the channel %q", t.Topology, c)
 	}
 	return entry.Protocol, nil

@@ -44,13 +44,11 @@ func problem(body []byte) (outcome.Class, string, bool) {
 	return outcome.OfGRPC(p.Code), fmt.Sprintf("%s: %s", p.Code, p.Message), true
 }
 
-// GetOrder implements shop.Services.
 func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 	o, err := rest.Get[order](ctx, s.client, "/v1/orders/{id}", id, nil)
 	return o.canonical(), err
 }
 
-// BatchGetPayments implements shop.Services.
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
 	batch, err := rest.Get[struct {
 		Payments []payment `json:"payments"`
@@ -62,7 +60,6 @@ func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop
 	return payments, err
 }
 
-// Checkout implements shop.Services.
 func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
 	o, err := rest.Send[order](ctx, s.client, rest.Write{
 		Method: http.MethodPost, Route: "/v1/orders", Expected: http.StatusOK,
@@ -76,7 +73,6 @@ func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, er
 	return o.canonical(), err
 }
 
-// ExportLines implements shop.Services.
 func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
 	chunks, err := rest.Get[[]struct {
 		Lines []exportedLine `json:"lines"`

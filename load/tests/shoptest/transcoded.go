@@ -35,8 +35,8 @@ func (s *Shop) transcoded(r *http.Request, seen Seen) (int, any) {
 		id, _ := strconv.ParseInt(strings.TrimPrefix(r.URL.Path, "/v1/orders/"), 10, 64)
 		return http.StatusOK, generic(protoOrder(id, 1, linesOf(id)))
 	case r.URL.Path == "/v1/payments:batchGetByOrder":
-		found := mapped(numbersOf(query.Get("order_ids")), protoPayment)
-		return http.StatusOK, generic(&paymentv1.BatchGetPaymentsByOrderResponse{Payments: found})
+		payments := mapped(numbersOf(query.Get("order_ids")), protoPayment)
+		return http.StatusOK, generic(&paymentv1.BatchGetPaymentsByOrderResponse{Payments: payments})
 	case r.URL.Path == "/v1/order-lines":
 		after, _ := strconv.ParseInt(query.Get("after_line_id"), 10, 64)
 		lines := mapped(page(after), protoBulkLine)
