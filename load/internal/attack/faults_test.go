@@ -11,7 +11,6 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/tests/shoptest"
 )
@@ -119,7 +118,7 @@ func TestFaultyShop(t *testing.T) {
 				shop := shoptest.Start(t)
 				shop.Fault = func(w http.ResponseWriter, r shoptest.Seen) bool { c.fault(w, r); return true }
 				e := find(t, journey.Product)
-				runner := newRunner(t, shop.Target(t, c.protocol, version), []tape.Entry{e})
+				runner := newRunner(t, shop.Target(t, c.protocol, version), []journey.Entry{e})
 				runner.Timeout = 200 * time.Millisecond
 				row, canonical := runner.Run(context.Background(), e, time.Now(), false)
 				if row.Outcome != c.class || !strings.Contains(row.Error, c.says) {
@@ -146,12 +145,12 @@ func TestNoListener(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST, target.RESTServices, target.GRPC} {
 		at := shop.Target(t, protocol, 2)
 		at.Edge = "http://" + address
-		runner := newRunner(t, at, []tape.Entry{e})
+		runner := newRunner(t, at, []journey.Entry{e})
 		row, _ := runner.Run(context.Background(), e, time.Now(), false)
 		if row.Outcome != outcome.Client || !strings.Contains(row.Error, "connection refused") {
 			t.Errorf("%s: %s", row.Outcome, row.Error)
 		}
-		if err := runner.Prepare(context.Background(), []tape.Entry{e}); err == nil || !strings.Contains(err.Error(), address) {
+		if err := runner.Prepare(context.Background(), []journey.Entry{e}); err == nil || !strings.Contains(err.Error(), address) {
 			t.Errorf("preparing: %v", err)
 		}
 	}
@@ -233,7 +232,7 @@ func TestWrongAnswers(t *testing.T) {
 			t.Parallel()
 			shop := shoptest.Start(t)
 			e := find(t, c.journey)
-			runner := prepared(t, shop.Target(t, c.protocol, 2), []tape.Entry{e})
+			runner := prepared(t, shop.Target(t, c.protocol, 2), []journey.Entry{e})
 			shop.Bend = c.bend
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
 			if row.Outcome != outcome.WrongAnswer || !strings.Contains(row.Error, c.says) {

@@ -2,10 +2,8 @@ package attack
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -33,7 +31,7 @@ func Flood(ctx context.Context, client *exchange.Client, c Closed, timeout time.
 		if err := send(limited, exchange.Untraced(client)); err != nil {
 			return nil, err
 		}
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+		return done(r), nil
 	})
 	users := uint64(c.VUs)
 	attacker := vegeta.NewAttacker(vegeta.Workers(users), vegeta.MaxWorkers(users), vegeta.Client(&http.Client{Transport: trip}))

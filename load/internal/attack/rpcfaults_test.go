@@ -16,7 +16,6 @@ import (
 	"hopwise/load/internal/stubs/orderv1"
 	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/stubs/typev1"
-	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/tests/shoptest"
 )
@@ -116,7 +115,7 @@ func TestFaultyRPC(t *testing.T) {
 			shop := shoptest.Start(t)
 			shop.Fault = func(w http.ResponseWriter, r shoptest.Seen) bool { c.fault(w, r); return true }
 			e := find(t, c.journey)
-			runner := newRunner(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
+			runner := newRunner(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
 			runner.Timeout = 200 * time.Millisecond
 			row, canonical := runner.Run(context.Background(), e, time.Now(), false)
 			if row.Outcome != c.class || !strings.Contains(row.Error, c.says) {
@@ -166,7 +165,7 @@ func TestWrongMessages(t *testing.T) {
 			shop := shoptest.Start(t)
 			shop.BendRPC = c.bend
 			e := find(t, c.journey)
-			runner := prepared(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
+			runner := prepared(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
 			if row.Outcome != outcome.WrongAnswer || !strings.Contains(row.Error, c.says) {
 				t.Errorf("%s: %q; expected wrong_answer: %q", row.Outcome, row.Error, c.says)
@@ -179,7 +178,7 @@ func TestWrongMessages(t *testing.T) {
 func TestRPCConnectsAgain(t *testing.T) {
 	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
-	runner := prepared(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
+	runner := prepared(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
 	shop.CloseConnections()
 	deadline := time.Now().Add(patience)
 	for {

@@ -11,11 +11,9 @@ import (
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/plan"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/session"
 	"hopwise/load/internal/shopdata"
-	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/telemetry"
 )
@@ -28,12 +26,12 @@ type Runner struct {
 	Scale    shopdata.Scale
 	Timeout  time.Duration // of one journey, from its start
 
-	drivers map[journey.Channel]plan.Driver
+	drivers map[target.Channel]journey.Driver
 }
 
 // NewRunner returns a runner with the driver that each channel on the tape needs.
-func NewRunner(t target.Target, entries []tape.Entry) (*Runner, error) {
-	r := &Runner{drivers: map[journey.Channel]plan.Driver{}}
+func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
+	r := &Runner{drivers: map[target.Channel]journey.Driver{}}
 	for _, entry := range entries {
 		driver, known := r.drivers[entry.Channel]
 		if !known {
@@ -41,7 +39,7 @@ func NewRunner(t target.Target, entries []tape.Entry) (*Runner, error) {
 			if err != nil {
 				return nil, err
 			}
-			driver = plan.Driver{Protocol: protocol, Plan: t.Plan}
+			driver = journey.Driver{Protocol: protocol, Plan: t.Plan}
 			r.drivers[entry.Channel] = driver
 		}
 		if err := driver.Check(entry.Channel, entry.Journey); err != nil {
@@ -52,7 +50,7 @@ func NewRunner(t target.Target, entries []tape.Entry) (*Runner, error) {
 }
 
 // Prepare opens the connections and lets each driver prepare for the journeys that it will run.
-func (r *Runner) Prepare(ctx context.Context, entries []tape.Entry) error {
+func (r *Runner) Prepare(ctx context.Context, entries []journey.Entry) error {
 	if err := r.Client.Connect(ctx); err != nil {
 		return err
 	}
@@ -66,8 +64,8 @@ func (r *Runner) Prepare(ctx context.Context, entries []tape.Entry) error {
 }
 
 // work returns the journeys of each driver.
-func (r *Runner) work(entries []tape.Entry) map[plan.Driver]map[journey.Name]bool {
-	work := map[plan.Driver]map[journey.Name]bool{}
+func (r *Runner) work(entries []journey.Entry) map[journey.Driver]map[journey.Name]bool {
+	work := map[journey.Driver]map[journey.Name]bool{}
 	for _, entry := range entries {
 		driver := r.drivers[entry.Channel]
 		if work[driver] == nil {
@@ -82,10 +80,10 @@ func (r *Runner) work(entries []tape.Entry) map[plan.Driver]map[journey.Name]boo
 //
 // Times are taken from one reading of the clock at the start and the monotonic clock from there, so that the row and its
 // spans agree. The end is when the answer is read and decoded; checking it is the instrument's work and not in it.
-func (r *Runner) Run(ctx context.Context, e tape.Entry, intended time.Time, sampled bool) (record.Row, []byte) {
+func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, sampled bool) (record.Row, []byte) {
 	started := time.Now()
 	intended = started.Add(-started.Sub(intended)) // the wall clock may have been set since the replay began
-	trace := r.Tracing.Start(e, intended, started, sampled)
+	trace := r.Tracing.Start(telemetry.Subject{Journey: string(e.Journey), Channel: string(e.Channel), Seq: e.Seq}, intended, started, sampled)
 	x := exchange.New(r.Client, trace)
 
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
@@ -139,13 +137,11 @@ func stopped(ctx context.Context, timeout time.Duration) error {
 	return outcome.Failed(outcome.Timeout, "no whole answer within %v", timeout)
 }
 
-func (r *Runner) check(e tape.Entry, got journey.Answer, failed error) (canonical []byte, orderID int64, err error) {
+func (r *Runner) check(e journey.Entry, got journey.Answer, failed error) (canonical []byte, orderID int64, err error) {
 	if failed != nil {
 		return nil, 0, failed
 	}
-	if order, ok := got.(*journey.CheckoutAnswer); ok {
-		orderID = order.OrderID // kept for a wrong answer too: the order may exist
-	}
+	orderID = journey.OrderID(got) // kept for a wrong answer too: the order may exist
 	if err := journey.Check(journey.Question{Params: e.Params, Scale: r.Scale}, got); err != nil {
 		return nil, orderID, err
 	}

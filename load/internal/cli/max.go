@@ -12,7 +12,6 @@ import (
 
 	"hopwise/load/internal/attack"
 	"hopwise/load/internal/exchange"
-	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/target"
@@ -48,13 +47,13 @@ generator's own maximum, if the other side does next to nothing. Exits with 1 if
 }
 
 func (f *maxFlags) target() (target.Target, error) {
-	t := target.Target{Edge: f.url, HTTP: f.http, Entry: map[journey.Channel]target.Entry{journey.Web: {Protocol: target.REST}}}
+	t := target.Target{Edge: f.url, HTTP: f.http, Entry: map[target.Channel]target.Entry{target.Web: {Protocol: target.REST}}}
 	if (f.url == "") == (f.grpc == "") {
 		return t, fmt.Errorf("give either --url or --grpc")
 	}
 	if f.grpc != "" {
 		t.Edge = "http://" + f.grpc
-		t.Entry[journey.Web] = target.Entry{Protocol: target.GRPC}
+		t.Entry[target.Web] = target.Entry{Protocol: target.GRPC}
 	}
 	if u, err := url.Parse(t.Edge); err != nil || u.Scheme != "http" || u.Port() == "" || u.Path != "" {
 		return t, fmt.Errorf("%q is not of the form http://host:port, or host:port for --grpc", f.url+f.grpc)

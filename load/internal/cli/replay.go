@@ -169,13 +169,11 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 	if f.warmup {
 		name = "warm-up"
 	}
-	length := time.Duration(s.tape.Entries[len(s.tape.Entries)-1].AtNs)
-	if f.loop() != nil {
-		length = f.closed.Duration
-	}
+	options := attack.Options{Drain: f.drain, Closed: f.loop()}
+	_, length := options.Mode(s.tape)
 	line := progress.Start(stderr, name, len(s.tape.Entries), length)
 	defer line.Stop()
-	options := attack.Options{Drain: f.drain, Watch: line.Set, Closed: f.loop()}
+	options.Watch = line.Set
 	if f.trace > 0 {
 		options.Sampled = telemetry.Sample(s.tape.Header.Seed, len(s.tape.Entries), f.trace)
 	}

@@ -10,7 +10,7 @@ var price = shop.Money{AmountMinor: 1999, Currency: "EUR"}
 
 // The order's id differs from run to run, so it is kept apart from the canonical form.
 func TestCheckoutHasNoOrderID(t *testing.T) {
-	got, err := Canonical(&CheckoutAnswer{Lines: []CheckoutLine{{1, 2, price}}, OrderID: 9, Status: "CONFIRMED", Total: price})
+	got, err := Canonical(&checkoutAnswer{Lines: []checkoutLine{{1, 2, price}}, OrderID: 9, Status: "CONFIRMED", Total: price})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,10 +27,10 @@ func TestComplete(t *testing.T) {
 		answer Answer
 		want   string
 	}{
-		{&LoginAnswer{Email: "a@b", ID: 1}, "the answer has no name"},
-		{&ProductAnswer{Category: "c", Description: "D", ID: 1, Price: shop.Money{AmountMinor: 1}, Stock: 1, Title: "T"}, "the answer has no price.currency"},
-		{&CheckoutAnswer{Lines: []CheckoutLine{{1, 2, price}}, Status: "CONFIRMED", Total: price}, "the answer has no order id"},
-		{&BulkLinesAnswer{Lines: []shop.ExportedLine{{ID: 1}}}, "the answer has no lines[0].order_id"},
+		{&loginAnswer{Email: "a@b", ID: 1}, "the answer has no name"},
+		{&productAnswer{Category: "c", Description: "D", ID: 1, Price: shop.Money{AmountMinor: 1}, Stock: 1, Title: "T"}, "the answer has no price.currency"},
+		{&checkoutAnswer{Lines: []checkoutLine{{1, 2, price}}, Status: "CONFIRMED", Total: price}, "the answer has no order id"},
+		{&bulkLinesAnswer{Lines: []shop.ExportedLine{{ID: 1}}}, "the answer has no lines[0].order_id"},
 	}
 	for _, c := range cases {
 		if err := complete(c.answer); err == nil || err.Error() != c.want {

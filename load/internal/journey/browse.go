@@ -1,6 +1,9 @@
 package journey
 
 import (
+	"context"
+
+	"hopwise/load/internal/graphql"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
@@ -16,15 +19,35 @@ var browse = definition{
 	draw: func(d dice) Params {
 		return Params{Category: shopdata.CategoryName(d.categories.Draw(d.Source))}
 	},
+	graphQL: asks(
+		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
+		func(data struct {
+			Products graphql.Connection[graphql.Product] `json:"products"`
+		}, _ Params) (Answer, error) {
+			return newBrowseAnswer(graphql.Nodes(data.Products)), nil
+		},
+	),
+	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		products, err := s.ListReviewedProducts(ctx, p.Category)
+		return newBrowseAnswer(products), err
+	},
+	// The reviews of one product after the other.
+	naive: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		products, err := s.ListProducts(ctx, p.Category)
+		for i := 0; i < len(products) && err == nil; i++ {
+			products[i], err = s.AddReviews(ctx, products[i])
+		}
+		return newBrowseAnswer(products), err
+	},
 }
 
-// BrowseAnswer has products by ascending id, their reviews too.
-type BrowseAnswer struct {
-	Products []BrowsedProduct `json:"products"`
+// browseAnswer has products by ascending id, their reviews too.
+type browseAnswer struct {
+	Products []browsedProduct `json:"products"`
 }
 
-// BrowsedProduct is one product of a page.
-type BrowsedProduct struct {
+// browsedProduct is one product of a page.
+type browsedProduct struct {
 	ID      int64         `json:"id"`
 	Price   shop.Money    `json:"price"`
 	Reviews []shop.Review `json:"reviews"`
@@ -32,16 +55,16 @@ type BrowsedProduct struct {
 	Title   string        `json:"title"`
 }
 
-// NewBrowseAnswer returns the answer that has these products.
-func NewBrowseAnswer(products []shop.Product) *BrowseAnswer {
-	a := &BrowseAnswer{Products: make([]BrowsedProduct, 0, len(products))}
+// newBrowseAnswer returns the answer that has these products.
+func newBrowseAnswer(products []shop.Product) *browseAnswer {
+	a := &browseAnswer{Products: make([]browsedProduct, 0, len(products))}
 	for _, p := range products {
-		a.Products = append(a.Products, BrowsedProduct{ID: p.ID, Price: p.Price, Reviews: p.Reviews, Stock: p.Stock, Title: p.Title})
+		a.Products = append(a.Products, browsedProduct{ID: p.ID, Price: p.Price, Reviews: p.Reviews, Stock: p.Stock, Title: p.Title})
 	}
 	return a
 }
 
-func (a *BrowseAnswer) check(q Question) error {
+func (a *browseAnswer) check(q Question) error {
 	if len(a.Products) != shopdata.BrowsePage {
 		return outcome.Wrong("the page has %d products instead of %d", len(a.Products), shopdata.BrowsePage)
 	}

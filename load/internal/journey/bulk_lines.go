@@ -1,8 +1,10 @@
 package journey
 
 import (
+	"context"
 	"slices"
 
+	"hopwise/load/internal/graphql"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
@@ -19,14 +21,29 @@ var bulkLines = definition{
 		after := d.From(d.scale.BulkStarts())
 		return Params{AfterLineID: &after}
 	},
+	graphQL: asks(
+		func(e Entry) graphql.Variables {
+			return graphql.Variables{"first": shopdata.BulkPage, "after": graphql.GlobalID("OrderLine", *e.Params.AfterLineID)}
+		},
+		func(data struct {
+			OrderLines graphql.Connection[graphql.ExportedLine] `json:"orderLines"`
+		}, _ Params) (Answer, error) {
+			return &bulkLinesAnswer{Lines: graphql.Nodes(data.OrderLines)}, nil
+		},
+	),
+	transcoded: true,
+	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		lines, err := s.ExportLines(ctx, *p.AfterLineID)
+		return &bulkLinesAnswer{Lines: lines}, err
+	},
 }
 
-// BulkLinesAnswer has lines by ascending id.
-type BulkLinesAnswer struct {
+// bulkLinesAnswer has lines by ascending id.
+type bulkLinesAnswer struct {
 	Lines []shop.ExportedLine `json:"lines"`
 }
 
-func (a *BulkLinesAnswer) check(q Question) error {
+func (a *bulkLinesAnswer) check(q Question) error {
 	if len(a.Lines) != shopdata.BulkPage {
 		return outcome.Wrong("the answer has %d lines instead of %d", len(a.Lines), shopdata.BulkPage)
 	}

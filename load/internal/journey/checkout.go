@@ -2,10 +2,14 @@ package journey
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
+	"hopwise/load/internal/graphql"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/target"
 )
 
 // Checkout buys one to five products.
@@ -23,6 +27,33 @@ var checkout = definition{
 	draw: func(d dice) Params {
 		return Params{UserID: d.From(d.scale.CheckoutUsers(d.pool)), Lines: d.items(), IdempotencyKey: d.idempotencyKey()}
 	},
+	graphQL: asks(
+		func(e Entry) graphql.Variables {
+			items := make([]graphql.Variables, 0, len(e.Params.Lines))
+			for _, i := range e.Params.Lines {
+				items = append(items, graphql.Variables{"productId": graphql.GlobalID("Product", i.ProductID), "quantity": i.Quantity})
+			}
+			input := graphql.Variables{
+				"idempotencyKey": e.Params.IdempotencyKey, "lines": items, "paymentToken": shopdata.PaymentToken,
+			}
+			if e.Channel == target.Partner {
+				input["userId"] = graphql.GlobalID("User", e.Params.UserID)
+			}
+			return graphql.Variables{"input": input}
+		},
+		func(data struct {
+			Checkout struct {
+				Order graphql.Order `json:"order"`
+			} `json:"checkout"`
+		}, _ Params) (Answer, error) {
+			return newCheckoutAnswer(data.Checkout.Order.Canonical()), nil
+		},
+	),
+	transcoded: true,
+	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		order, err := s.Checkout(ctx, shop.Purchase{UserID: p.UserID, Items: p.Lines, IdempotencyKey: p.IdempotencyKey})
+		return newCheckoutAnswer(order), err
+	},
 }
 
 // items returns distinct products by ascending id.
@@ -39,32 +70,32 @@ func (d dice) items() []shop.Item {
 	return items
 }
 
-// CheckoutAnswer is the confirmed order; its id differs from run to run and stays out of the canonical form.
-type CheckoutAnswer struct {
-	Lines   []CheckoutLine `json:"lines"`
+// checkoutAnswer is the confirmed order; its id differs from run to run and stays out of the canonical form.
+type checkoutAnswer struct {
+	Lines   []checkoutLine `json:"lines"`
 	OrderID int64          `json:"-"`
 	Status  string         `json:"status"`
 	Total   shop.Money     `json:"total"`
 }
 
-// CheckoutLine is one line of a confirmed order, by line number.
-type CheckoutLine struct {
+// checkoutLine is one line of a confirmed order, by line number.
+type checkoutLine struct {
 	ProductID int64      `json:"product_id"`
 	Quantity  int64      `json:"quantity"`
 	UnitPrice shop.Money `json:"unit_price"`
 }
 
-// NewCheckoutAnswer returns the answer that is this order.
-func NewCheckoutAnswer(o shop.Order) *CheckoutAnswer {
+// newCheckoutAnswer returns the answer that is this order.
+func newCheckoutAnswer(o shop.Order) *checkoutAnswer {
 	o.SortLines()
-	a := &CheckoutAnswer{OrderID: o.ID, Status: o.Status, Total: o.Total}
+	a := &checkoutAnswer{OrderID: o.ID, Status: o.Status, Total: o.Total}
 	for _, l := range o.Lines {
-		a.Lines = append(a.Lines, CheckoutLine{ProductID: l.ProductID, Quantity: l.Quantity, UnitPrice: l.UnitPrice})
+		a.Lines = append(a.Lines, checkoutLine{ProductID: l.ProductID, Quantity: l.Quantity, UnitPrice: l.UnitPrice})
 	}
 	return a
 }
 
-func (a *CheckoutAnswer) check(q Question) error {
+func (a *checkoutAnswer) check(q Question) error {
 	if a.Status != "CONFIRMED" {
 		return outcome.Wrong("the order has status %q instead of CONFIRMED", a.Status)
 	}
@@ -86,4 +117,12 @@ func (a *CheckoutAnswer) check(q Question) error {
 		return outcome.Wrong("the total is %d, the lines add up to %d", a.Total.AmountMinor, sum)
 	}
 	return nil
+}
+
+// OrderID returns the order's id in the answer to a checkout, 0 in any other.
+func OrderID(a Answer) int64 {
+	if order, ok := a.(*checkoutAnswer); ok {
+		return order.OrderID
+	}
+	return 0
 }

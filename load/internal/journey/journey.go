@@ -1,43 +1,81 @@
-// Package journey holds what customers do, each journey in a file of its own: its name, who sends it, its parameters, its
-// canonical answer and how that is checked. How it is sent is in the package plan.
+// Package journey holds what customers do, each journey in a file of its own: its name, who sends it, its parameters, how it
+// is sent over each protocol, its canonical answer, and how that is checked.
 package journey
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
+	"golang.org/x/sync/errgroup"
+
 	"hopwise/load/internal/choice"
+	"hopwise/load/internal/graphql"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/target"
 )
 
 // Name is one thing that a customer does: the unit of load and of comparison.
 type Name string
 
+// Entry is one journey on a tape.
+type Entry struct {
+	Seq     int64          `json:"seq"`
+	AtNs    int64          `json:"at_ns"` // intended arrival after the start of the replay
+	Journey Name           `json:"journey"`
+	Channel target.Channel `json:"channel"`
+	Params  Params         `json:"params"`
+}
+
 // all holds the journeys of the shop, in the order of messages.
 var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines}
 
-// definition is all that is known of a journey before it is sent.
+// definition is one journey.
 type definition struct {
 	name    Name
-	senders []Channel
+	senders []target.Channel
 	needs   []string // parameters, by their names on the tape
 	draw    func(dice) Params
+
+	graphQL    graphQLPlan
+	documents  []string     // that the GraphQL plan sends; nil: the one with the journey's name
+	best       servicesPlan // batches, and side by side what does not depend on each other
+	naive      servicesPlan // a request per item, one after the other; nil: as the best one
+	joined     servicesPlan // over the REST gateway, which joins what services have; nil: as the best one
+	transcoded bool         // whether the edge transcodes all RPCs of the best plan
 }
 
-// Channel is who sends a journey.
-type Channel string
+// A graphQLPlan runs a journey over the GraphQL gateway.
+type graphQLPlan func(context.Context, graphql.Client, Entry) (Answer, error)
 
-// The three channels.
-const (
-	Web     Channel = "web"
-	Mobile  Channel = "mobile"
-	Partner Channel = "partner"
-)
+// A servicesPlan runs a journey over APIs with the services' methods, in whichever protocol they are called.
+type servicesPlan func(context.Context, shop.Services, Params) (Answer, error)
+
+// asks returns the plan of one document, which has the journey's name.
+func asks[T any](variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
+	return func(ctx context.Context, c graphql.Client, e Entry) (Answer, error) {
+		data, err := graphql.Ask[T](ctx, c, string(e.Journey), variables(e))
+		if err != nil {
+			return nil, err
+		}
+		return read(data, e.Params)
+	}
+}
+
+// sideBySide runs the calls at the same time and returns the first failure, which ends the others.
+func sideBySide(ctx context.Context, calls ...func(context.Context) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, call := range calls {
+		group.Go(func() error { return call(ctx) })
+	}
+	return group.Wait()
+}
 
 // Who may send what: customers act for themselves only, partners read any order and check out for anyone.
 var (
-	everyone  = []Channel{Web, Mobile, Partner}
-	customers = []Channel{Web, Mobile}
-	partners  = []Channel{Partner}
+	everyone  = target.Channels()
+	customers = []target.Channel{target.Web, target.Mobile}
+	partners  = []target.Channel{target.Partner}
 )
 
 var byName = func() map[Name]*definition {
@@ -57,19 +95,16 @@ func Names() []Name {
 	return names
 }
 
-// Channels returns all channels.
-func Channels() []Channel { return slices.Clone(everyone) }
-
 // Known says whether the journey exists.
 func (n Name) Known() bool { return byName[n] != nil }
 
 // CheckSender returns an error that lists the valid values if there is no such journey or channel, or if the channel cannot
 // send the journey.
-func (n Name) CheckSender(c Channel) error {
+func (n Name) CheckSender(c target.Channel) error {
 	if err := choice.Check(n, Names(), "journey", "journeys"); err != nil {
 		return err
 	}
-	if err := CheckChannel(c); err != nil {
+	if err := c.Check(); err != nil {
 		return err
 	}
 	if senders := byName[n].senders; !slices.Contains(senders, c) {
@@ -77,6 +112,3 @@ func (n Name) CheckSender(c Channel) error {
 	}
 	return nil
 }
-
-// CheckChannel returns an error that lists the channels if it is none of them.
-func CheckChannel(c Channel) error { return choice.Check(c, everyone, "channel", "channels") }

@@ -1,6 +1,9 @@
 package journey
 
 import (
+	"context"
+
+	"hopwise/load/internal/graphql"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
 	"hopwise/load/internal/shopdata"
@@ -14,10 +17,24 @@ var product = definition{
 	senders: everyone,
 	needs:   []string{"product_id"},
 	draw:    func(d dice) Params { return Params{ProductID: d.products.Draw(d.Source)} },
+	graphQL: asks(
+		func(e Entry) graphql.Variables {
+			return graphql.Variables{"id": graphql.GlobalID("Product", e.Params.ProductID)}
+		},
+		func(data struct {
+			Product graphql.Product `json:"product"`
+		}, _ Params) (Answer, error) {
+			return newProductAnswer(data.Product.Canonical()), nil
+		},
+	),
+	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		product, err := s.GetProduct(ctx, p.ProductID)
+		return newProductAnswer(product), err
+	},
 }
 
-// ProductAnswer is the product.
-type ProductAnswer struct {
+// productAnswer is the product.
+type productAnswer struct {
 	Category    string     `json:"category"`
 	Description string     `json:"description"`
 	ID          int64      `json:"id"`
@@ -26,14 +43,14 @@ type ProductAnswer struct {
 	Title       string     `json:"title"`
 }
 
-// NewProductAnswer returns the answer that is this product.
-func NewProductAnswer(p shop.Product) *ProductAnswer {
-	return &ProductAnswer{
+// newProductAnswer returns the answer that is this product.
+func newProductAnswer(p shop.Product) *productAnswer {
+	return &productAnswer{
 		Category: p.Category, Description: p.Description, ID: p.ID, Price: p.Price, Stock: p.Stock, Title: p.Title,
 	}
 }
 
-func (a *ProductAnswer) check(q Question) error {
+func (a *productAnswer) check(q Question) error {
 	if err := checkID("product", a.ID, q.Params.ProductID); err != nil {
 		return err
 	}

@@ -1,8 +1,10 @@
 package journey
 
 import (
+	"context"
 	"fmt"
 
+	"hopwise/load/internal/graphql"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/shop"
 )
@@ -16,6 +18,22 @@ var updateProfile = definition{
 	needs:   []string{"user_id", "address"},
 	draw: func(d dice) Params {
 		return Params{UserID: d.From(d.scale.ProfileUsers(d.pool)), Address: d.address()}
+	},
+	graphQL: asks(
+		func(e Entry) graphql.Variables {
+			return graphql.Variables{"address": graphql.Address(*e.Params.Address)}
+		},
+		func(data struct {
+			UpdateProfile struct {
+				User graphql.User `json:"user"`
+			} `json:"updateProfile"`
+		}, _ Params) (Answer, error) {
+			return newUpdateProfileAnswer(data.UpdateProfile.User.Canonical()), nil
+		},
+	),
+	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		user, err := s.UpdateAddress(ctx, p.UserID, *p.Address)
+		return newUpdateProfileAnswer(user), err
 	},
 }
 
@@ -37,18 +55,18 @@ func (d dice) address() *shop.Address {
 	}
 }
 
-// UpdateProfileAnswer is the user with the new address.
-type UpdateProfileAnswer struct {
+// updateProfileAnswer is the user with the new address.
+type updateProfileAnswer struct {
 	Address shop.Address `json:"address"`
 	ID      int64        `json:"id"`
 }
 
-// NewUpdateProfileAnswer returns the answer that is this user.
-func NewUpdateProfileAnswer(u shop.User) *UpdateProfileAnswer {
-	return &UpdateProfileAnswer{Address: u.Address, ID: u.ID}
+// newUpdateProfileAnswer returns the answer that is this user.
+func newUpdateProfileAnswer(u shop.User) *updateProfileAnswer {
+	return &updateProfileAnswer{Address: u.Address, ID: u.ID}
 }
 
-func (a *UpdateProfileAnswer) check(q Question) error {
+func (a *updateProfileAnswer) check(q Question) error {
 	if err := checkID("user", a.ID, q.Params.UserID); err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"hopwise/load/internal/journey"
-	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
 	"hopwise/load/tests/shoptest"
 )
 
@@ -22,11 +22,11 @@ func TestTokens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := []tape.Entry{
-		{Journey: journey.OrderHistory, Channel: journey.Web, Params: journey.Params{UserID: 17}},
-		{Journey: journey.Checkout, Channel: journey.Partner, Params: journey.Params{UserID: 18}},
-		{Journey: journey.Login, Channel: journey.Mobile, Params: journey.Params{UserID: 19}},
-		{Journey: journey.Browse, Channel: journey.Web},
+	entries := []journey.Entry{
+		{Journey: journey.OrderHistory, Channel: target.Web, Params: journey.Params{UserID: 17}},
+		{Journey: journey.Checkout, Channel: target.Partner, Params: journey.Params{UserID: 18}},
+		{Journey: journey.Login, Channel: target.Mobile, Params: journey.Params{UserID: 19}},
+		{Journey: journey.Browse, Channel: target.Web},
 	}
 	sessions, err := Open(key, entries, time.Now())
 	if err != nil {

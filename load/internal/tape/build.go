@@ -15,19 +15,10 @@ import (
 
 const maxJourneys = 5_000_000
 
-// Entry is one journey on a tape.
-type Entry struct {
-	Seq     int64           `json:"seq"`
-	AtNs    int64           `json:"at_ns"` // intended arrival after the start of the replay
-	Journey journey.Name    `json:"journey"`
-	Channel journey.Channel `json:"channel"`
-	Params  journey.Params  `json:"params"`
-}
-
 // Tape is a fixed list of journeys, by ascending arrival.
 type Tape struct {
 	Header  Header
-	Entries []Entry
+	Entries []journey.Entry
 	SHA256  string // of the file, hexadecimal; set once it was written or read
 }
 
@@ -84,10 +75,10 @@ func Build(s Spec) (*Tape, error) {
 	}
 	choose := chooser(s.Workload, s.Seed)
 	params := journey.NewDrawer(s.Seed, s.Scale, s.pool(), h.identity())
-	t := &Tape{Header: h, Entries: make([]Entry, len(times))}
+	t := &Tape{Header: h, Entries: make([]journey.Entry, len(times))}
 	for i, at := range times {
 		share := choose()
-		t.Entries[i] = Entry{
+		t.Entries[i] = journey.Entry{
 			Seq:     int64(i),
 			AtNs:    at,
 			Journey: share.Journey,

@@ -14,6 +14,7 @@ import (
 
 	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/draw"
+	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/workload"
 )
@@ -111,15 +112,15 @@ func Decode(text []byte) (*Tape, error) {
 	case digest(body) != h.BodySHA256:
 		return nil, fmt.Errorf("changed after it was made: the SHA-256 of its journeys is %s, the header says %s", digest(body), h.BodySHA256)
 	}
-	t.Entries = make([]Entry, 0, h.Journeys)
+	t.Entries = make([]journey.Entry, 0, h.Journeys)
 	lines := bufio.NewScanner(bytes.NewReader(body))
 	lines.Buffer(nil, maxLineBytes)
 	for number := 2; lines.Scan(); number++ {
-		var entry Entry
+		var entry journey.Entry
 		if err := strict(lines.Bytes(), &entry); err != nil {
 			return nil, fmt.Errorf("line %d: %s", number, err)
 		}
-		if err := entry.check(t.Entries, h); err != nil {
+		if err := check(entry, t.Entries, h); err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 		t.Entries = append(t.Entries, entry)
@@ -133,7 +134,7 @@ func Decode(text []byte) (*Tape, error) {
 	return t, nil
 }
 
-func (e Entry) check(before []Entry, h Header) error {
+func check(e journey.Entry, before []journey.Entry, h Header) error {
 	last := int64(0)
 	if len(before) > 0 {
 		last = before[len(before)-1].AtNs

@@ -194,7 +194,7 @@ func TestParamsStayInTheirPools(t *testing.T) {
 
 func contains(r shopdata.Range, id int64) bool { return id >= r.First && id <= r.Last }
 
-func checkParams(t *testing.T, e Entry, pool shopdata.Pool, scale shopdata.Scale, keys map[string]bool) {
+func checkParams(t *testing.T, e journey.Entry, pool shopdata.Pool, scale shopdata.Scale, keys map[string]bool) {
 	t.Helper()
 	p := e.Params
 	inside := map[journey.Name]bool{

@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"hopwise/load/internal/choice"
-	"hopwise/load/internal/journey"
 )
 
 // Protocol is what a client speaks to the edge.
@@ -26,6 +25,24 @@ const (
 )
 
 var protocols = []Protocol{GraphQL, REST, RESTServices, RESTTranscoded, GRPC}
+
+// Channel is who sends a journey.
+type Channel string
+
+// The three channels.
+const (
+	Web     Channel = "web"
+	Mobile  Channel = "mobile"
+	Partner Channel = "partner"
+)
+
+var channels = []Channel{Web, Mobile, Partner}
+
+// Channels returns all channels.
+func Channels() []Channel { return slices.Clone(channels) }
+
+// Check returns an error that lists the channels if it is none of them.
+func (c Channel) Check() error { return choice.Check(c, channels, "channel", "channels") }
 
 // Plan is how a client that composes goes about it.
 type Plan string
@@ -43,15 +60,15 @@ const MaxConnections = 1024
 
 // Target is one running topology.
 type Target struct {
-	Topology      string                    `json:"topology"`
-	Trial         string                    `json:"trial"`
-	Edge          string                    `json:"edge"` // base URL
-	HTTP          int                       `json:"http"` // major version that HTTP clients speak, 1 or 2; gRPC always has 2
-	Entry         map[journey.Channel]Entry `json:"entry"`
-	OTLP          string                    `json:"otlp"` // host:port of an OTLP gRPC receiver; empty: no traces
-	JWTPrivateKey string                    `json:"jwt_private_key"`
-	Plan          Plan                      `json:"plan,omitempty"`        // best if empty
-	Connections   int                       `json:"connections,omitempty"` // client connections; 0: the generator's default
+	Topology      string            `json:"topology"`
+	Trial         string            `json:"trial"`
+	Edge          string            `json:"edge"` // base URL
+	HTTP          int               `json:"http"` // major version that HTTP clients speak, 1 or 2; gRPC always has 2
+	Entry         map[Channel]Entry `json:"entry"`
+	OTLP          string            `json:"otlp"` // host:port of an OTLP gRPC receiver; empty: no traces
+	JWTPrivateKey string            `json:"jwt_private_key"`
+	Plan          Plan              `json:"plan,omitempty"`        // best if empty
+	Connections   int               `json:"connections,omitempty"` // client connections; 0: the generator's default
 }
 
 // Entry is how one channel enters the topology.
@@ -95,7 +112,7 @@ func (t Target) check() error {
 		return fmt.Errorf("connections %d is not between 1 and %d", t.Connections, MaxConnections)
 	}
 	for channel, entry := range t.Entry {
-		if err := journey.CheckChannel(channel); err != nil {
+		if err := channel.Check(); err != nil {
 			return fmt.Errorf("entry: %w", err)
 		}
 		if err := choice.Check(entry.Protocol, protocols, "protocol", "protocols"); err != nil {
@@ -106,7 +123,7 @@ func (t Target) check() error {
 }
 
 // Protocol returns what a channel speaks, or an error if the topology has no entry for it.
-func (t Target) Protocol(c journey.Channel) (Protocol, error) {
+func (t Target) Protocol(c Channel) (Protocol, error) {
 	entry, served := t.Entry[c]
 	if !served {
 		return "", fmt.Errorf("topology %q has no entry for the channel %q", t.Topology, c)

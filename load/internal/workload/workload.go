@@ -18,6 +18,7 @@ import (
 	"hopwise/load/internal/choice"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/target"
 )
 
 // Process is how customers arrive.
@@ -73,7 +74,7 @@ type Arrival struct {
 // Share is how often one journey comes through one channel.
 type Share struct {
 	Journey journey.Name
-	Channel journey.Channel
+	Channel target.Channel
 	Weight  int64 // in thousandths, against the sum of all weights
 }
 
@@ -89,9 +90,9 @@ type file struct {
 	Order Order         `yaml:"order"`
 	Pool  shopdata.Pool `yaml:"pool"`
 	Mix   []struct {
-		Journey journey.Name    `yaml:"journey"`
-		Channel journey.Channel `yaml:"channel"`
-		Weight  float64         `yaml:"weight"`
+		Journey journey.Name   `yaml:"journey"`
+		Channel target.Channel `yaml:"channel"`
+		Weight  float64        `yaml:"weight"`
 	} `yaml:"mix"`
 }
 

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
-	"hopwise/load/internal/journey"
 	"hopwise/load/internal/target"
 )
 
@@ -73,8 +72,8 @@ func Start(t testing.TB) *Shop {
 func (s *Shop) Target(t testing.TB, p target.Protocol, version int) target.Target {
 	t.Helper()
 	s.Transcoded = p == target.RESTTranscoded
-	entry := map[journey.Channel]target.Entry{}
-	for _, channel := range journey.Channels() {
+	entry := map[target.Channel]target.Entry{}
+	for _, channel := range target.Channels() {
 		entry[channel] = target.Entry{Protocol: p}
 	}
 	return target.Target{

@@ -1,4 +1,4 @@
-package plan
+package journey
 
 import (
 	"context"
@@ -8,11 +8,9 @@ import (
 	"hopwise/load/internal/choice"
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/graphql"
-	"hopwise/load/internal/journey"
 	"hopwise/load/internal/rest"
 	"hopwise/load/internal/rpc"
 	"hopwise/load/internal/shop"
-	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/transcoded"
 )
@@ -24,26 +22,26 @@ type Driver struct {
 }
 
 // Check returns an error that lists the journeys which the protocol has if the channel sends one that it does not have.
-func (d Driver) Check(c journey.Channel, name journey.Name) error {
+func (d Driver) Check(c target.Channel, name Name) error {
 	if d.serves(name) {
 		return nil
 	}
-	served := slices.DeleteFunc(journey.Names(), func(n journey.Name) bool { return !d.serves(n) })
+	served := slices.DeleteFunc(Names(), func(n Name) bool { return !d.serves(n) })
 	return fmt.Errorf("channel %q sends the journey %q, which the protocol %s does not have; it has: %s",
 		c, name, d.Protocol, choice.List(served))
 }
 
-func (d Driver) serves(name journey.Name) bool {
-	return d.Protocol != target.RESTTranscoded || all[name].transcoded
+func (d Driver) serves(name Name) bool {
+	return d.Protocol != target.RESTTranscoded || byName[name].transcoded
 }
 
 // Prepare does what is needed once before the first of the journeys; only GraphQL keeps anything between requests.
-func (d Driver) Prepare(ctx context.Context, journeys []journey.Name, open func() *exchange.Exchange) error {
+func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *exchange.Exchange) error {
 	if d.Protocol != target.GraphQL {
 		return nil
 	}
 	for _, name := range journeys {
-		documents := all[name].documents
+		documents := byName[name].documents
 		if documents == nil {
 			documents = []string{string(name)}
 		}
@@ -55,19 +53,19 @@ func (d Driver) Prepare(ctx context.Context, journeys []journey.Name, open func(
 }
 
 // Run runs one journey and returns its answer in canonical form, not checked yet.
-func (d Driver) Run(ctx context.Context, e tape.Entry, token string, x *exchange.Exchange) (journey.Answer, error) {
-	plans := all[e.Journey]
+func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exchange) (Answer, error) {
+	j := byName[e.Journey]
 	if d.Protocol == target.GraphQL {
-		return plans.graphQL(ctx, graphql.NewClient(x, token), e)
+		return j.graphQL(ctx, graphql.NewClient(x, token), e)
 	}
-	run := plans.best
+	services, run := d.services(x, token), j.best
 	switch {
-	case d.Protocol == target.REST && plans.joined != nil:
-		run = plans.joined
-	case d.Plan == target.Naive && plans.naive != nil:
-		run = plans.naive
+	case d.Protocol == target.REST && j.joined != nil:
+		run = j.joined
+	case d.composes() && d.Plan == target.Naive && j.naive != nil:
+		run = j.naive
 	}
-	return run(ctx, d.services(x, token), e.Params)
+	return run(ctx, services, e.Params)
 }
 
 func (d Driver) services(x *exchange.Exchange, token string) shop.Services {
@@ -81,3 +79,6 @@ func (d Driver) services(x *exchange.Exchange, token string) shop.Services {
 	}
 	return rest.NewServices(x, token)
 }
+
+// composes says whether it is up to the client how an answer is composed, and hence whether a plan can be naive.
+func (d Driver) composes() bool { return d.Protocol == target.RESTServices || d.Protocol == target.GRPC }
