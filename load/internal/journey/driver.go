@@ -81,4 +81,6 @@ func (d Driver) services(x *exchange.Exchange, token string) shop.Services {
 }
 
 // composes says whether it is up to the client how an answer is composed, and hence whether a plan can be naive.
-func (d Driver) composes() bool { return d.Protocol == target.RESTServices || d.Protocol == target.GRPC }
+func (d Driver) composes() bool {
+	return d.Protocol == target.RESTServices || d.Protocol == target.GRPC
+}
