@@ -42,7 +42,7 @@ func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]
 }
 
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
-	return s.listProducts(ctx, url.Values{"ids": {Numbers(ids)}})
+	return s.listProducts(ctx, url.Values{"ids": {numbers(ids)}})
 }
 
 func (s Services) listProducts(ctx context.Context, query url.Values) ([]shop.Product, error) {
@@ -99,7 +99,7 @@ func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 }
 
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
-	page, err := Get[page](ctx, s.Client, "/v1/payments", 0, url.Values{"order_ids": {Numbers(orders)}})
+	page, err := Get[page](ctx, s.Client, "/v1/payments", 0, url.Values{"order_ids": {numbers(orders)}})
 	return page.Payments, err
 }
 

@@ -103,8 +103,8 @@ func shopProblem(body []byte) (outcome.Class, string, bool) {
 
 func number(id int64) string { return strconv.FormatInt(id, 10) }
 
-// Numbers writes identifiers as a parameter that takes several.
-func Numbers(ids []int64) string {
+// numbers writes identifiers as a parameter that takes several.
+func numbers(ids []int64) string {
 	texts := make([]string, len(ids))
 	for i, id := range ids {
 		texts[i] = number(id)

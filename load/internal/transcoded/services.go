@@ -52,12 +52,21 @@ func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
 func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
 	batch, err := rest.Get[struct {
 		Payments []payment `json:"payments"`
-	}](ctx, s.client, "/v1/payments:batchGetByOrder", 0, url.Values{"order_ids": {rest.Numbers(orders)}})
+	}](ctx, s.client, "/v1/payments:batchGetByOrder", 0, url.Values{"order_ids": texts(orders)})
 	payments := make([]shop.Payment, len(batch.Payments))
 	for i, p := range batch.Payments {
 		payments[i] = p.canonical()
 	}
 	return payments, err
+}
+
+// texts returns the values of a repeated field.
+func texts(ids []int64) []string {
+	values := make([]string, len(ids))
+	for i, id := range ids {
+		values[i] = strconv.FormatInt(id, 10)
+	}
+	return values
 }
 
 func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {

@@ -38,11 +38,22 @@ func (s *Shop) newRPC() *grpc.Server {
 			return answer, err
 		}),
 	)
-	productv1.RegisterProductServiceServer(server, rpcProduct{})
-	orderv1.RegisterOrderServiceServer(server, rpcOrder{shop: s})
-	userv1.RegisterUserServiceServer(server, rpcUser{})
-	paymentv1.RegisterPaymentServiceServer(server, rpcPayment{})
+	for _, each := range []service{
+		{productv1.ProductService_ServiceDesc, rpcProduct{}},
+		{orderv1.OrderService_ServiceDesc, rpcOrder{shop: s}},
+		{userv1.UserService_ServiceDesc, rpcUser{}},
+		{paymentv1.PaymentService_ServiceDesc, rpcPayment{}},
+	} {
+		server.RegisterService(&each.desc, each.server)
+		s.services[each.desc.ServiceName] = each
+	}
 	return server
+}
+
+// service is one of the gRPC services.
+type service struct {
+	desc   grpc.ServiceDesc
+	server any
 }
 
 func isRPC(r *http.Request) bool {

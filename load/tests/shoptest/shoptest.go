@@ -1,4 +1,4 @@
-// Package shoptest is a small shop for tests: it answers the journeys over GraphQL, REST and gRPC by the facts of the seeded
+// Package shoptest is a small shop for tests of the generator, as httptest is a small server: it answers the journeys over GraphQL, REST and gRPC by the facts of the seeded
 // data, and can be told to answer wrongly.
 package shoptest
 
@@ -50,12 +50,18 @@ type Shop struct {
 	orders    atomic.Int64
 	server    *httptest.Server
 	rpc       *grpc.Server
+	services  map[string]service // by full name
+	rules     map[string]rule    // of the transcoder
 }
 
 // Start starts a shop that speaks HTTP/1.1 and HTTP/2 without TLS, until the test ends.
 func Start(t testing.TB) *Shop {
 	t.Helper()
-	s := &Shop{persisted: map[string]string{}}
+	rules, err := readRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Shop{persisted: map[string]string{}, services: map[string]service{}, rules: rules}
 	s.rpc = s.newRPC()
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	var protocols http.Protocols
