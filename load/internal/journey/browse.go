@@ -27,16 +27,8 @@ var browse = definition{
 			return newBrowseAnswer(graphql.Nodes(data.Products)), nil
 		},
 	),
-	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		products, err := s.ListReviewedProducts(ctx, p.Category)
-		return newBrowseAnswer(products), err
-	},
-	// The reviews of one product after the other.
-	naive: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
-		products, err := s.ListProducts(ctx, p.Category)
-		for i := 0; i < len(products) && err == nil; i++ {
-			products[i], err = s.AddReviews(ctx, products[i])
-		}
 		return newBrowseAnswer(products), err
 	},
 }

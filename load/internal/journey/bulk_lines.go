@@ -32,7 +32,7 @@ var bulkLines = definition{
 		},
 	),
 	transcoded: true,
-	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		lines, err := s.ExportLines(ctx, *p.AfterLineID)
 		return &bulkLinesAnswer{Lines: lines}, err
 	},

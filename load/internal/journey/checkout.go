@@ -50,7 +50,7 @@ var checkout = definition{
 		},
 	),
 	transcoded: true,
-	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		order, err := s.Checkout(ctx, shop.Purchase{UserID: p.UserID, Items: p.Lines, IdempotencyKey: p.IdempotencyKey})
 		return newCheckoutAnswer(order), err
 	},

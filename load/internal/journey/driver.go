@@ -58,29 +58,26 @@ func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exch
 	if d.Protocol == target.GraphQL {
 		return j.graphQL(ctx, graphql.NewClient(x, token), e)
 	}
-	services, run := d.services(x, token), j.best
-	switch {
-	case d.Protocol == target.REST && j.joined != nil:
+	run := j.composed
+	if d.Protocol == target.REST && j.joined != nil {
 		run = j.joined
-	case d.composes() && d.Plan == target.Naive && j.naive != nil:
-		run = j.naive
 	}
-	return run(ctx, services, e.Params)
+	return run(ctx, d.services(x, token), e.Params)
 }
 
-func (d Driver) services(x *exchange.Exchange, token string) shop.Services {
+func (d Driver) services(x *exchange.Exchange, token string) (s shop.Services) {
 	switch d.Protocol {
 	case target.REST:
 		return rest.NewGateway(x, token)
 	case target.RESTTranscoded:
 		return transcoded.NewServices(x, token)
 	case target.GRPC:
-		return rpc.NewServices(x, token)
+		s = rpc.NewServices(x, token)
+	default:
+		s = rest.NewServices(x, token)
 	}
-	return rest.NewServices(x, token)
-}
-
-// composes says whether it is up to the client how an answer is composed, and hence whether a plan can be naive.
-func (d Driver) composes() bool {
-	return d.Protocol == target.RESTServices || d.Protocol == target.GRPC
+	if d.Plan == target.Naive { // it is up to the client here how an answer is composed
+		return naive{s}
+	}
+	return s
 }

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"slices"
 
-	"golang.org/x/sync/errgroup"
-
 	"hopwise/load/internal/choice"
 	"hopwise/load/internal/graphql"
 	"hopwise/load/internal/shop"
@@ -39,10 +37,9 @@ type definition struct {
 
 	graphQL    graphQLPlan
 	documents  []string     // that the GraphQL plan sends; nil: the one with the journey's name
-	best       servicesPlan // batches, and side by side what does not depend on each other
-	naive      servicesPlan // a request per item, one after the other; nil: as the best one
-	joined     servicesPlan // over the REST gateway, which joins what services have; nil: as the best one
-	transcoded bool         // whether the edge transcodes all RPCs of the best plan
+	composed   servicesPlan // batches, and side by side what does not depend on each other
+	joined     servicesPlan // over the REST gateway, which joins what services have; nil: the composed one
+	transcoded bool         // whether the edge transcodes all RPCs of the composed plan
 }
 
 // A graphQLPlan runs a journey over the GraphQL gateway.
@@ -60,15 +57,6 @@ func asks[T any](variables func(Entry) graphql.Variables, read func(T, Params) (
 		}
 		return read(data, e.Params)
 	}
-}
-
-// sideBySide runs the calls at the same time and returns the first failure, which ends the others.
-func sideBySide(ctx context.Context, calls ...func(context.Context) error) error {
-	group, ctx := errgroup.WithContext(ctx)
-	for _, call := range calls {
-		group.Go(func() error { return call(ctx) })
-	}
-	return group.Wait()
 }
 
 // Who may send what: customers act for themselves only, partners read any order and check out for anyone.

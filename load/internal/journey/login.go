@@ -35,7 +35,7 @@ var login = definition{
 		}](ctx, c.In(opened.Login.Token), "profile", nil)
 		return newLoginAnswer(profile.Me.Canonical()), err
 	},
-	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		opened, err := s.Login(ctx, shopdata.Email(p.UserID), shopdata.Password)
 		if err != nil {
 			return nil, err

@@ -2,7 +2,6 @@ package journey
 
 import (
 	"context"
-	"slices"
 
 	"hopwise/load/internal/graphql"
 	"hopwise/load/internal/outcome"
@@ -34,7 +33,7 @@ var orderHistory = definition{
 		return newOrderHistoryAnswer(orders), err
 	},
 	// The orders, then the products of all their lines and all their payments side by side.
-	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		orders, err := listOrders(ctx, s, p.UserID)
 		if err != nil {
 			return nil, err
@@ -46,14 +45,13 @@ var orderHistory = definition{
 				lines = append(lines, l.ProductID)
 			}
 		}
-		slices.Sort(lines)
 		var (
 			products []shop.Product
 			payments []shop.Payment
 		)
-		err = sideBySide(ctx,
+		err = sideBySide(ctx, s,
 			func(ctx context.Context) (err error) {
-				products, err = s.BatchGetProducts(ctx, slices.Compact(lines))
+				products, err = s.BatchGetProducts(ctx, lines)
 				return err
 			},
 			func(ctx context.Context) (err error) {
@@ -62,32 +60,6 @@ var orderHistory = definition{
 			},
 		)
 		return historyOf(orders, products, payments), err
-	},
-	// The payment of one order and the product of one line after the other, also a product again.
-	naive: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
-		orders, err := listOrders(ctx, s, p.UserID)
-		if err != nil {
-			return nil, err
-		}
-		var (
-			products []shop.Product
-			payments []shop.Payment
-		)
-		for _, o := range orders {
-			paid, err := s.BatchGetPayments(ctx, o.ID)
-			if err != nil {
-				return nil, err
-			}
-			payments = append(payments, paid...)
-			for _, l := range o.Lines {
-				product, err := s.GetProduct(ctx, l.ProductID)
-				if err != nil {
-					return nil, err
-				}
-				products = append(products, product)
-			}
-		}
-		return historyOf(orders, products, payments), nil
 	},
 }
 

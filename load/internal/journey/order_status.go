@@ -32,12 +32,12 @@ var orderStatus = definition{
 	},
 	transcoded: true,
 	// The order and its payment side by side.
-	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		var (
 			order    shop.Order
 			payments []shop.Payment
 		)
-		err := sideBySide(ctx,
+		err := sideBySide(ctx, s,
 			func(ctx context.Context) (err error) {
 				order, err = s.GetOrder(ctx, p.OrderID)
 				return err
@@ -47,16 +47,6 @@ var orderStatus = definition{
 				return err
 			},
 		)
-		order.Join(nil, payments)
-		return newOrderStatusAnswer(order), err
-	},
-	// The order, then its payment.
-	naive: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
-		order, err := s.GetOrder(ctx, p.OrderID)
-		if err != nil {
-			return nil, err
-		}
-		payments, err := s.BatchGetPayments(ctx, order.ID)
 		order.Join(nil, payments)
 		return newOrderStatusAnswer(order), err
 	},

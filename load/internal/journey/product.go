@@ -27,7 +27,7 @@ var product = definition{
 			return newProductAnswer(data.Product.Canonical()), nil
 		},
 	),
-	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		product, err := s.GetProduct(ctx, p.ProductID)
 		return newProductAnswer(product), err
 	},

@@ -31,7 +31,7 @@ var updateProfile = definition{
 			return newUpdateProfileAnswer(data.UpdateProfile.User.Canonical()), nil
 		},
 	),
-	best: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
 		user, err := s.UpdateAddress(ctx, p.UserID, *p.Address)
 		return newUpdateProfileAnswer(user), err
 	},

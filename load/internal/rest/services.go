@@ -42,7 +42,7 @@ func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]
 }
 
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
-	return s.listProducts(ctx, url.Values{"ids": {numbers(ids)}})
+	return s.listProducts(ctx, url.Values{"ids": {numbers(shop.Distinct(ids))}})
 }
 
 func (s Services) listProducts(ctx context.Context, query url.Values) ([]shop.Product, error) {

@@ -87,7 +87,7 @@ func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error
 }
 
 func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
-	batch, err := s.products.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: ids})
+	batch, err := s.products.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: shop.Distinct(ids)})
 	return mapped(batch.GetProducts(), product), err
 }
 

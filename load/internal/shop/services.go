@@ -1,6 +1,9 @@
 package shop
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // Services is the shop as a client sees it that composes its answers itself, in one session.
 //
@@ -14,7 +17,7 @@ type Services interface {
 	AddReviews(ctx context.Context, listed Product) (Product, error)
 	// GetProduct returns one product without reviews.
 	GetProduct(ctx context.Context, id int64) (Product, error)
-	// BatchGetProducts returns the products by one request, without reviews.
+	// BatchGetProducts returns the products by one request, each once, without reviews.
 	BatchGetProducts(ctx context.Context, ids []int64) ([]Product, error)
 	// Login opens a session of the user.
 	Login(ctx context.Context, email, password string) (Session, error)
@@ -33,3 +36,6 @@ type Services interface {
 	// ExportLines returns the page of all users' order lines that comes after a line.
 	ExportLines(ctx context.Context, after int64) ([]ExportedLine, error)
 }
+
+// Distinct returns the identifiers in ascending order, each once.
+func Distinct(ids []int64) []int64 { return slices.Compact(slices.Sorted(slices.Values(ids))) }
