@@ -159,11 +159,11 @@ func decode(ctx context.Context, into any, name string, arguments ...string) err
 
 func output(ctx context.Context, name string, arguments ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, name, arguments...)
-	var said bytes.Buffer
-	command.Stderr = &said
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
 	text, err := command.Output()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s %s: %w", filepath.Base(name), arguments[0], err), errors.New(strings.TrimSpace(said.String())))
+		return nil, errors.Join(fmt.Errorf("%s %s: %w", filepath.Base(name), arguments[0], err), errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return text, nil
 }

@@ -27,11 +27,11 @@ type settings struct {
 
 func main() {
 	var s settings
-	flag.StringVar(&s.shopload, "shopload", "../.tools/bin/shopload", "the generator's binary")
+	flag.StringVar(&s.shopload, "shopload", "../.tools/bin/shopload", "path of the generator's binary")
 	flag.IntVar(&s.rounds, "rounds", 7, "how often each contestant runs")
-	flag.DurationVar(&s.duration, "duration", 3*time.Second, "of each of these runs")
-	flag.IntVar(&s.users, "vus", 16, "requests under way; with HTTP/1.1 also the connections")
-	flag.IntVar(&s.channels, "connections", 4, "gRPC connections")
+	flag.DurationVar(&s.duration, "duration", 3*time.Second, "length of each run")
+	flag.IntVar(&s.users, "vus", 16, "number of requests under way, and with HTTP/1.1 of connections")
+	flag.IntVar(&s.channels, "connections", 4, "number of gRPC connections")
 	flag.Parse()
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer release()

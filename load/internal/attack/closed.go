@@ -20,8 +20,8 @@ const MaxVUs = 10_000
 // A slow shop gets less load that way, so latencies of a closed loop do not compare with those of an open one.
 type Closed struct {
 	VUs      int
-	Think    time.Duration // between an answer and the same user's next journey
-	Duration time.Duration // after it no journey starts
+	Think    time.Duration // pause between an answer and the same user's next journey
+	Duration time.Duration // how long journeys start
 }
 
 // Check returns an error that names the value at fault and the valid ones.

@@ -84,7 +84,7 @@ func TestFaultyShop(t *testing.T) {
 		{"null data", target.GraphQL, text(200, `{"data":null}`), outcome.WrongAnswer, "neither data nor errors"},
 		{"no product", target.GraphQL, text(200, `{"data":{"product":null}}`), outcome.WrongAnswer, "the answer has no"},
 		{"another shape", target.GraphQL, text(200, `{"data":{"product":[1]}}`), outcome.WrongAnswer, "not the JSON asked for"},
-		{"an id of this program's making", target.GraphQL, text(200, `{"data":{"product":{"id":"%%"}}}`), outcome.WrongAnswer, "no global identifier"},
+		{"an id of this program's making", target.GraphQL, text(200, `{"data":{"product":{"id":"%%"}}}`), outcome.WrongAnswer, "not a global identifier"},
 		{"a page of HTML", target.GraphQL, text(200, `<html>`), outcome.WrongAnswer, "not the JSON asked for"},
 		{"no body", target.GraphQL, text(200, ``), outcome.WrongAnswer, "not the JSON asked for"},
 		{"half a JSON", target.GraphQL, text(200, `{"data":{"product":{"id":`), outcome.WrongAnswer, "not the JSON asked for"},

@@ -25,9 +25,9 @@ const (
 
 // Options are the switches of a replay.
 type Options struct {
-	Sampled []bool        // by seq: whether the journey is traced
-	Drain   time.Duration // most time after the last arrival until journeys under way are given up
-	Closed  *Closed       // nil: the tape's times
+	Sampled []bool        // whether the journey is traced, by seq
+	Drain   time.Duration // longest wait after the last arrival, until journeys under way are given up
+	Closed  *Closed       // nil for an open loop
 	Watch   func(sent, failed int64)
 }
 

@@ -22,7 +22,7 @@ import (
 type Runner struct {
 	Client   *exchange.Client
 	Sessions *session.Sessions
-	Tracing  *telemetry.Tracing // nil: no traces
+	Tracing  *telemetry.Tracing // nil if nothing is traced
 	Scale    shopdata.Scale
 	Timeout  time.Duration // of one journey, from its start
 

@@ -30,18 +30,18 @@ func newMax() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "max --url URL | --grpc ADDRESS",
 		Short: "Finds how fast this program can send, against `shopload echo`",
-		Long: `Sends one small request after the other, with so many virtual users, and prints how many were answered per second: the
-generator's own maximum, if the other side does next to nothing. Exits with 1 if one fails.`,
+		Long: `Has virtual users send one small request after the other, and prints how many were answered a second: the generator's own
+maximum if the server does next to nothing. Exits with 1 if a request fails.`,
 		Example: "  shopload max --url http://127.0.0.1:18180 --http 1 --vus 16 --connections 16 --duration 5s",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.url, "url", "", "base URL of an HTTP server that answers POST /echo with the request's body")
 	flags.StringVar(&f.grpc, "grpc", "", "host:port of a gRPC server that answers GetProduct with the id asked for")
-	flags.IntVar(&f.http, "http", 2, "HTTP version: 1 or 2; goes with --url")
-	flags.IntVar(&f.closed.VUs, "vus", 16, "virtual users, each with one request under way")
-	flags.IntVar(&f.connections, "connections", defaultConnections, "client connections")
-	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "after it no request is sent")
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "most time of one request")
+	flags.IntVar(&f.http, "http", 2, "HTTP version, 1 or 2; needs --url")
+	flags.IntVar(&f.closed.VUs, "vus", 16, "number of virtual users, each with one request under way")
+	flags.IntVar(&f.connections, "connections", defaultConnections, "number of client connections")
+	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "how long requests are sent")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "longest time that a request may take")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
 	return cmd
 }

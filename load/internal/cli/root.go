@@ -31,7 +31,7 @@ Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. Journeys that fail a
 // gcPercent spends memory, of which little is needed, to collect garbage less often: journeys wait while it is collected.
 const gcPercent = 400
 
-// badInput marks errors that the user can mend by giving other input.
+// badInput marks errors that other input from the user would fix.
 type badInput struct{ error }
 
 func (b badInput) Unwrap() error { return b.error }

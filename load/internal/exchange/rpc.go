@@ -19,7 +19,7 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// A lost connection is opened again as soon as that, and never later than a second after the last attempt.
+// A lost connection is opened again after this time at first, and never later than a second after the last attempt.
 const firstRetry = 20 * time.Millisecond
 
 // newChannel returns a gRPC channel of one connection, which is not opened yet.
@@ -62,7 +62,7 @@ func await(ctx context.Context, channel *grpc.ClientConn) error {
 // Channel lets generated gRPC clients send a journey's RPCs: each with the token, a span and the trace context, on the
 // client's connections in turn.
 //
-// Errors are failures with a class; see class in progress.go for how they are told apart.
+// Errors are failures with a class; progress.failure says how they are told apart.
 func (x *Exchange) Channel(token string) grpc.ClientConnInterface {
 	return &rpcChannel{x: x, token: token}
 }

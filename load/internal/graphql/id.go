@@ -27,12 +27,12 @@ func (i *ID) UnmarshalJSON(text []byte) error {
 	}
 	plain, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return fmt.Errorf("id %q is no global identifier", encoded)
+		return fmt.Errorf("id %q is not a global identifier", encoded)
 	}
 	kind, digits, _ := strings.Cut(string(plain), ":")
 	number, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil {
-		return fmt.Errorf("id %q is no global identifier", encoded)
+		return fmt.Errorf("id %q is not a global identifier", encoded)
 	}
 	*i = ID{kind, number}
 	return nil

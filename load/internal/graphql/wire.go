@@ -17,7 +17,7 @@ const (
 	persistVersion = 1
 )
 
-// Variables are those of a document.
+// Variables are the values of a document's variables by their names.
 type Variables = map[string]any
 
 type payload struct {
@@ -50,7 +50,7 @@ type graphQLError struct {
 // Client sends a journey's documents.
 type Client struct {
 	exchange *exchange.Exchange
-	token    string // of the session; empty: none
+	token    string // session token; empty if there is no session
 }
 
 // NewClient returns a client in the session of the token.

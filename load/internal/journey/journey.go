@@ -36,9 +36,9 @@ type definition struct {
 	draw    func(dice) Params
 
 	graphQL    graphQLPlan
-	documents  []string     // that the GraphQL plan sends; nil: the one with the journey's name
-	composed   servicesPlan // batches, and side by side what does not depend on each other
-	joined     servicesPlan // over the REST gateway, which joins what services have; nil: the composed one
+	documents  []string     // names of what the GraphQL plan sends; nil for the one document with the journey's name
+	composed   servicesPlan // in batches, and side by side what does not depend on each other
+	joined     servicesPlan // over the REST gateway, which joins what services have; nil for the composed one
 	transcoded bool         // whether the edge transcodes all RPCs of the composed plan
 }
 

@@ -22,7 +22,7 @@ const (
 	WrongAnswer Class = "wrong_answer" // an answer that cannot be read, or is not the one asked for
 )
 
-// Failures returns the classes that are no success, in the order of reports.
+// Failures returns all classes but OK, in the order of reports.
 func Failures() []Class { return []Class{Client, Server, Timeout, WrongAnswer} }
 
 // Failure is an error that knows its class.

@@ -16,7 +16,7 @@ import (
 // Client sends a journey's requests whose bodies are JSON.
 type Client struct {
 	exchange *exchange.Exchange
-	token    string // of the session; empty: none
+	token    string // session token; empty if there is no session
 	problem  Problem
 }
 

@@ -29,7 +29,7 @@ type Spec struct {
 	Rate     float64 // journeys a second
 	Duration time.Duration
 	Scale    shopdata.Scale
-	Pool     shopdata.Pool // empty: the workload's
+	Pool     shopdata.Pool // empty for the workload's
 }
 
 func (s Spec) check() error {

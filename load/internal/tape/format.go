@@ -30,7 +30,7 @@ type Header struct {
 	Generator  string           `json:"generator"`
 	Workload   string           `json:"workload"`
 	Arrival    workload.Process `json:"arrival"`
-	Order      workload.Order   `json:"order,omitempty"` // empty: random
+	Order      workload.Order   `json:"order,omitempty"` // empty if it is random
 	Seed       uint64           `json:"seed"`
 	Rate       float64          `json:"rate"`
 	DurationNs int64            `json:"duration_ns"`

@@ -65,10 +65,10 @@ type Target struct {
 	Edge          string            `json:"edge"` // base URL
 	HTTP          int               `json:"http"` // major version that HTTP clients speak, 1 or 2; gRPC always has 2
 	Entry         map[Channel]Entry `json:"entry"`
-	OTLP          string            `json:"otlp"` // host:port of an OTLP gRPC receiver; empty: no traces
+	OTLP          string            `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
 	JWTPrivateKey string            `json:"jwt_private_key"`
-	Plan          Plan              `json:"plan,omitempty"`        // best if empty
-	Connections   int               `json:"connections,omitempty"` // client connections; 0: the generator's default
+	Plan          Plan              `json:"plan,omitempty"`        // best if it is empty
+	Connections   int               `json:"connections,omitempty"` // number of client connections; 0 for the generator's default
 }
 
 // Entry is how one channel enters the topology.

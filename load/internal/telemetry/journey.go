@@ -145,12 +145,13 @@ func (c Call) End(status int, err error) {
 	c.span.End()
 }
 
-// EndRPC closes the span once the answer, or the whole stream, is read; said is the RPC's error, failure what it is classed as.
-func (c Call) EndRPC(said, failure error) {
+// EndRPC closes the span once the answer, or the whole stream, is read; err is the RPC's own error, failure the same with
+// its class.
+func (c Call) EndRPC(err, failure error) {
 	if c.span == nil {
 		return
 	}
-	c.span.SetAttributes(attribute.Int("rpc.grpc.status_code", int(status.Code(said))))
+	c.span.SetAttributes(attribute.Int("rpc.grpc.status_code", int(status.Code(err))))
 	if failure != nil {
 		c.span.SetAttributes(attribute.String("error.type", string(outcome.Of(failure))))
 		c.span.SetStatus(codes.Error, string(outcome.Of(failure)))

@@ -23,7 +23,7 @@ import (
 
 // Services is the shop over the edge's transcoder, with the methods that partners need.
 type Services struct {
-	shop.Services // nil: no plan for the transcoder calls another method
+	shop.Services // nil, for no transcoded journey calls another method
 	client        rest.Client
 }
 
