@@ -16,11 +16,16 @@ import (
 
 func defaultSpec(t testing.TB) Spec {
 	t.Helper()
-	w, err := workload.Load("../../workloads/default.yaml")
+	return Spec{Workload: load(t, "testdata/shop.yaml"), Seed: 1, Rate: 50, Duration: 20 * time.Second, Scale: 1}
+}
+
+func load(t testing.TB, path string) workload.Workload {
+	t.Helper()
+	w, err := workload.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Spec{Workload: w, Seed: 1, Rate: 50, Duration: 20 * time.Second, Scale: 1}
+	return w
 }
 
 func build(t testing.TB, s Spec) *Tape {
@@ -82,10 +87,6 @@ func TestSameInputSameBytes(t *testing.T) {
 
 // In a cycle every entry of the mix comes exactly as often as its weight says, spread over the cycle, whatever the seed.
 func TestCycle(t *testing.T) {
-	even, err := workload.Load("../../workloads/even.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	weighted, err := workload.Parse("weighted.yaml", []byte(`
 name: weighted
 arrival: {process: constant}
@@ -99,10 +100,14 @@ mix:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range []workload.Workload{even, weighted} {
+	for _, w := range []workload.Workload{load(t, "../../workloads/even.yaml"), weighted} {
+		size := 0
+		for _, share := range w.Mix {
+			size += int(share.Times())
+		}
 		for seed := range uint64(3) {
-			const cycles, size = 50, 9
-			made := build(t, Spec{Workload: w, Seed: seed, Rate: cycles * size, Duration: time.Second, Scale: 1, Pool: shopdata.PoolParity})
+			const cycles = 50
+			made := build(t, Spec{Workload: w, Seed: seed, Rate: float64(cycles * size), Duration: time.Second, Scale: 1, Pool: shopdata.PoolParity})
 			if len(made.Entries) != cycles*size {
 				t.Fatalf("%s: %d journeys", w.Name, len(made.Entries))
 			}
@@ -183,6 +188,7 @@ func TestParamsStayInTheirPools(t *testing.T) {
 	for _, pool := range shopdata.Pools() {
 		for _, scale := range []shopdata.Scale{1, 3} {
 			spec := defaultSpec(t)
+			spec.Workload = load(t, "../../workloads/default.yaml") // which has every journey
 			spec.Pool, spec.Scale, spec.Rate = pool, scale, 500
 			keys := map[string]bool{}
 			for _, e := range build(t, spec).Entries {
