@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"sync/atomic"
 
@@ -12,8 +11,6 @@ import (
 
 	"hopwise/load/internal/outcome"
 )
-
-const httpOK = http.StatusOK
 
 // progress is how far an RPC came, which its status alone does not tell: a status may be the server's own word, or what
 // the library makes of an answer that has none.

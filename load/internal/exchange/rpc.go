@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -120,7 +121,7 @@ func (r *rpc) finish(err error) error {
 	failure := r.progress.failure(r.method, err)
 	r.once.Do(func() {
 		if r.progress.answered() {
-			r.x.status.Store(httpOK) // what every gRPC answer has
+			r.x.status.Store(http.StatusOK) // what every gRPC answer has
 		}
 		r.call.EndRPC(err, failure)
 		r.x.end()

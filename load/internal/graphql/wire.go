@@ -21,30 +21,24 @@ const (
 type Variables = map[string]any
 
 type payload struct {
-	Query      string     `json:"query,omitempty"`
-	Variables  Variables  `json:"variables,omitempty"`
-	Extensions extensions `json:"extensions"`
-}
-
-type extensions struct {
-	PersistedQuery persistedQuery `json:"persistedQuery"`
-}
-
-type persistedQuery struct {
-	Version    int    `json:"version"`
-	SHA256Hash string `json:"sha256Hash"`
+	Query      string    `json:"query,omitempty"`
+	Variables  Variables `json:"variables,omitempty"`
+	Extensions struct {
+		PersistedQuery struct {
+			Version    int    `json:"version"`
+			SHA256Hash string `json:"sha256Hash"`
+		} `json:"persistedQuery"`
+	} `json:"extensions"`
 }
 
 type envelope[T any] struct {
-	Data   *T             `json:"data"`
-	Errors []graphQLError `json:"errors"`
-}
-
-type graphQLError struct {
-	Message    string `json:"message"`
-	Extensions struct {
-		Code string `json:"code"`
-	} `json:"extensions"`
+	Data   *T `json:"data"`
+	Errors []struct {
+		Message    string `json:"message"`
+		Extensions struct {
+			Code string `json:"code"`
+		} `json:"extensions"`
+	} `json:"errors"`
 }
 
 // Client sends a journey's documents.
@@ -65,7 +59,11 @@ func (c Client) In(token string) Client { return Client{c.exchange, token} }
 // anything runs, so registering changes nothing.
 func Prepare(ctx context.Context, names []string, open func() *exchange.Exchange) error {
 	for _, name := range names {
-		response, err := Client{exchange: open()}.post(ctx, documents[name], nil, true)
+		document, known := documents[name]
+		if !known {
+			return fmt.Errorf("there is no document %s.graphql", name)
+		}
+		response, err := Client{exchange: open()}.post(ctx, document, nil, true)
 		if err != nil {
 			return fmt.Errorf("registering the query %s: %w", name, err)
 		}
@@ -98,7 +96,8 @@ func ask[T any](ctx context.Context, c Client, d document, variables Variables, 
 
 // post sends a request that names the document by its hash; with text it carries the document too.
 func (c Client) post(ctx context.Context, d document, variables Variables, withText bool) (exchange.Response, error) {
-	p := payload{Variables: variables, Extensions: extensions{persistedQuery{persistVersion, d.hash}}}
+	p := payload{Variables: variables}
+	p.Extensions.PersistedQuery.Version, p.Extensions.PersistedQuery.SHA256Hash = persistVersion, d.hash
 	if withText {
 		p.Query = d.text
 	}

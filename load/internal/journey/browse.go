@@ -47,7 +47,6 @@ type browsedProduct struct {
 	Title   string        `json:"title"`
 }
 
-// newBrowseAnswer returns the answer that has these products.
 func newBrowseAnswer(products []shop.Product) *browseAnswer {
 	a := &browseAnswer{Products: make([]browsedProduct, 0, len(products))}
 	for _, p := range products {

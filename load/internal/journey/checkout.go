@@ -85,7 +85,6 @@ type checkoutLine struct {
 	UnitPrice shop.Money `json:"unit_price"`
 }
 
-// newCheckoutAnswer returns the answer that is this order.
 func newCheckoutAnswer(o shop.Order) *checkoutAnswer {
 	o.SortLines()
 	a := &checkoutAnswer{OrderID: o.ID, Status: o.Status, Total: o.Total}

@@ -55,7 +55,6 @@ type loginAnswer struct {
 	Name  string `json:"name"`
 }
 
-// newLoginAnswer returns the answer that is this user's profile.
 func newLoginAnswer(u shop.User) *loginAnswer {
 	return &loginAnswer{Email: u.Email, ID: u.ID, Name: u.Name}
 }

@@ -43,7 +43,6 @@ type productAnswer struct {
 	Title       string     `json:"title"`
 }
 
-// newProductAnswer returns the answer that is this product.
 func newProductAnswer(p shop.Product) *productAnswer {
 	return &productAnswer{
 		Category: p.Category, Description: p.Description, ID: p.ID, Price: p.Price, Stock: p.Stock, Title: p.Title,

@@ -61,7 +61,6 @@ type updateProfileAnswer struct {
 	ID      int64        `json:"id"`
 }
 
-// newUpdateProfileAnswer returns the answer that is this user.
 func newUpdateProfileAnswer(u shop.User) *updateProfileAnswer {
 	return &updateProfileAnswer{Address: u.Address, ID: u.ID}
 }

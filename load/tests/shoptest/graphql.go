@@ -13,7 +13,8 @@ import (
 	"hopwise/load/internal/shopdata"
 )
 
-var operation = regexp.MustCompile(`^(?:query|mutation) (\w+)`)
+// rootField finds what a document asks for; it comes whole, whichever fields of it are asked for.
+var rootField = regexp.MustCompile(`^(?:query|mutation) [^{]*\{\s*(\w+)`)
 
 // GraphQLError returns an answer with one error.
 func GraphQLError(code, message string) map[string]any {
@@ -37,14 +38,14 @@ func (s *Shop) graphQL(seen Seen) object {
 	if refused != nil {
 		return refused
 	}
-	name := operation.FindStringSubmatch(text)
-	if name == nil {
-		return GraphQLError("INVALID_ARGUMENT", "no operation")
+	field := rootField.FindStringSubmatch(text)
+	if field == nil {
+		return GraphQLError("INVALID_ARGUMENT", "no field")
 	}
 	if strings.Contains(text, "!)") && body.Variables == nil {
 		return GraphQLError("INVALID_ARGUMENT", "a variable is missing")
 	}
-	return s.operate(name[1], body.Variables, subject(seen.Header))
+	return s.resolve(field[1], body.Variables, subject(seen.Header))
 }
 
 func (s *Shop) document(text, hash string) (string, object) {
@@ -63,29 +64,28 @@ func (s *Shop) document(text, hash string) (string, object) {
 	return text, nil
 }
 
-func (s *Shop) operate(name string, variables object, user int64) object {
+func (s *Shop) resolve(field string, variables object, user int64) object {
 	id := func(variable string) int64 {
 		_, number := split(fmt.Sprint(variables[variable]))
 		return number
 	}
-	data := func(field string, value any) object { return object{"data": object{field: value}} }
-	if user == 0 && (name == "profile" || name == "order_history") {
+	data := func(value any) object { return object{"data": object{field: value}} }
+	if user == 0 && field == "me" {
 		return GraphQLError("UNAUTHENTICATED", "log in")
 	}
-	switch name {
-	case "browse":
-		return data("products", connection(productsOf(fmt.Sprint(variables["category"]), shopdata.BrowsePage), graphProduct))
+	switch field {
+	case "products":
+		return data(connection(productsOf(fmt.Sprint(variables["category"]), shopdata.BrowsePage), graphProduct))
 	case "product":
-		return data("product", graphProduct(id("id")))
+		return data(graphProduct(id("id")))
 	case "login":
-		return data("login", object{"token": "fake-token-" + strconv.FormatInt(userOf(fmt.Sprint(variables["email"])), 10)})
-	case "profile":
-		return data("me", object{"id": globalID("User", user), "email": shopdata.Email(user), "name": "Name"})
-	case "order_history":
+		return data(object{"token": "fake-token-" + strconv.FormatInt(userOf(fmt.Sprint(variables["email"])), 10)})
+	case "me":
 		ids := scale.OrdersOfRegular(user)
-		return data("me", object{"id": globalID("User", user), "orders": connection(ids[:], func(order int64) object {
-			return graphOrder(order, linesOf(order))
-		})})
+		return data(object{
+			"id": globalID("User", user), "email": shopdata.Email(user), "name": "Name",
+			"orders": connection(ids[:], func(order int64) object { return graphOrder(order, linesOf(order)) }),
+		})
 	case "checkout":
 		var lines [][2]int64
 		for _, line := range variables["input"].(object)["lines"].([]any) {
@@ -94,13 +94,13 @@ func (s *Shop) operate(name string, variables object, user int64) object {
 		}
 		order := graphOrder(10000+s.orders.Add(1), lines)
 		order["status"] = "CONFIRMED"
-		return data("checkout", object{"order": order})
-	case "update_profile":
-		return data("updateProfile", object{"user": object{"id": globalID("User", user), "address": variables["address"]}})
-	case "order_status":
-		return data("order", graphOrder(id("id"), linesOf(id("id"))))
-	case "bulk_lines":
-		return data("orderLines", connection(page(id("after")), func(line int64) object {
+		return data(object{"order": order})
+	case "updateProfile":
+		return data(object{"user": object{"id": globalID("User", user), "address": variables["address"]}})
+	case "order":
+		return data(graphOrder(id("id"), linesOf(id("id"))))
+	case "orderLines":
+		return data(connection(page(id("after")), func(line int64) object {
 			product := line%8000 + 1
 			return object{
 				"id": globalID("OrderLine", line), "quantity": 1, "unitPrice": graphMoney(priceOf(product)),
@@ -112,7 +112,7 @@ func (s *Shop) operate(name string, variables object, user int64) object {
 			}
 		}))
 	}
-	return GraphQLError("INVALID_ARGUMENT", "unknown operation "+name)
+	return GraphQLError("INVALID_ARGUMENT", "unknown field "+field)
 }
 
 func graphMoney(minor int64) object { return object{"amountMinor": minor, "currency": "EUR"} }
