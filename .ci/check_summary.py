@@ -14,18 +14,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores"}
-JOURNEYS = {
-    "all",
-    "browse",
-    "bulk_lines",
-    "checkout",
-    "login",
-    "order_history",
-    "order_status",
-    "product",
-    "update_profile",
-}
+WORKLOAD = Path(__file__).resolve().parents[1] / "load" / "workloads" / "default.yaml"
+JOURNEYS = {"all"} | {share["journey"] for share in yaml.safe_load(WORKLOAD.read_text(encoding="utf-8"))["mix"]}
 
 
 def problems(summary: dict[str, Any]) -> list[str]:

@@ -14,7 +14,7 @@ test-go: .tools/bin/shopload
 
 .PHONY: lint-go
 lint-go: .tools/bin/shopload
-	@cd load; unformatted="$$($(GOFMT) -l cmd bench internal)"; \
+	@cd load; unformatted="$$($(GOFMT) -l cmd bench internal tests)"; \
 	  if [ -n "$$unformatted" ]; then echo "Not in gofmt's shape (make format):"; echo "$$unformatted"; exit 1; fi
 	@cd load && $(GO) vet ./...
 
@@ -24,4 +24,4 @@ bench-generator: .tools/bin/shopload ## Measure the generator's own maximum agai
 
 .PHONY: format-go
 format-go: .tools/bin/shopload
-	@cd load && $(GOFMT) -w cmd bench internal
+	@cd load && $(GOFMT) -w cmd bench internal tests

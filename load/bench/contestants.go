@@ -79,9 +79,9 @@ func contest(s settings, shopload string, t tools, at echo.Addresses, scratch st
 	generator := func(arguments ...string) contestant {
 		arguments = append([]string{"max", "--vus", users, "--duration", duration}, arguments...)
 		return contestant{"shopload", func(ctx context.Context) (float64, error) {
-			var found struct{ Rate float64 }
-			err := decode(ctx, &found, shopload, arguments...)
-			return found.Rate, err
+			var maximum struct{ Rate float64 }
+			err := decode(ctx, &maximum, shopload, arguments...)
+			return maximum.Rate, err
 		}}
 	}
 	return []pair{
@@ -159,11 +159,11 @@ func decode(ctx context.Context, into any, name string, arguments ...string) err
 
 func output(ctx context.Context, name string, arguments ...string) ([]byte, error) {
 	command := exec.CommandContext(ctx, name, arguments...)
-	var said bytes.Buffer
-	command.Stderr = &said
+	var stderr bytes.Buffer
+	command.Stderr = &stderr
 	text, err := command.Output()
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("%s %s: %w", filepath.Base(name), arguments[0], err), errors.New(strings.TrimSpace(said.String())))
+		return nil, errors.Join(fmt.Errorf("%s %s: %w", filepath.Base(name), arguments[0], err), errors.New(strings.TrimSpace(stderr.String())))
 	}
 	return text, nil
 }

@@ -8,7 +8,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -24,17 +23,15 @@ type settings struct {
 	duration time.Duration
 	users    int
 	channels int
-	json     bool
 }
 
 func main() {
 	var s settings
-	flag.StringVar(&s.shopload, "shopload", "../.tools/bin/shopload", "the generator's binary")
+	flag.StringVar(&s.shopload, "shopload", "../.tools/bin/shopload", "path of the generator's binary")
 	flag.IntVar(&s.rounds, "rounds", 7, "how often each contestant runs")
-	flag.DurationVar(&s.duration, "duration", 3*time.Second, "of each of these runs")
-	flag.IntVar(&s.users, "vus", 16, "requests under way; with HTTP/1.1 also the connections")
-	flag.IntVar(&s.channels, "connections", 4, "gRPC connections")
-	flag.BoolVar(&s.json, "json", false, "print one JSON object")
+	flag.DurationVar(&s.duration, "duration", 3*time.Second, "length of each run")
+	flag.IntVar(&s.users, "vus", 16, "number of requests under way, and with HTTP/1.1 of connections")
+	flag.IntVar(&s.channels, "connections", 4, "number of gRPC connections")
 	flag.Parse()
 	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer release()
@@ -44,20 +41,11 @@ func main() {
 	}
 }
 
-// pair is the generator beside the tool that it is measured against.
+// pair is the generator beside the tool that it is measured against, over one protocol.
 type pair struct {
 	name      string
 	contender contestant
 	generator contestant
-}
-
-// Comparison is the outcome for one protocol.
-type Comparison struct {
-	Protocol  string    `json:"protocol"`
-	Against   string    `json:"against"`
-	Generator []float64 `json:"generator_per_s"` // requests a second, of each round
-	Contender []float64 `json:"contender_per_s"`
-	Ratio     float64   `json:"ratio"` // of the medians
 }
 
 func run(ctx context.Context, s settings) error {
@@ -84,13 +72,10 @@ func run(ctx context.Context, s settings) error {
 	}
 	defer server()
 	pairs := contest(s, shopload, tools, at, scratch)
-	results := make([]Comparison, len(pairs))
-	for i, p := range pairs {
-		results[i] = Comparison{Protocol: p.name, Against: p.contender.name}
-	}
+	measured := map[*contestant][]float64{} // requests a second, of each round
 	for round := range s.rounds {
-		for i, p := range pairs {
-			order := []contestant{p.generator, p.contender}
+		for i := range pairs {
+			order := []*contestant{&pairs[i].generator, &pairs[i].contender}
 			if round%2 == 1 {
 				slices.Reverse(order)
 			}
@@ -99,29 +84,16 @@ func run(ctx context.Context, s settings) error {
 				if err != nil {
 					return fmt.Errorf("%s: %w", c.name, err)
 				}
-				fmt.Fprintf(os.Stderr, "round %d of %d: %-9s %-9s %8.0f/s\n", round+1, s.rounds, p.name, c.name, rate)
-				if c.name == p.generator.name {
-					results[i].Generator = append(results[i].Generator, rate)
-				} else {
-					results[i].Contender = append(results[i].Contender, rate)
-				}
+				fmt.Fprintf(os.Stderr, "round %d of %d: %-9s %-9s %8.0f/s\n", round+1, s.rounds, pairs[i].name, c.name, rate)
+				measured[c] = append(measured[c], rate)
 			}
 		}
 	}
-	return show(s, results)
-}
-
-func show(s settings, results []Comparison) error {
-	for i, c := range results {
-		results[i].Ratio = median(c.Generator) / median(c.Contender)
-	}
-	if s.json {
-		return json.NewEncoder(os.Stdout).Encode(results)
-	}
 	fmt.Printf("%-9s %-8s %14s %14s %7s   (medians of %d rounds of %v, %d requests under way)\n",
 		"protocol", "against", "shopload", "the other", "ratio", s.rounds, s.duration, s.users)
-	for _, c := range results {
-		fmt.Printf("%-9s %-8s %12.0f/s %12.0f/s %6.2fx\n", c.Protocol, c.Against, median(c.Generator), median(c.Contender), c.Ratio)
+	for i, p := range pairs {
+		generator, contender := median(measured[&pairs[i].generator]), median(measured[&pairs[i].contender])
+		fmt.Printf("%-9s %-8s %12.0f/s %12.0f/s %6.2fx\n", p.name, p.contender.name, generator, contender, generator/contender)
 	}
 	return nil
 }

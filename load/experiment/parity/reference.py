@@ -6,7 +6,7 @@ share is found too. Prices of checkouts are the catalogue's; the rest of a check
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -38,19 +38,14 @@ class Reference:
             KeyError: The journey or one of its parameters is unknown.
             LookupError: The parameters name something that is not in the data.
         """
-        answers = {
-            "browse": self._browse,
-            "product": self._product,
-            "login": self._login,
-            "order_history": self._order_history,
-            "checkout": self._checkout,
-            "update_profile": self._update_profile,
-            "order_status": self._order_status,
-            "bulk_lines": self._bulk_lines,
-        }
-        return answers[journey](params)
+        answer: Callable[[Mapping[str, Any]], Answer] | None = getattr(self, f"_answer_{journey}", None)
+        if answer is None:
+            raise KeyError(journey)
+        return answer(params)
 
-    def _browse(self, params: Mapping[str, Any]) -> Answer:
+    # A journey's answer is the method of its name.
+
+    def _answer_browse(self, params: Mapping[str, Any]) -> Answer:
         products = self._rows(
             "SELECT id, title, price_minor, currency, stock FROM shop_product.product WHERE category = %s "
             "ORDER BY id LIMIT %s",
@@ -78,7 +73,7 @@ class Reference:
             ]
         }
 
-    def _product(self, params: Mapping[str, Any]) -> Answer:
+    def _answer_product(self, params: Mapping[str, Any]) -> Answer:
         row = self._row("SELECT * FROM shop_product.product WHERE id = %s", params["product_id"])
         return {
             "id": row["id"],
@@ -89,11 +84,11 @@ class Reference:
             "stock": row["stock"],
         }
 
-    def _login(self, params: Mapping[str, Any]) -> Answer:
+    def _answer_login(self, params: Mapping[str, Any]) -> Answer:
         row = self._row("SELECT id, email, name FROM shop_user.account WHERE id = %s", params["user_id"])
         return {"id": row["id"], "email": row["email"], "name": row["name"]}
 
-    def _order_history(self, params: Mapping[str, Any]) -> Answer:
+    def _answer_order_history(self, params: Mapping[str, Any]) -> Answer:
         orders = self._rows(
             "SELECT o.*, p.status AS payment_status FROM shop_order.orders o "
             "LEFT JOIN shop_payment.payment p ON p.order_id = o.id WHERE o.user_id = %s ORDER BY o.id DESC LIMIT %s",
@@ -128,7 +123,7 @@ class Reference:
             ]
         }
 
-    def _checkout(self, params: Mapping[str, Any]) -> Answer:
+    def _answer_checkout(self, params: Mapping[str, Any]) -> Answer:
         wanted: Sequence[Mapping[str, Any]] = params["lines"]
         prices = {
             row["id"]: (row["price_minor"], row["currency"])
@@ -151,10 +146,10 @@ class Reference:
             ],
         }
 
-    def _update_profile(self, params: Mapping[str, Any]) -> Answer:
+    def _answer_update_profile(self, params: Mapping[str, Any]) -> Answer:
         return {"id": params["user_id"], "address": dict(params["address"])}
 
-    def _order_status(self, params: Mapping[str, Any]) -> Answer:
+    def _answer_order_status(self, params: Mapping[str, Any]) -> Answer:
         row = self._row(
             "SELECT o.id, o.status, o.total_minor, o.currency, p.status AS payment_status, p.amount_minor, "
             "p.currency AS payment_currency FROM shop_order.orders o JOIN shop_payment.payment p ON p.order_id = o.id "
@@ -171,7 +166,7 @@ class Reference:
             },
         }
 
-    def _bulk_lines(self, params: Mapping[str, Any]) -> Answer:
+    def _answer_bulk_lines(self, params: Mapping[str, Any]) -> Answer:
         rows = self._rows(
             "SELECT l.id, l.order_id, o.user_id, o.status, o.placed_at, l.product_id, l.quantity, l.unit_price_minor, "
             "o.currency FROM shop_order.order_line l JOIN shop_order.orders o ON o.id = l.order_id "

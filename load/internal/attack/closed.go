@@ -5,8 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"hopwise/load/internal/record"
-	"hopwise/load/internal/tape"
+	"hopwise/load/internal/journey"
 )
 
 // MaxVUs is the most virtual users of a closed loop.
@@ -21,8 +20,8 @@ const MaxVUs = 10_000
 // A slow shop gets less load that way, so latencies of a closed loop do not compare with those of an open one.
 type Closed struct {
 	VUs      int
-	Think    time.Duration // between an answer and the same user's next journey
-	Duration time.Duration // after it no journey starts
+	Think    time.Duration // pause between an answer and the same user's next journey
+	Duration time.Duration // how long journeys start
 }
 
 // Check returns an error that names the value at fault and the valid ones.
@@ -40,7 +39,7 @@ func (c Closed) Check() error {
 
 // closedPacer lets every worker go on at once, until the time is over or the tape is at its end.
 type closedPacer struct {
-	entries []tape.Entry
+	entries []journey.Entry
 	closed  Closed
 	begin   time.Time // set by the first call of Pace, before any hit
 	end     time.Time
@@ -48,7 +47,7 @@ type closedPacer struct {
 	stop    context.CancelFunc
 }
 
-func newClosedPacer(entries []tape.Entry, c Closed) *closedPacer {
+func newClosedPacer(entries []journey.Entry, c Closed) *closedPacer {
 	p := &closedPacer{entries: entries, closed: c}
 	p.stopped, p.stop = context.WithCancel(context.Background())
 	return p
@@ -78,7 +77,7 @@ func (p *closedPacer) await(then time.Time) {
 	<-limited.Done()
 }
 
-// Rate is not known in advance; vegeta uses it for display only.
+// Rate is for vegeta's display of an attack, which nobody sees.
 func (p *closedPacer) Rate(time.Duration) float64 { return 0 }
 
 func (p *closedPacer) over() bool { return p.stopped.Err() != nil || time.Now().After(p.end) }
@@ -99,10 +98,6 @@ func (p *closedPacer) rest(ctx context.Context) {
 	case <-ctx.Done():
 	}
 }
-
-func (p *closedPacer) length() time.Duration { return p.closed.Duration }
-
-func (p *closedPacer) mode() record.Mode { return record.Closed }
 
 func (p *closedPacer) interrupt() { p.stop() }
 

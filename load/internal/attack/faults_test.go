@@ -11,16 +11,15 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/shopfake"
-	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // fault answers every request in the place of the shop.
-type fault func(w http.ResponseWriter, r shopfake.Seen)
+type fault func(w http.ResponseWriter, r shoptest.Seen)
 
 func text(status int, body string) fault {
-	return func(w http.ResponseWriter, _ shopfake.Seen) {
+	return func(w http.ResponseWriter, _ shoptest.Seen) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
 		_, _ = w.Write([]byte(body))
@@ -29,36 +28,36 @@ func text(status int, body string) fault {
 
 // page is a right answer's bytes, and more, as another kind of content.
 func page(body string) fault {
-	return func(w http.ResponseWriter, _ shopfake.Seen) {
+	return func(w http.ResponseWriter, _ shoptest.Seen) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		_, _ = w.Write([]byte(body))
 	}
 }
 
 func graphQLError(status int, code string) fault {
-	return func(w http.ResponseWriter, _ shopfake.Seen) {
+	return func(w http.ResponseWriter, _ shoptest.Seen) {
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(shopfake.GraphQLError(code, "said the shop"))
+		_ = json.NewEncoder(w).Encode(shoptest.GraphQLError(code, "said the shop"))
 	}
 }
 
-func truncated(w http.ResponseWriter, _ shopfake.Seen) {
+func truncated(w http.ResponseWriter, _ shoptest.Seen) {
 	w.Header().Set("Content-Length", "1000")
 	_, _ = w.Write([]byte(`{"data":{"product":{"id":`))
 	_ = http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 
-func dropped(http.ResponseWriter, shopfake.Seen) { panic(http.ErrAbortHandler) }
+func dropped(http.ResponseWriter, shoptest.Seen) { panic(http.ErrAbortHandler) }
 
-func badGzip(w http.ResponseWriter, _ shopfake.Seen) {
+func badGzip(w http.ResponseWriter, _ shoptest.Seen) {
 	w.Header().Set("Content-Encoding", "gzip")
 	_, _ = w.Write([]byte("this is not gzip"))
 }
 
-func slow(http.ResponseWriter, shopfake.Seen) { time.Sleep(400 * time.Millisecond) }
+func slow(http.ResponseWriter, shoptest.Seen) { time.Sleep(400 * time.Millisecond) }
 
-func slowBody(w http.ResponseWriter, _ shopfake.Seen) {
+func slowBody(w http.ResponseWriter, _ shoptest.Seen) {
 	_, _ = w.Write([]byte(`{"data":`))
 	_ = http.NewResponseController(w).Flush()
 	time.Sleep(400 * time.Millisecond)
@@ -85,7 +84,7 @@ func TestFaultyShop(t *testing.T) {
 		{"null data", target.GraphQL, text(200, `{"data":null}`), outcome.WrongAnswer, "neither data nor errors"},
 		{"no product", target.GraphQL, text(200, `{"data":{"product":null}}`), outcome.WrongAnswer, "the answer has no"},
 		{"another shape", target.GraphQL, text(200, `{"data":{"product":[1]}}`), outcome.WrongAnswer, "not the JSON asked for"},
-		{"an id of this program's making", target.GraphQL, text(200, `{"data":{"product":{"id":"%%"}}}`), outcome.WrongAnswer, "no global identifier"},
+		{"an id of this program's making", target.GraphQL, text(200, `{"data":{"product":{"id":"%%"}}}`), outcome.WrongAnswer, "not a global identifier"},
 		{"a page of HTML", target.GraphQL, text(200, `<html>`), outcome.WrongAnswer, "not the JSON asked for"},
 		{"no body", target.GraphQL, text(200, ``), outcome.WrongAnswer, "not the JSON asked for"},
 		{"half a JSON", target.GraphQL, text(200, `{"data":{"product":{"id":`), outcome.WrongAnswer, "not the JSON asked for"},
@@ -116,10 +115,10 @@ func TestFaultyShop(t *testing.T) {
 		for _, version := range []int{1, 2} {
 			t.Run(string(c.protocol)+" "+c.name, func(t *testing.T) {
 				t.Parallel()
-				shop := shopfake.Start(t)
-				shop.Fault = func(w http.ResponseWriter, r shopfake.Seen) bool { c.fault(w, r); return true }
+				shop := shoptest.Start(t)
+				shop.Fault = func(w http.ResponseWriter, r shoptest.Seen) bool { c.fault(w, r); return true }
 				e := find(t, journey.Product)
-				runner := newRunner(t, shop.Target(t, c.protocol, version), []tape.Entry{e})
+				runner := newRunner(t, shop.Target(t, c.protocol, version), []journey.Entry{e})
 				runner.Timeout = 200 * time.Millisecond
 				row, canonical := runner.Run(context.Background(), e, time.Now(), false)
 				if row.Outcome != c.class || !strings.Contains(row.Error, c.says) {
@@ -141,17 +140,17 @@ func TestNoListener(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	listener.Close()
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST, target.RESTServices, target.GRPC} {
 		at := shop.Target(t, protocol, 2)
 		at.Edge = "http://" + address
-		runner := newRunner(t, at, []tape.Entry{e})
+		runner := newRunner(t, at, []journey.Entry{e})
 		row, _ := runner.Run(context.Background(), e, time.Now(), false)
 		if row.Outcome != outcome.Client || !strings.Contains(row.Error, "connection refused") {
 			t.Errorf("%s: %s", row.Outcome, row.Error)
 		}
-		if err := runner.Prepare(context.Background(), []tape.Entry{e}); err == nil || !strings.Contains(err.Error(), address) {
+		if err := runner.Prepare(context.Background(), []journey.Entry{e}); err == nil || !strings.Contains(err.Error(), address) {
 			t.Errorf("preparing: %v", err)
 		}
 	}
@@ -166,8 +165,8 @@ func TestWrongAnswers(t *testing.T) {
 		return answer
 	}
 	list := func(answer map[string]any, key string) []map[string]any {
-		found, _ := answer[key].([]map[string]any)
-		return found
+		things, _ := answer[key].([]map[string]any)
+		return things
 	}
 	cases := []struct {
 		name     string
@@ -231,9 +230,9 @@ func TestWrongAnswers(t *testing.T) {
 	for _, c := range cases {
 		t.Run(string(c.protocol)+" "+string(c.journey)+" "+c.name, func(t *testing.T) {
 			t.Parallel()
-			shop := shopfake.Start(t)
+			shop := shoptest.Start(t)
 			e := find(t, c.journey)
-			runner := prepared(t, shop.Target(t, c.protocol, 2), []tape.Entry{e})
+			runner := prepared(t, shop.Target(t, c.protocol, 2), []journey.Entry{e})
 			shop.Bend = c.bend
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
 			if row.Outcome != outcome.WrongAnswer || !strings.Contains(row.Error, c.says) {

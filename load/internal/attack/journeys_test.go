@@ -2,6 +2,7 @@ package attack
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,22 +10,22 @@ import (
 	"testing"
 	"time"
 
-	"hopwise/load/internal/answer"
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/session"
-	"hopwise/load/internal/shopfake"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/workload"
+	"hopwise/load/tests/shoptest"
 )
 
 // ways are all ways in which the journeys can be run.
 var ways = []way{
 	{target.GraphQL, target.Best},
 	{target.REST, target.Best},
+	{target.REST, target.Naive},
 	{target.RESTServices, target.Best},
 	{target.RESTServices, target.Naive},
 	{target.RESTTranscoded, target.Best},
@@ -40,21 +41,21 @@ type way struct {
 func (w way) String() string { return string(w.protocol) + ", " + string(w.plan) }
 
 // at returns a target at which every channel goes this way.
-func (w way) at(t testing.TB, shop *shopfake.Shop, version int) target.Target {
+func (w way) at(t testing.TB, shop *shoptest.Shop, version int) target.Target {
 	at := shop.Target(t, w.protocol, version)
 	at.Plan = w.plan
 	return at
 }
 
 // entries returns those of the journeys that this way has.
-func (w way) entries(all []tape.Entry) []tape.Entry {
-	return slices.DeleteFunc(slices.Clone(all), func(e tape.Entry) bool {
-		return w.protocol == target.RESTTranscoded && e.Channel != journey.Partner
+func (w way) entries(all []journey.Entry) []journey.Entry {
+	return slices.DeleteFunc(slices.Clone(all), func(e journey.Entry) bool {
+		return w.protocol == target.RESTTranscoded && e.Channel != target.Partner
 	})
 }
 
 // newRunner returns a runner that is ready for the entries.
-func newRunner(t testing.TB, at target.Target, entries []tape.Entry) *Runner {
+func newRunner(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	t.Helper()
 	runner, err := NewRunner(at, entries)
 	if err != nil {
@@ -75,7 +76,7 @@ func newRunner(t testing.TB, at target.Target, entries []tape.Entry) *Runner {
 	return runner
 }
 
-func prepared(t testing.TB, at target.Target, entries []tape.Entry) *Runner {
+func prepared(t testing.TB, at target.Target, entries []journey.Entry) *Runner {
 	t.Helper()
 	runner := newRunner(t, at, entries)
 	if err := runner.Prepare(context.Background(), entries); err != nil {
@@ -85,7 +86,7 @@ func prepared(t testing.TB, at target.Target, entries []tape.Entry) *Runner {
 }
 
 // one returns one journey of each kind that the workload files know.
-func one(t testing.TB) []tape.Entry {
+func one(t testing.TB) []journey.Entry {
 	t.Helper()
 	w, err := workload.Load("../../workloads/even.yaml")
 	if err != nil {
@@ -96,7 +97,7 @@ func one(t testing.TB) []tape.Entry {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	var entries []tape.Entry
+	var entries []journey.Entry
 	for _, e := range made.Entries {
 		if kind := fmt.Sprint(e.Journey, e.Channel); !seen[kind] {
 			seen[kind] = true
@@ -109,7 +110,7 @@ func one(t testing.TB) []tape.Entry {
 	return entries
 }
 
-func find(t testing.TB, name journey.Name) tape.Entry {
+func find(t testing.TB, name journey.Name) journey.Entry {
 	t.Helper()
 	for _, e := range one(t) {
 		if e.Journey == name {
@@ -117,7 +118,7 @@ func find(t testing.TB, name journey.Name) tape.Entry {
 		}
 	}
 	t.Fatalf("no %s", name)
-	return tape.Entry{}
+	return journey.Entry{}
 }
 
 // Every journey succeeds in every protocol and HTTP version, compressed or not, and all of these give one canonical answer.
@@ -127,7 +128,7 @@ func TestJourneysAgree(t *testing.T) {
 		for _, version := range []int{1, 2} {
 			for _, packed := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s over HTTP/%d, gzip %v", way, version, packed), func(t *testing.T) {
-					shop := shopfake.Start(t)
+					shop := shoptest.Start(t)
 					shop.Gzip = packed
 					entries := way.entries(one(t))
 					runner := prepared(t, way.at(t, shop, version), entries)
@@ -139,10 +140,13 @@ func TestJourneysAgree(t *testing.T) {
 						}
 						if first := answers[e.Seq]; first == "" {
 							answers[e.Seq] = string(canonical)
+							if sorted := sortedJSON(t, canonical); string(canonical) != sorted {
+								t.Errorf("%s: canonical form\n%s\nsorted\n%s", e.Journey, canonical, sorted)
+							}
 						} else if first != string(canonical) {
 							t.Errorf("%s: the answers differ:\n%s\n%s", e.Journey, first, canonical)
 						}
-						if row.AnswerSHA256 != answer.Digest(canonical) || row.BytesIn == 0 || (e.Journey == journey.Checkout) != (row.OrderID > 0) {
+						if row.AnswerSHA256 != journey.Digest(canonical) || row.BytesIn == 0 || (e.Journey == journey.Checkout) != (row.OrderID > 0) {
 							t.Errorf("row %+v", row)
 						}
 					}
@@ -161,6 +165,22 @@ func TestJourneysAgree(t *testing.T) {
 	}
 }
 
+// sortedJSON sorts all keys and leaves out all spaces, as other programs do to compute the canonical form.
+func sortedJSON(t *testing.T, text []byte) string {
+	t.Helper()
+	var anything any
+	if err := json.Unmarshal(text, &anything); err != nil {
+		t.Fatal(err)
+	}
+	var sorted strings.Builder // maps are encoded by ascending key
+	encoder := json.NewEncoder(&sorted)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(anything); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSuffix(sorted.String(), "\n")
+}
+
 // shape is requests, waves and the most side by side.
 type shape [3]int64
 
@@ -171,6 +191,7 @@ func TestShapeOfPlans(t *testing.T) {
 	want := map[way]map[journey.Name]shape{
 		{target.GraphQL, target.Best}: {journey.Login: pair},
 		{target.REST, target.Best}:    {journey.Login: pair},
+		{target.REST, target.Naive}:   {journey.Login: pair}, // the gateway composes, whatever the plan
 		{target.RESTServices, target.Best}: {
 			journey.Login: pair, journey.OrderHistory: {3, 2, 2}, journey.OrderStatus: {2, 1, 2},
 		},
@@ -186,12 +207,12 @@ func TestShapeOfPlans(t *testing.T) {
 		},
 	}
 	for _, way := range ways {
-		shop := shopfake.Start(t)
+		shop := shoptest.Start(t)
 		entries := way.entries(one(t))
 		runner := prepared(t, way.at(t, shop, 2), entries)
 		registering := len(shop.Seen())
 		// Nothing is answered before the requests of a wave are all there, or a little time has passed.
-		shop.Fault = func(http.ResponseWriter, shopfake.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
+		shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool { time.Sleep(5 * time.Millisecond); return false }
 		for _, e := range entries {
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
 			expected, listed := want[way][e.Journey]
@@ -212,7 +233,7 @@ func TestShapeOfPlans(t *testing.T) {
 
 // Registering queries must not run anything that changes data.
 func TestPrepareChangesNothing(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	shop.Bend = func(answer map[string]any) {
 		if data, ok := answer["data"].(map[string]any); ok && (data["checkout"] != nil || data["login"] != nil || data["updateProfile"] != nil) {
 			t.Errorf("a mutation ran: %v", data)
@@ -226,9 +247,9 @@ func TestPrepareChangesNothing(t *testing.T) {
 
 // A gateway that was restarted has lost the queries; the client sends the text once more, and the request counts.
 func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
-	runner := prepared(t, shop.Target(t, target.GraphQL, 2), []tape.Entry{e})
+	runner := prepared(t, shop.Target(t, target.GraphQL, 2), []journey.Entry{e})
 	shop.Forget()
 	for _, want := range []int64{2, 1} {
 		row, _ := runner.Run(context.Background(), e, time.Now(), false)
@@ -242,10 +263,10 @@ func TestForgottenQueryIsRegisteredAgain(t *testing.T) {
 func TestBytesAreThoseOnTheWire(t *testing.T) {
 	sizes := map[bool]record.Row{}
 	for _, packed := range []bool{false, true} {
-		shop := shopfake.Start(t)
+		shop := shoptest.Start(t)
 		shop.Gzip = packed
 		e := find(t, journey.BulkLines)
-		runner := prepared(t, shop.Target(t, target.GraphQL, 2), []tape.Entry{e})
+		runner := prepared(t, shop.Target(t, target.GraphQL, 2), []journey.Entry{e})
 		sizes[packed], _ = runner.Run(context.Background(), e, time.Now(), false)
 		seen := shop.Seen()
 		if sent := int64(len(seen[len(seen)-1].Body)); sizes[packed].BytesOut != sent {
@@ -261,23 +282,23 @@ func TestBytesAreThoseOnTheWire(t *testing.T) {
 func TestSessions(t *testing.T) {
 	cases := []struct {
 		journey journey.Name
-		channel journey.Channel
+		channel target.Channel
 		role    string
 	}{
-		{journey.Browse, journey.Web, ""},
-		{journey.Product, journey.Mobile, ""},
-		{journey.OrderHistory, journey.Web, "customer"},
-		{journey.Checkout, journey.Web, "customer"},
-		{journey.Checkout, journey.Partner, "partner"},
-		{journey.UpdateProfile, journey.Web, "customer"},
-		{journey.OrderStatus, journey.Partner, "partner"},
-		{journey.BulkLines, journey.Partner, "partner"},
+		{journey.Browse, target.Web, ""},
+		{journey.Product, target.Mobile, ""},
+		{journey.OrderHistory, target.Web, "customer"},
+		{journey.Checkout, target.Web, "customer"},
+		{journey.Checkout, target.Partner, "partner"},
+		{journey.UpdateProfile, target.Web, "customer"},
+		{journey.OrderStatus, target.Partner, "partner"},
+		{journey.BulkLines, target.Partner, "partner"},
 	}
 	for _, c := range cases {
-		shop := shopfake.Start(t)
+		shop := shoptest.Start(t)
 		e := find(t, c.journey)
 		e.Channel = c.channel
-		runner := newRunner(t, shop.Target(t, target.REST, 2), []tape.Entry{e})
+		runner := newRunner(t, shop.Target(t, target.REST, 2), []journey.Entry{e})
 		runner.Run(context.Background(), e, time.Now(), false)
 		got := shop.Seen()[0].Header.Get("Authorization")
 		if (got == "") != (c.role == "") {
@@ -288,9 +309,9 @@ func TestSessions(t *testing.T) {
 
 // Every request carries a W3C trace context; without tracing its flag says not sampled.
 func TestUnsampledTraceContext(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
-	runner := newRunner(t, shop.Target(t, target.REST, 2), []tape.Entry{e})
+	runner := newRunner(t, shop.Target(t, target.REST, 2), []journey.Entry{e})
 	row, _ := runner.Run(context.Background(), e, time.Now(), true)
 	got := shop.Seen()[0].Header.Get("Traceparent")
 	if !strings.HasPrefix(got, "00-"+row.TraceID+"-") || !strings.HasSuffix(got, "-00") || len(got) != 55 || row.Sampled {
@@ -301,16 +322,16 @@ func TestUnsampledTraceContext(t *testing.T) {
 // A partner's checkout names the user, in both protocols; a customer's does not in GraphQL, where the token says it.
 func TestPartnerChecksOutForAnyone(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST} {
-		for _, channel := range []journey.Channel{journey.Web, journey.Partner} {
-			shop := shopfake.Start(t)
+		for _, channel := range []target.Channel{target.Web, target.Partner} {
+			shop := shoptest.Start(t)
 			e := find(t, journey.Checkout)
 			e.Channel = channel
-			runner := prepared(t, shop.Target(t, protocol, 2), []tape.Entry{e})
+			runner := prepared(t, shop.Target(t, protocol, 2), []journey.Entry{e})
 			runner.Run(context.Background(), e, time.Now(), false)
 			seen := shop.Seen()
 			last := seen[len(seen)-1]
 			named := strings.Contains(string(last.Body), `"userId"`) || strings.Contains(string(last.Body), `"user_id"`)
-			if want := channel == journey.Partner || protocol == target.REST; named != want {
+			if want := channel == target.Partner || protocol == target.REST; named != want {
 				t.Errorf("%s, %s: %s", protocol, channel, last.Body)
 			}
 			if protocol == target.REST && last.Header.Get("Idempotency-Key") != e.Params.IdempotencyKey {

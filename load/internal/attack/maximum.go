@@ -2,10 +2,8 @@ package attack
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
@@ -13,7 +11,7 @@ import (
 	"hopwise/load/internal/exchange"
 )
 
-// Maximum is how fast this program can send, as found against a server that does next to nothing.
+// Maximum is how fast this program can send to a server that does next to nothing.
 type Maximum struct {
 	Requests int     `json:"requests"` // answered as they should
 	Failed   int     `json:"failed"`
@@ -33,7 +31,7 @@ func Flood(ctx context.Context, client *exchange.Client, c Closed, timeout time.
 		if err := send(limited, exchange.Untraced(client)); err != nil {
 			return nil, err
 		}
-		return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+		return done(r), nil
 	})
 	users := uint64(c.VUs)
 	attacker := vegeta.NewAttacker(vegeta.Workers(users), vegeta.MaxWorkers(users), vegeta.Client(&http.Client{Transport: trip}))
@@ -41,26 +39,26 @@ func Flood(ctx context.Context, client *exchange.Client, c Closed, timeout time.
 	defer stop()
 
 	var (
-		found     Maximum
+		maximum   Maximum
 		latencies []time.Duration
 		began     = time.Now()
 	)
 	for hit := range attacker.Attack(targeter, vegeta.Rate{}, c.Duration, "") {
 		if hit.Error != "" {
-			found.Failed++
-			found.Error = hit.Error
+			maximum.Failed++
+			maximum.Error = hit.Error
 			continue
 		}
 		latencies = append(latencies, hit.Latency)
 	}
-	found.WallS = time.Since(began).Seconds()
-	found.Requests = len(latencies)
-	found.Rate = float64(found.Requests) / found.WallS
+	maximum.WallS = time.Since(began).Seconds()
+	maximum.Requests = len(latencies)
+	maximum.Rate = float64(maximum.Requests) / maximum.WallS
 	if slices.Sort(latencies); len(latencies) > 0 {
-		found.P50Us = float64(latencies[len(latencies)/2].Microseconds())
-		found.P99Us = float64(latencies[len(latencies)*99/100].Microseconds())
+		maximum.P50Us = float64(latencies[len(latencies)/2].Microseconds())
+		maximum.P99Us = float64(latencies[len(latencies)*99/100].Microseconds())
 	}
-	return found
+	return maximum
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)

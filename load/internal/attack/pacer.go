@@ -6,8 +6,7 @@ import (
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
-	"hopwise/load/internal/record"
-	"hopwise/load/internal/tape"
+	"hopwise/load/internal/journey"
 )
 
 // lead is the time between the first call of the pacer and arrival 0, so that vegeta's workers are up by then.
@@ -17,7 +16,7 @@ const lead = 100 * time.Millisecond
 //
 // It waits itself, on a precise timer, and always tells vegeta to wait no longer.
 type pacer struct {
-	entries []tape.Entry
+	entries []journey.Entry
 	timer   *timer
 	zero    time.Time // arrival 0; set by the first call, before any hit
 }
@@ -29,9 +28,6 @@ type scheduler interface {
 	due(seq int64) (time.Time, bool)
 	// rest waits until the worker that has run a journey may run the next one.
 	rest(ctx context.Context)
-	// length is the time from the first to the last possible start.
-	length() time.Duration
-	mode() record.Mode
 	interrupt()
 	close()
 }
@@ -42,7 +38,7 @@ var (
 )
 
 // schedule returns who says when journeys start, and vegeta's workers for it.
-func schedule(entries []tape.Entry, closed *Closed) (scheduler, []func(*vegeta.Attacker), error) {
+func schedule(entries []journey.Entry, closed *Closed) (scheduler, []func(*vegeta.Attacker), error) {
 	if closed != nil {
 		users := uint64(closed.VUs)
 		return newClosedPacer(entries, *closed), []func(*vegeta.Attacker){vegeta.Workers(users), vegeta.MaxWorkers(users)}, nil
@@ -51,7 +47,7 @@ func schedule(entries []tape.Entry, closed *Closed) (scheduler, []func(*vegeta.A
 	return p, []func(*vegeta.Attacker){vegeta.Workers(min(initialWorkers, uint64(len(entries))))}, err
 }
 
-func newPacer(entries []tape.Entry) (*pacer, error) {
+func newPacer(entries []journey.Entry) (*pacer, error) {
 	timer, err := newTimer()
 	if err != nil {
 		return nil, err
@@ -73,10 +69,8 @@ func (p *pacer) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
 	return 0, false
 }
 
-// Rate returns the mean rate; vegeta uses it for display only.
-func (p *pacer) Rate(time.Duration) float64 {
-	return float64(len(p.entries)) / max(p.length().Seconds(), 1e-9)
-}
+// Rate is for vegeta's display of an attack, which nobody sees.
+func (p *pacer) Rate(time.Duration) float64 { return 0 }
 
 func (p *pacer) arrival(seq int64) time.Time {
 	return p.zero.Add(time.Duration(p.entries[seq].AtNs))
@@ -85,10 +79,6 @@ func (p *pacer) arrival(seq int64) time.Time {
 func (p *pacer) due(seq int64) (time.Time, bool) { return p.arrival(seq), true }
 
 func (p *pacer) rest(context.Context) {}
-
-func (p *pacer) length() time.Duration { return time.Duration(p.entries[len(p.entries)-1].AtNs) }
-
-func (p *pacer) mode() record.Mode { return record.Open }
 
 // interrupt makes a Pace that waits, and every later one, say stop.
 func (p *pacer) interrupt() { p.timer.interrupt() }

@@ -3,16 +3,15 @@ package attack
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"runtime/debug"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
+	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
 	"hopwise/load/internal/tape"
@@ -26,10 +25,18 @@ const (
 
 // Options are the switches of a replay.
 type Options struct {
-	Sampled []bool        // by seq: whether the journey is traced
-	Drain   time.Duration // most time after the last arrival until journeys under way are given up
-	Closed  *Closed       // nil: the tape's times
+	Sampled []bool        // whether the journey is traced, by seq
+	Drain   time.Duration // longest wait after the last arrival, until journeys under way are given up
+	Closed  *Closed       // nil for an open loop
 	Watch   func(sent, failed int64)
+}
+
+// Mode returns which loop it is, and the time from its first to its last possible start.
+func (o Options) Mode(t *tape.Tape) (record.Mode, time.Duration) {
+	if o.Closed != nil {
+		return record.Closed, o.Closed.Duration
+	}
+	return record.Open, time.Duration(t.Entries[len(t.Entries)-1].AtNs)
 }
 
 // Result is what a replay left.
@@ -53,13 +60,16 @@ func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Resul
 	defer p.close()
 	journeys, giveUp := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer giveUp(nil)
-	trip := &tripper{ctx: journeys, runner: runner, pacer: p, tape: t, sampled: o.Sampled, rows: make([]record.Row, len(t.Entries))}
+	mode, length := o.Mode(t)
+	trip := &tripper{
+		ctx: journeys, runner: runner, pacer: p, mode: mode, entries: t.Entries, sampled: o.Sampled, rows: make([]record.Row, len(t.Entries)),
+	}
 	attacker := vegeta.NewAttacker(append(workers, vegeta.Client(&http.Client{Transport: trip}))...)
 
 	debug.FreeOSMemory() // what reading the tape left is collected now, not during the load
 	before := record.ReadUsage(runner.Client.Meter())
 	hits := attacker.Attack(targeter, p, 0, "")
-	drain := time.AfterFunc(lead+p.length()+o.Drain, func() { giveUp(fmt.Errorf("no answer %v after the last arrival", o.Drain)) })
+	drain := time.AfterFunc(lead+length+o.Drain, func() { giveUp(fmt.Errorf("no answer %v after the last arrival", o.Drain)) })
 	defer drain.Stop()
 	stop := context.AfterFunc(ctx, func() {
 		p.interrupt()
@@ -97,7 +107,8 @@ type tripper struct {
 	ctx     context.Context // vegeta's requests carry none
 	runner  *Runner
 	pacer   scheduler
-	tape    *tape.Tape
+	mode    record.Mode
+	entries []journey.Entry
 	sampled []bool
 	rows    []record.Row // each hit writes its own
 	sent    atomic.Int64
@@ -114,13 +125,18 @@ func (t *tripper) RoundTrip(r *http.Request) (*http.Response, error) {
 	if intended, due := t.pacer.due(seq); due {
 		t.sent.Add(1)
 		sampled := t.sampled != nil && t.sampled[seq]
-		row, _ := t.runner.Run(t.ctx, t.tape.Entries[seq], intended, sampled)
-		row.Mode = t.pacer.mode()
+		row, _ := t.runner.Run(t.ctx, t.entries[seq], intended, sampled)
+		row.Mode = t.mode
 		t.rows[seq] = row
 		if row.Outcome != outcome.OK {
 			t.failed.Add(1)
 		}
 		t.pacer.rest(t.ctx)
 	}
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader("")), Request: r}, nil
+	return done(r), nil
+}
+
+// done tells vegeta that its hit is through; what came of it is in the row.
+func done(r *http.Request) *http.Response {
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}
 }

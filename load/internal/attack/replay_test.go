@@ -14,10 +14,10 @@ import (
 
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/record"
-	"hopwise/load/internal/shopfake"
 	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/workload"
+	"hopwise/load/tests/shoptest"
 )
 
 // patience is for machines that are busy with other work; no test takes as long.
@@ -38,7 +38,7 @@ func makeTape(t testing.TB, rate float64, duration time.Duration) *tape.Tape {
 
 // Every journey of the tape is sent once, at its time, and its row says so; two replays give the same answers.
 func TestReplay(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	made := makeTape(t, 40, 2*time.Second)
 	runner := prepared(t, shop.Target(t, target.GraphQL, 2), made.Entries)
 	runner.Timeout = patience
@@ -75,11 +75,11 @@ func TestReplay(t *testing.T) {
 // A shop that answers nothing at all until every journey was sent does not slow arrivals down: a closed loop would wait for
 // it for ever. Latency counts from the intended arrival.
 func TestSlowShopDoesNotSlowArrivals(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	made := makeTape(t, 200, time.Second)
 	var waiting atomic.Int64
 	all := make(chan struct{})
-	shop.Fault = func(http.ResponseWriter, shopfake.Seen) bool {
+	shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool {
 		if waiting.Add(1) == int64(len(made.Entries)) {
 			close(all)
 		}
@@ -105,10 +105,10 @@ func TestSlowShopDoesNotSlowArrivals(t *testing.T) {
 
 // Journeys without an answer are given up when the drain is over, as timeouts.
 func TestDrainIsLimited(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	stuck := make(chan struct{})
 	defer close(stuck)
-	shop.Fault = func(http.ResponseWriter, shopfake.Seen) bool { <-stuck; return true }
+	shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool { <-stuck; return true }
 	made := makeTape(t, 20, 500*time.Millisecond)
 	runner := newRunner(t, shop.Target(t, target.REST, 2), made.Entries)
 	runner.Timeout = time.Minute
@@ -129,7 +129,7 @@ func TestDrainIsLimited(t *testing.T) {
 
 // An interrupted replay ends at once, keeps what was sent, and says that it is not whole.
 func TestInterrupt(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	made := makeTape(t, 50, time.Minute)
 	runner := prepared(t, shop.Target(t, target.GraphQL, 2), made.Entries)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -169,9 +169,9 @@ func TestInterruptWithinAGap(t *testing.T) {
 
 // Vegeta reads its encoding back: one hit per journey, latency from the intended arrival, failures as errors.
 func TestVegetaReadsTheResults(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	var calls atomic.Int64
-	shop.Fault = func(w http.ResponseWriter, _ shopfake.Seen) bool {
+	shop.Fault = func(w http.ResponseWriter, _ shoptest.Seen) bool {
 		if calls.Add(1)%10 == 0 {
 			w.WriteHeader(http.StatusInternalServerError)
 			return true

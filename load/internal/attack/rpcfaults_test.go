@@ -13,12 +13,11 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/shopfake"
 	"hopwise/load/internal/stubs/orderv1"
 	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/stubs/typev1"
-	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // rpcAnswer is an RPC's answer of the tests' own making, so that any part of it can be left out.
@@ -31,7 +30,7 @@ type rpcAnswer struct {
 	then        func() // before the end
 }
 
-func (a rpcAnswer) serve(w http.ResponseWriter, _ shopfake.Seen) {
+func (a rpcAnswer) serve(w http.ResponseWriter, _ shoptest.Seen) {
 	if a.contentType == "" {
 		a.contentType = "application/grpc"
 	}
@@ -65,7 +64,7 @@ func packed(t testing.TB, message proto.Message) []byte {
 // Whatever a faulty gRPC service does is classed right and never counted as success, least of all an answer whose message is
 // right but whose status never came.
 func TestFaultyRPC(t *testing.T) {
-	whole := shopfake.Product(find(t, journey.Product).Params.ProductID)
+	whole := shoptest.Product(find(t, journey.Product).Params.ProductID)
 	right := packed(t, whole)
 	line := packed(t, &orderv1.StreamOrderLinesResponse{Lines: []*orderv1.JoinedOrderLine{{Id: 1}}})
 	abort := func() { panic(http.ErrAbortHandler) }
@@ -113,10 +112,10 @@ func TestFaultyRPC(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			shop := shopfake.Start(t)
-			shop.Fault = func(w http.ResponseWriter, r shopfake.Seen) bool { c.fault(w, r); return true }
+			shop := shoptest.Start(t)
+			shop.Fault = func(w http.ResponseWriter, r shoptest.Seen) bool { c.fault(w, r); return true }
 			e := find(t, c.journey)
-			runner := newRunner(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
+			runner := newRunner(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
 			runner.Timeout = 200 * time.Millisecond
 			row, canonical := runner.Run(context.Background(), e, time.Now(), false)
 			if row.Outcome != c.class || !strings.Contains(row.Error, c.says) {
@@ -163,10 +162,10 @@ func TestWrongMessages(t *testing.T) {
 	for _, c := range cases {
 		t.Run(fmt.Sprint(c.journey, " ", c.name), func(t *testing.T) {
 			t.Parallel()
-			shop := shopfake.Start(t)
+			shop := shoptest.Start(t)
 			shop.BendRPC = c.bend
 			e := find(t, c.journey)
-			runner := prepared(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
+			runner := prepared(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
 			row, _ := runner.Run(context.Background(), e, time.Now(), false)
 			if row.Outcome != outcome.WrongAnswer || !strings.Contains(row.Error, c.says) {
 				t.Errorf("%s: %q; expected wrong_answer: %q", row.Outcome, row.Error, c.says)
@@ -177,9 +176,9 @@ func TestWrongMessages(t *testing.T) {
 
 // A service that is restarted loses its connections; the next RPC after a moment goes through again.
 func TestRPCConnectsAgain(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	e := find(t, journey.Product)
-	runner := prepared(t, shop.Target(t, target.GRPC, 2), []tape.Entry{e})
+	runner := prepared(t, shop.Target(t, target.GRPC, 2), []journey.Entry{e})
 	shop.CloseConnections()
 	deadline := time.Now().Add(patience)
 	for {
@@ -195,7 +194,7 @@ func TestRPCConnectsAgain(t *testing.T) {
 
 // RPCs carry what HTTP requests carry: the sender's token, and a trace context whose flag says not sampled.
 func TestRPCMetadata(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	entries := one(t)
 	runner := prepared(t, shop.Target(t, target.GRPC, 2), entries)
 	for _, e := range entries {

@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"hopwise/load/internal/shopfake"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // The start lag and the generator's CPU time at 50 journeys a second, the shop being in the same process:
 //
 //	go test -run '^$' -bench StartLag -benchtime 1x ./internal/attack
 func BenchmarkStartLag(b *testing.B) {
-	shop := shopfake.Start(b)
+	shop := shoptest.Start(b)
 	made := makeTape(b, 50, 10*time.Second)
 	runner := prepared(b, shop.Target(b, target.GraphQL, 2), made.Entries)
 	var lags []int64

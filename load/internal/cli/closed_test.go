@@ -12,16 +12,16 @@ import (
 	"hopwise/load/internal/attack"
 	"hopwise/load/internal/echo"
 	"hopwise/load/internal/record"
-	"hopwise/load/internal/shopfake"
 	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // A closed loop never has more journeys under way than virtual users, takes them in the tape's order whatever their times,
 // counts latency from the start, and says what it was in figures and rows.
 func TestClosedLoop(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	var under, most atomic.Int64
-	shop.Fault = func(http.ResponseWriter, shopfake.Seen) bool {
+	shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool {
 		now := under.Add(1)
 		for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
 		}
@@ -65,7 +65,7 @@ func TestClosedLoop(t *testing.T) {
 
 // The time is kept although the tape has more, and thinking users send less.
 func TestClosedLoopEnds(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "10s")
 	counts := map[string]int{}
 	for _, think := range []string{"0s", "100ms"} {
@@ -91,7 +91,7 @@ func TestClosedLoopEnds(t *testing.T) {
 
 // Users who think come in spread over the first time to think, not at once.
 func TestUsersComeInSpread(t *testing.T) {
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t, "--rate", "1000", "--duration", "2s")
 	out := t.TempDir()
 	code, _, stderr := run(t, "replay", "--vus", "20", "--duration", "900ms", "--think", "1s", "--tape", tapePath,
@@ -117,15 +117,15 @@ func TestMaximum(t *testing.T) {
 		{"--url", "http://" + server.HTTP, "--http", "1"}, {"--url", "http://" + server.HTTP, "--http", "2"}, {"--grpc", server.GRPC},
 	} {
 		code, stdout, stderr := run(t, append([]string{"max", "--vus", "4", "--duration", "200ms"}, where...)...)
-		var found attack.Maximum
-		if err := json.Unmarshal([]byte(stdout), &found); err != nil || code != exitOK {
+		var maximum attack.Maximum
+		if err := json.Unmarshal([]byte(stdout), &maximum); err != nil || code != exitOK {
 			t.Fatalf("%v: exit code %d: %s %s", where, code, stdout, stderr)
 		}
-		if found.Requests == 0 || found.Failed != 0 || found.Rate <= 0 || found.P50Us <= 0 || found.P99Us < found.P50Us {
-			t.Errorf("%v: %+v", where, found)
+		if maximum.Requests == 0 || maximum.Failed != 0 || maximum.Rate <= 0 || maximum.P50Us <= 0 || maximum.P99Us < maximum.P50Us {
+			t.Errorf("%v: %+v", where, maximum)
 		}
 	}
-	shop := shopfake.Start(t)
+	shop := shoptest.Start(t)
 	code, _, stderr := run(t, "max", "--vus", "2", "--duration", "100ms", "--url", shop.URL)
 	if code != exitFailed || !strings.Contains(stderr, "requests failed; the last one:") {
 		t.Errorf("exit code %d: %s", code, stderr)
@@ -137,7 +137,7 @@ func TestMaximum(t *testing.T) {
 func TestBytesOnTheWire(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.RESTServices, target.GRPC} {
 		for _, version := range []string{"1", "2"} {
-			shop := shopfake.Start(t)
+			shop := shoptest.Start(t)
 			at := shop.Target(t, protocol, int(version[0]-'0'))
 			at.Connections = 2
 			targetPath := writeTarget(t, at)

@@ -17,8 +17,8 @@ func newEcho() *cobra.Command {
 with the id asked for, until it is interrupted. The addresses that it listens at go to stdout as one JSON object.`,
 		Example: "  shopload echo --http 127.0.0.1:18180 --grpc 127.0.0.1:18181",
 	}
-	cmd.Flags().StringVar(&at.HTTP, "http", "", "host:port of the HTTP server; port 0: any free one")
-	cmd.Flags().StringVar(&at.GRPC, "grpc", "", "host:port of the gRPC server; port 0: any free one")
+	cmd.Flags().StringVar(&at.HTTP, "http", "", "host:port for the HTTP server; port 0 takes any free one")
+	cmd.Flags().StringVar(&at.GRPC, "grpc", "", "host:port for the gRPC server; port 0 takes any free one")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if at == (echo.Addresses{}) {
 			return badInput{fmt.Errorf("--http and --grpc are both missing; see %s --help", cmd.CommandPath())}

@@ -12,7 +12,6 @@ import (
 
 	"hopwise/load/internal/attack"
 	"hopwise/load/internal/exchange"
-	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/stubs/productv1"
 	"hopwise/load/internal/target"
@@ -31,30 +30,30 @@ func newMax() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "max --url URL | --grpc ADDRESS",
 		Short: "Finds how fast this program can send, against `shopload echo`",
-		Long: `Sends one small request after the other, with so many virtual users, and prints how many were answered per second: the
-generator's own maximum, if the other side does next to nothing. Exits with 1 if one fails.`,
+		Long: `Has virtual users send one small request after the other, and prints how many were answered a second: the generator's own
+maximum if the server does next to nothing. Exits with 1 if a request fails.`,
 		Example: "  shopload max --url http://127.0.0.1:18180 --http 1 --vus 16 --connections 16 --duration 5s",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.url, "url", "", "base URL of an HTTP server that answers POST /echo with the request's body")
 	flags.StringVar(&f.grpc, "grpc", "", "host:port of a gRPC server that answers GetProduct with the id asked for")
-	flags.IntVar(&f.http, "http", 2, "HTTP version: 1 or 2; goes with --url")
-	flags.IntVar(&f.closed.VUs, "vus", 16, "virtual users, each with one request under way")
-	flags.IntVar(&f.connections, "connections", defaultConnections, "client connections")
-	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "after it no request is sent")
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "most time of one request")
+	flags.IntVar(&f.http, "http", 2, "HTTP version, 1 or 2; needs --url")
+	flags.IntVar(&f.closed.VUs, "vus", 16, "number of virtual users, each with one request under way")
+	flags.IntVar(&f.connections, "connections", defaultConnections, "number of client connections")
+	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "how long requests are sent")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "longest time that a request may take")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
 	return cmd
 }
 
 func (f *maxFlags) target() (target.Target, error) {
-	t := target.Target{Edge: f.url, HTTP: f.http, Entry: map[journey.Channel]target.Entry{journey.Web: {Protocol: target.REST}}}
+	t := target.Target{Edge: f.url, HTTP: f.http, Entry: map[target.Channel]target.Entry{target.Web: {Protocol: target.REST}}}
 	if (f.url == "") == (f.grpc == "") {
 		return t, fmt.Errorf("give either --url or --grpc")
 	}
 	if f.grpc != "" {
 		t.Edge = "http://" + f.grpc
-		t.Entry[journey.Web] = target.Entry{Protocol: target.GRPC}
+		t.Entry[target.Web] = target.Entry{Protocol: target.GRPC}
 	}
 	if u, err := url.Parse(t.Edge); err != nil || u.Scheme != "http" || u.Port() == "" || u.Path != "" {
 		return t, fmt.Errorf("%q is not of the form http://host:port, or host:port for --grpc", f.url+f.grpc)
@@ -89,15 +88,15 @@ func (f *maxFlags) run(cmd *cobra.Command) error {
 	if f.grpc != "" {
 		send = getProduct
 	}
-	found := attack.Flood(cmd.Context(), client, f.closed, f.timeout, send)
-	if err := printJSON(cmd.OutOrStdout(), found); err != nil {
+	maximum := attack.Flood(cmd.Context(), client, f.closed, f.timeout, send)
+	if err := printJSON(cmd.OutOrStdout(), maximum); err != nil {
 		return err
 	}
 	switch {
 	case cmd.Context().Err() != nil:
 		return errInterrupted
-	case found.Failed > 0:
-		return fmt.Errorf("%d of %d requests failed; the last one: %s", found.Failed, found.Failed+found.Requests, found.Error)
+	case maximum.Failed > 0:
+		return fmt.Errorf("%d of %d requests failed; the last one: %s", maximum.Failed, maximum.Failed+maximum.Requests, maximum.Error)
 	}
 	return nil
 }

@@ -46,24 +46,25 @@ func newReplay(stderr *os.File) *cobra.Command {
   DIR/vegeta.gob      the same in vegeta's encoding, for "vegeta report" and "vegeta plot"
   DIR/generator.json  this program's own figures: CPU, start lag, spans, digests
 
-With --vus the loop is closed instead: so many virtual users take the journeys in the tape's order, whatever their times, and
-each sends its next one once it has its answer, for --duration. Rows and figures then say "mode": "closed".
+With --vus the loop is closed instead: for --duration, virtual users take the journeys in the order of the tape, whatever
+their times, and each sends its next one once it has its answer. Rows and figures then say "mode": "closed".
 
-Latency counts from the intended arrival (in a closed loop from the actual start). Outcomes are ok, client (not sent, or refused), server, timeout, wrong_answer.
+Latency counts from the intended arrival (in a closed loop from the actual start). Outcomes are ok, client (not sent, or
+refused), server, timeout, wrong_answer.
 Customers and partners hold valid sessions before the load; only the login journey logs in.`,
 		Example: "  shopload replay --tape tape.jsonl --target target.json --trace 0.2 --out results/run",
 	}
 	f.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "folder to write to")
-	flags.Float64Var(&f.trace, "trace", 0, "share of journeys that are traced, 0 to 1")
-	flags.BoolVar(&f.warmup, "warmup", false, "only send: no traces, nothing written")
-	flags.DurationVar(&f.drain, "drain", defaultDrain, "most time to wait for answers after the last arrival")
+	flags.Float64Var(&f.trace, "trace", 0, "share of the journeys that are traced, 0 to 1")
+	flags.BoolVar(&f.warmup, "warmup", false, "only send the journeys: trace nothing, write nothing")
+	flags.DurationVar(&f.drain, "drain", defaultDrain, "longest wait for answers after the last arrival")
 	flags.StringVar(&f.priority, "priority", string(priority.Auto),
-		"of this process: normal, realtime, or auto (realtime where the system allows it)")
-	flags.IntVar(&f.closed.VUs, "vus", 0, "virtual users of a closed loop (default: open loop, the tape's times)")
-	flags.DurationVar(&f.closed.Think, "think", 0, "time between an answer and the same virtual user's next journey; goes with --vus")
-	flags.DurationVar(&f.closed.Duration, "duration", 0, "after it no virtual user sends a journey; goes with --vus")
+		"priority of this process: normal, realtime, or auto (realtime where the system allows it)")
+	flags.IntVar(&f.closed.VUs, "vus", 0, "number of virtual users, which makes the loop closed (default: an open loop, at the tape's times)")
+	flags.DurationVar(&f.closed.Think, "think", 0, "think time between an answer and the same virtual user's next journey; needs --vus")
+	flags.DurationVar(&f.closed.Duration, "duration", 0, "how long the virtual users start journeys; needs --vus")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, stderr) }
 	return cmd
 }
@@ -169,13 +170,11 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 	if f.warmup {
 		name = "warm-up"
 	}
-	length := time.Duration(s.tape.Entries[len(s.tape.Entries)-1].AtNs)
-	if f.loop() != nil {
-		length = f.closed.Duration
-	}
+	options := attack.Options{Drain: f.drain, Closed: f.loop()}
+	_, length := options.Mode(s.tape)
 	line := progress.Start(stderr, name, len(s.tape.Entries), length)
 	defer line.Stop()
-	options := attack.Options{Drain: f.drain, Watch: line.Set, Closed: f.loop()}
+	options.Watch = line.Set
 	if f.trace > 0 {
 		options.Sampled = telemetry.Sample(s.tape.Header.Seed, len(s.tape.Entries), f.trace)
 	}

@@ -26,18 +26,12 @@ const (
 
 const about = `shopload sends the journeys of simulated customers to a shop, whatever its topology.
 
-  tape    makes the list of journeys (a "tape") from a workload file and a seed
-  sample  sends a tape's journeys one after the other and writes their answers
-  replay  sends a tape's journeys at their times and writes how each went
-  echo    serves answers that cost next to nothing
-  max     finds how fast this program can send, against echo
-
 Exit codes: 0 done, 1 failed, 2 bad input, 130 interrupted. Journeys that fail are results, not errors.`
 
 // gcPercent spends memory, of which little is needed, to collect garbage less often: journeys wait while it is collected.
 const gcPercent = 400
 
-// badInput marks errors that the user can mend by giving other input.
+// badInput marks errors that other input from the user would fix.
 type badInput struct{ error }
 
 func (b badInput) Unwrap() error { return b.error }

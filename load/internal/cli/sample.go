@@ -9,18 +9,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/progress"
-	"hopwise/load/internal/record"
-	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
 )
 
 // sampleLine is one line of the answers' file.
 type sampleLine struct {
 	Seq     int64           `json:"seq"`
 	Journey journey.Name    `json:"journey"`
-	Channel journey.Channel `json:"channel"`
+	Channel target.Channel  `json:"channel"`
 	Params  journey.Params  `json:"params"`
 	Outcome outcome.Class   `json:"outcome"`
 	Error   string          `json:"error"`
@@ -51,10 +51,7 @@ type sampleSummary struct {
 }
 
 func newSample(stderr *os.File) *cobra.Command {
-	var (
-		c          common
-		perJourney int
-	)
+	var c common
 	cmd := &cobra.Command{
 		Use:   "sample --tape FILE --target FILE --out FILE",
 		Short: "Sends a tape's journeys one after the other and writes their answers",
@@ -65,13 +62,9 @@ journey has the connections to itself, every byte that crosses them until they a
 	}
 	c.register(cmd)
 	cmd.Flags().StringVar(&c.out, "out", "", "file to write")
-	cmd.Flags().IntVar(&perJourney, "per-journey", 0, "only the first N of each journey and channel; 0: all")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := required(cmd, "out"); err != nil {
 			return err
-		}
-		if perJourney < 0 {
-			return badInput{fmt.Errorf("--per-journey %d is negative", perJourney)}
 		}
 		s, err := c.read(cmd)
 		if err != nil {
@@ -81,19 +74,19 @@ journey has the connections to itself, every byte that crosses them until they a
 		if err := s.prepare(cmd.Context()); err != nil {
 			return err
 		}
-		return runSample(cmd, stderr, s, firstOfEach(s.tape.Entries, perJourney), c.out)
+		return runSample(cmd, stderr, s, c.out)
 	}
 	return cmd
 }
 
-func runSample(cmd *cobra.Command, stderr *os.File, s setup, entries []tape.Entry, out string) error {
-	line := progress.Start(stderr, "sample", len(entries), 0)
+func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
+	line := progress.Start(stderr, "sample", len(s.tape.Entries), 0)
 	summary := sampleSummary{Path: out, Outcomes: map[string]int{}}
 	failed := int64(0)
 	meter := s.runner.Client.Meter()
 	before := meter.Settle(settleQuiet, settleLimit) // opening the connections is nobody's
-	err := record.WriteFile(out, func(w io.Writer) error {
-		for i, entry := range entries {
+	err := atomicfile.Write(out, func(w io.Writer) error {
+		for i, entry := range s.tape.Entries {
 			row, canonical := s.runner.Run(cmd.Context(), entry, time.Now(), false)
 			if cmd.Context().Err() != nil {
 				return errInterrupted
@@ -128,24 +121,4 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, entries []tape.Entr
 	}
 	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d answers in %s, %d failed\n", summary.Journeys, out, failed)
 	return err
-}
-
-// firstOfEach returns the first so many entries of each journey and channel; 0 means all.
-func firstOfEach(entries []tape.Entry, count int) []tape.Entry {
-	if count == 0 {
-		return entries
-	}
-	type kind struct {
-		journey journey.Name
-		channel journey.Channel
-	}
-	taken := map[kind]int{}
-	var first []tape.Entry
-	for _, entry := range entries {
-		k := kind{entry.Journey, entry.Channel}
-		if taken[k]++; taken[k] <= count {
-			first = append(first, entry)
-		}
-	}
-	return first
 }

@@ -44,10 +44,10 @@ and one line per journey, each a JSON object. A summary with the file's SHA-256 
 	flags := cmd.Flags()
 	flags.StringVar(&workloadPath, "workload", "", "workload file (YAML)")
 	flags.Uint64Var(&seed, "seed", 1, "seed of all random choices")
-	flags.Float64Var(&rate, "rate", 20, "journeys a second")
-	flags.DurationVar(&duration, "duration", 20*time.Second, "from the first to the last possible arrival")
+	flags.Float64Var(&rate, "rate", 20, "mean number of journeys a second")
+	flags.DurationVar(&duration, "duration", 20*time.Second, "time from the first to the last possible arrival")
 	flags.Int64Var(&scale, "scale", 1, "scale of the seeded data")
-	flags.StringVar(&pool, "pool", "", "identifiers to write to: trial or parity (default: the workload's)")
+	flags.StringVar(&pool, "pool", "", "which users and products journeys write to: trial or parity (default: the workload's)")
 	flags.StringVar(&out, "out", "", "tape file to write")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if err := required(cmd, "workload", "out"); err != nil {

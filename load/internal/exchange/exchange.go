@@ -18,23 +18,18 @@ type Exchange struct {
 	parallel int64
 	waves    int64
 
-	sizes  Sizes
+	sizes  sizeCounter
 	status atomic.Int64
 }
 
-// Sizes counts bodies, without headers and framing: HTTP bodies, gRPC messages.
+// Sizes are those of bodies, without headers and framing: HTTP bodies, gRPC messages.
 type Sizes struct {
-	in, inRaw, out atomic.Int64
+	In    int64 // received, as they were on the wire (compressed if they were)
+	InRaw int64 // received, decompressed
+	Out   int64 // sent; none of them is compressed
 }
 
-// In is the size of all bodies received, as they were on the wire (compressed if they were).
-func (s *Sizes) In() int64 { return s.in.Load() }
-
-// InRaw is the size of all bodies received, decompressed.
-func (s *Sizes) InRaw() int64 { return s.inRaw.Load() }
-
-// Out is the size of all bodies sent; none of them is compressed.
-func (s *Sizes) Out() int64 { return s.out.Load() }
+type sizeCounter struct{ in, inRaw, out atomic.Int64 }
 
 // New returns the traffic of a journey that has not sent anything yet.
 func New(c *Client, trace *telemetry.Journey) *Exchange { return &Exchange{client: c, trace: trace} }
@@ -42,8 +37,10 @@ func New(c *Client, trace *telemetry.Journey) *Exchange { return &Exchange{clien
 // Untraced returns traffic that belongs to no journey.
 func Untraced(c *Client) *Exchange { return New(c, telemetry.Untraced()) }
 
-// Sizes returns the sizes of the bodies.
-func (x *Exchange) Sizes() *Sizes { return &x.sizes }
+// Sizes returns the sizes of the bodies so far.
+func (x *Exchange) Sizes() Sizes {
+	return Sizes{In: x.sizes.in.Load(), InRaw: x.sizes.inRaw.Load(), Out: x.sizes.out.Load()}
+}
 
 // Status is the latest HTTP status, 0 if there was none; that of a gRPC answer is 200, as on the wire.
 func (x *Exchange) Status() int { return int(x.status.Load()) }

@@ -22,9 +22,9 @@ type Request struct {
 	Route  string // path without identifiers, names the span: "/v1/orders/{id}"
 	Path   string
 	Query  url.Values
-	Token  string // of the session; empty: none
+	Token  string // session token; empty if there is no session
 	Header map[string]string
-	Body   []byte // JSON; empty: none
+	Body   []byte // JSON; empty if there is no body
 }
 
 // Response is an HTTP answer whose body is read and decompressed.

@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"context"
-	"net/http"
 	"strings"
 	"sync/atomic"
 
@@ -13,12 +12,10 @@ import (
 	"hopwise/load/internal/outcome"
 )
 
-const httpOK = http.StatusOK
-
 // progress is how far an RPC came, which its status alone does not tell: a status may be the server's own word, or what
 // the library makes of an answer that has none.
 type progress struct {
-	sizes   *Sizes
+	sizes   *sizeCounter
 	sent    atomic.Bool // the request's headers went to a connection
 	began   atomic.Bool // the answer's headers came, and were gRPC's
 	trailer atomic.Bool // the answer's end came, with a status

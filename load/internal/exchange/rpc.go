@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,7 @@ import (
 	"hopwise/load/internal/telemetry"
 )
 
-// A lost connection is opened again as soon as that, and never later than a second after the last attempt.
+// A lost connection is opened again after this time at first, and never later than a second after the last attempt.
 const firstRetry = 20 * time.Millisecond
 
 // newChannel returns a gRPC channel of one connection, which is not opened yet.
@@ -62,7 +63,7 @@ func await(ctx context.Context, channel *grpc.ClientConn) error {
 // Channel lets generated gRPC clients send a journey's RPCs: each with the token, a span and the trace context, on the
 // client's connections in turn.
 //
-// Errors are failures with a class; see class in progress.go for how they are told apart.
+// Errors are failures with a class; progress.failure says how they are told apart.
 func (x *Exchange) Channel(token string) grpc.ClientConnInterface {
 	return &rpcChannel{x: x, token: token}
 }
@@ -120,7 +121,7 @@ func (r *rpc) finish(err error) error {
 	failure := r.progress.failure(r.method, err)
 	r.once.Do(func() {
 		if r.progress.answered() {
-			r.x.status.Store(httpOK) // what every gRPC answer has
+			r.x.status.Store(http.StatusOK) // what every gRPC answer has
 		}
 		r.call.EndRPC(err, failure)
 		r.x.end()

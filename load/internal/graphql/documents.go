@@ -5,9 +5,10 @@ import (
 	"embed"
 	"encoding/hex"
 	"fmt"
-
-	"hopwise/load/internal/journey"
+	"strings"
 )
+
+const folder = "documents"
 
 //go:embed documents/*.graphql
 var files embed.FS
@@ -18,21 +19,20 @@ type document struct {
 	hash string // SHA-256 of the text, hexadecimal
 }
 
-func load(name string) document {
-	text, err := files.ReadFile("documents/" + name + ".graphql")
+// documents holds the documents by their names.
+var documents = func() map[string]document {
+	entries, err := files.ReadDir(folder)
+	all := map[string]document{}
+	for _, entry := range entries {
+		var text []byte
+		if text, err = files.ReadFile(folder + "/" + entry.Name()); err != nil {
+			break
+		}
+		sum := sha256.Sum256(text)
+		all[strings.TrimSuffix(entry.Name(), ".graphql")] = document{string(text), hex.EncodeToString(sum[:])}
+	}
 	if err != nil {
 		panic(fmt.Sprintf("graphql: %v", err)) // the files are part of the program
 	}
-	sum := sha256.Sum256(text)
-	return document{string(text), hex.EncodeToString(sum[:])}
-}
-
-// documents holds what each journey sends, in order.
-func loadDocuments() map[journey.Name][]document {
-	all := map[journey.Name][]document{}
-	for _, name := range journey.Names() {
-		all[name] = []document{load(string(name))}
-	}
-	all[journey.Login] = append(all[journey.Login], load("profile"))
 	return all
-}
+}()

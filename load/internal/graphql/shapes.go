@@ -1,93 +1,144 @@
 package graphql
 
-import (
-	"hopwise/load/internal/answer"
-	"hopwise/load/internal/journey"
-)
+import "hopwise/load/internal/shop"
 
-// The shapes of the answers on the wire, as far as the documents ask for them.
+// The types of the schema, as far as the documents ask for them, and how each looks in canonical form.
+
+// Connection is a page of a list.
+type Connection[T any] struct {
+	Edges []struct {
+		Node T `json:"node"`
+	} `json:"edges"`
+}
+
+// Nodes returns what is on the page, in canonical form.
+func Nodes[T interface{ Canonical() C }, C any](c Connection[T]) []C {
+	nodes := make([]C, len(c.Edges))
+	for i, edge := range c.Edges {
+		nodes[i] = edge.Node.Canonical()
+	}
+	return nodes
+}
 
 type money struct {
 	AmountMinor int64  `json:"amountMinor"`
 	Currency    string `json:"currency"`
 }
 
-func (m money) canonical() answer.Money {
-	return answer.Money{AmountMinor: m.AmountMinor, Currency: m.Currency}
+func (m money) canonical() shop.Money {
+	return shop.Money{AmountMinor: m.AmountMinor, Currency: m.Currency}
 }
 
-type connection[T any] struct {
-	Edges []struct {
-		Node T `json:"node"`
-	} `json:"edges"`
+// Product is a product of the schema.
+type Product struct {
+	ID          ID     `json:"id"`
+	Title       string `json:"title"`
+	Description string `json:"description"`
+	Category    string `json:"category"`
+	Stock       int64  `json:"stock"`
+	Price       money  `json:"price"`
+	Reviews     []struct {
+		ID     ID     `json:"id"`
+		Rating int64  `json:"rating"`
+		Title  string `json:"title"`
+	} `json:"reviews"`
 }
 
-type identified struct {
-	ID id `json:"id"`
+// Canonical returns the product in canonical form.
+func (p Product) Canonical() shop.Product {
+	reviews := make([]shop.Review, len(p.Reviews))
+	for i, r := range p.Reviews {
+		reviews[i] = shop.Review{ID: r.ID.Of("Review"), Rating: r.Rating, Title: r.Title}
+	}
+	return shop.Product{
+		ID: p.ID.Of("Product"), Title: p.Title, Description: p.Description, Category: p.Category,
+		Price: p.Price.canonical(), Stock: p.Stock, Reviews: reviews,
+	}
 }
 
-type productNode struct {
-	ID          id           `json:"id"`
-	Title       string       `json:"title"`
-	Description string       `json:"description"`
-	Category    string       `json:"category"`
-	Stock       int64        `json:"stock"`
-	Price       money        `json:"price"`
-	Reviews     []reviewNode `json:"reviews"`
+// Order is an order of the schema.
+type Order struct {
+	ID       ID     `json:"id"`
+	Status   string `json:"status"`
+	PlacedAt string `json:"placedAt"`
+	Total    money  `json:"total"`
+	Payment  struct {
+		Status string `json:"status"`
+		Amount money  `json:"amount"`
+	} `json:"payment"`
+	Lines []struct {
+		LineNumber int64    `json:"lineNumber"`
+		Quantity   int64    `json:"quantity"`
+		UnitPrice  money    `json:"unitPrice"`
+		Product    lineItem `json:"product"`
+	} `json:"lines"`
 }
 
-type reviewNode struct {
-	ID     id     `json:"id"`
-	Rating int64  `json:"rating"`
-	Title  string `json:"title"`
+// lineItem is a product as lines name it.
+type lineItem struct {
+	ID    ID     `json:"id"`
+	Title string `json:"title"`
 }
 
-type orderNode struct {
-	ID       id          `json:"id"`
-	Status   string      `json:"status"`
-	PlacedAt string      `json:"placedAt"`
-	Total    money       `json:"total"`
-	Payment  paymentNode `json:"payment"`
-	Lines    []lineNode  `json:"lines"`
-	User     identified  `json:"user"`
+// Canonical returns the order in canonical form.
+func (o Order) Canonical() shop.Order {
+	lines := make([]shop.OrderLine, len(o.Lines))
+	for i, l := range o.Lines {
+		lines[i] = shop.OrderLine{
+			LineNumber: l.LineNumber, ProductID: l.Product.ID.Of("Product"), Title: l.Product.Title, Quantity: l.Quantity,
+			UnitPrice: l.UnitPrice.canonical(),
+		}
+	}
+	return shop.Order{
+		ID: o.ID.Of("Order"), Status: o.Status, PlacedAt: shop.Instant(o.PlacedAt), Total: o.Total.canonical(), Lines: lines,
+		Payment: shop.Payment{Status: o.Payment.Status, Amount: o.Payment.Amount.canonical()},
+	}
 }
 
-type paymentNode struct {
-	Status string `json:"status"`
-	Amount money  `json:"amount"`
+// ExportedLine is an order line of the schema together with its order.
+type ExportedLine struct {
+	ID        ID       `json:"id"`
+	Quantity  int64    `json:"quantity"`
+	UnitPrice money    `json:"unitPrice"`
+	Product   lineItem `json:"product"`
+	Order     struct {
+		ID       ID     `json:"id"`
+		Status   string `json:"status"`
+		PlacedAt string `json:"placedAt"`
+		User     struct {
+			ID ID `json:"id"`
+		} `json:"user"`
+	} `json:"order"`
 }
 
-type lineNode struct {
-	ID         id          `json:"id"`
-	LineNumber int64       `json:"lineNumber"`
-	Quantity   int64       `json:"quantity"`
-	UnitPrice  money       `json:"unitPrice"`
-	Product    productNode `json:"product"`
-	Order      *orderNode  `json:"order"`
+// Canonical returns the line in canonical form.
+func (l ExportedLine) Canonical() shop.ExportedLine {
+	return shop.ExportedLine{
+		ID: l.ID.Of("OrderLine"), OrderID: l.Order.ID.Of("Order"), PlacedAt: shop.Instant(l.Order.PlacedAt),
+		ProductID: l.Product.ID.Of("Product"), Quantity: l.Quantity, Status: l.Order.Status,
+		UnitPrice: l.UnitPrice.canonical(), UserID: l.Order.User.ID.Of("User"),
+	}
 }
 
-type userNode struct {
-	ID      id                    `json:"id"`
-	Email   string                `json:"email"`
-	Name    string                `json:"name"`
-	Address addressNode           `json:"address"`
-	Orders  connection[orderNode] `json:"orders"`
+// User is a user of the schema.
+type User struct {
+	ID      ID                `json:"id"`
+	Email   string            `json:"email"`
+	Name    string            `json:"name"`
+	Address Address           `json:"address"`
+	Orders  Connection[Order] `json:"orders"`
 }
 
-type addressNode struct {
+// Canonical returns the user in canonical form.
+func (u User) Canonical() shop.User {
+	return shop.User{ID: u.ID.Of("User"), Email: u.Email, Name: u.Name, Address: shop.Address(u.Address)}
+}
+
+// Address is an address of the schema, in answers and in variables.
+type Address struct {
+	City        string `json:"city"`
+	CountryCode string `json:"countryCode"`
+	PostalCode  string `json:"postalCode"`
 	Recipient   string `json:"recipient"`
 	Street      string `json:"street"`
-	City        string `json:"city"`
-	PostalCode  string `json:"postalCode"`
-	CountryCode string `json:"countryCode"`
-}
-
-func addressOf(a journey.Address) addressNode {
-	return addressNode{a.Recipient, a.Street, a.City, a.PostalCode, a.CountryCode}
-}
-
-func (a addressNode) canonical() journey.Address {
-	return journey.Address{
-		City: a.City, CountryCode: a.CountryCode, PostalCode: a.PostalCode, Recipient: a.Recipient, Street: a.Street,
-	}
 }

@@ -1,13 +1,11 @@
+// Package graphql is a client of the GraphQL gateway, which knows its documents by their hashes.
 package graphql
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
@@ -19,70 +17,95 @@ const (
 	persistVersion = 1
 )
 
+// Variables are the values of a document's variables by their names.
+type Variables = map[string]any
+
 type payload struct {
-	Query      string         `json:"query,omitempty"`
-	Variables  map[string]any `json:"variables,omitempty"`
-	Extensions extensions     `json:"extensions"`
-}
-
-type extensions struct {
-	PersistedQuery persistedQuery `json:"persistedQuery"`
-}
-
-type persistedQuery struct {
-	Version    int    `json:"version"`
-	SHA256Hash string `json:"sha256Hash"`
-}
-
-type envelope[T any] struct {
-	Data   *T             `json:"data"`
-	Errors []graphQLError `json:"errors"`
-}
-
-type graphQLError struct {
-	Message    string `json:"message"`
+	Query      string    `json:"query,omitempty"`
+	Variables  Variables `json:"variables,omitempty"`
 	Extensions struct {
-		Code string `json:"code"`
+		PersistedQuery struct {
+			Version    int    `json:"version"`
+			SHA256Hash string `json:"sha256Hash"`
+		} `json:"persistedQuery"`
 	} `json:"extensions"`
 }
 
-// request returns a request that names the document by its hash; with text it carries the document too.
-func request(d document, variables map[string]any, token string, withText bool) (exchange.Request, error) {
-	p := payload{Variables: variables, Extensions: extensions{persistedQuery{persistVersion, d.hash}}}
+type envelope[T any] struct {
+	Data   *T `json:"data"`
+	Errors []struct {
+		Message    string `json:"message"`
+		Extensions struct {
+			Code string `json:"code"`
+		} `json:"extensions"`
+	} `json:"errors"`
+}
+
+// Client sends a journey's documents.
+type Client struct {
+	exchange *exchange.Exchange
+	token    string // session token; empty if there is no session
+}
+
+// NewClient returns a client in the session of the token.
+func NewClient(x *exchange.Exchange, token string) Client { return Client{x, token} }
+
+// In returns a client of the same journey in the session of the token.
+func (c Client) In(token string) Client { return Client{c.exchange, token} }
+
+// Prepare registers documents, so that only hashes travel during the load.
+//
+// A document is registered with its text and without variables or a token: those that need either are refused before
+// anything runs, so registering changes nothing.
+func Prepare(ctx context.Context, names []string, open func() *exchange.Exchange) error {
+	for _, name := range names {
+		document, known := documents[name]
+		if !known {
+			return fmt.Errorf("there is no document %s.graphql", name)
+		}
+		response, err := Client{exchange: open()}.post(ctx, document, nil, true)
+		if err != nil {
+			return fmt.Errorf("registering the query %s: %w", name, err)
+		}
+		if response.Status >= 500 || response.Status == http.StatusNotFound {
+			return fmt.Errorf("registering the query %s: status %d from %s", name, response.Status, endpoint)
+		}
+	}
+	return nil
+}
+
+// Ask sends the document of that name by its hash and returns the data of the answer.
+//
+// If the gateway does not know the hash (another process of it, or one that was restarted), the text is sent once more, as
+// the protocol of persisted queries has it; the extra request counts.
+func Ask[T any](ctx context.Context, c Client, name string, variables Variables) (T, error) {
+	data, code, err := ask[T](ctx, c, documents[name], variables, false)
+	if code == notRegistered {
+		data, _, err = ask[T](ctx, c, documents[name], variables, true)
+	}
+	return data, err
+}
+
+func ask[T any](ctx context.Context, c Client, d document, variables Variables, withText bool) (data T, code string, err error) {
+	response, err := c.post(ctx, d, variables, withText)
+	if err != nil {
+		return data, "", err
+	}
+	return decode[T](response)
+}
+
+// post sends a request that names the document by its hash; with text it carries the document too.
+func (c Client) post(ctx context.Context, d document, variables Variables, withText bool) (exchange.Response, error) {
+	p := payload{Variables: variables}
+	p.Extensions.PersistedQuery.Version, p.Extensions.PersistedQuery.SHA256Hash = persistVersion, d.hash
 	if withText {
 		p.Query = d.text
 	}
 	body, err := json.Marshal(p)
 	if err != nil {
-		return exchange.Request{}, outcome.Failed(outcome.Client, "variables: %w", err)
+		return exchange.Response{}, outcome.Failed(outcome.Client, "variables: %w", err)
 	}
-	return exchange.Request{Method: http.MethodPost, Route: endpoint, Path: endpoint, Token: token, Body: body}, nil
-}
-
-// ask sends a document by its hash and returns the data of the answer.
-//
-// If the gateway does not know the hash (another process of it, or one that was restarted), the text is sent once more, as
-// the protocol of persisted queries has it; the extra request counts.
-func ask[T any](ctx context.Context, x *exchange.Exchange, d document, variables map[string]any, token string) (T, error) {
-	data, code, err := post[T](ctx, x, d, variables, token, false)
-	if code == notRegistered {
-		data, _, err = post[T](ctx, x, d, variables, token, true)
-	}
-	return data, err
-}
-
-func post[T any](
-	ctx context.Context, x *exchange.Exchange, d document, variables map[string]any, token string, withText bool,
-) (data T, code string, err error) {
-	r, err := request(d, variables, token, withText)
-	if err != nil {
-		return data, "", err
-	}
-	response, err := x.Do(ctx, r)
-	if err != nil {
-		return data, "", err
-	}
-	return decode[T](response)
+	return c.exchange.Do(ctx, exchange.Request{Method: http.MethodPost, Route: endpoint, Path: endpoint, Token: c.token, Body: body})
 }
 
 // decode reads an answer: errors come by their code also with status 200, and what cannot be read is a wrong answer.
@@ -109,41 +132,4 @@ func decode[T any](response exchange.Response) (data T, code string, err error) 
 		return data, "", outcome.Wrong("POST %s: the answer has neither data nor errors", endpoint)
 	}
 	return *e.Data, "", nil
-}
-
-// globalID returns Relay's global identifier of a thing.
-func globalID(kind string, id int64) string {
-	return base64.StdEncoding.EncodeToString([]byte(kind + ":" + strconv.FormatInt(id, 10)))
-}
-
-// id is a global identifier on the wire: one kind of thing, known by its number.
-type id struct {
-	kind   string
-	number int64
-}
-
-func (i *id) UnmarshalJSON(text []byte) error {
-	var encoded string
-	if err := json.Unmarshal(text, &encoded); err != nil {
-		return err
-	}
-	plain, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil {
-		return fmt.Errorf("id %q is no global identifier", encoded)
-	}
-	kind, digits, _ := strings.Cut(string(plain), ":")
-	number, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil {
-		return fmt.Errorf("id %q is no global identifier", encoded)
-	}
-	*i = id{kind, number}
-	return nil
-}
-
-// of returns the number if the identifier is of the kind, else 0, which the check of the answer reports as missing.
-func (i id) of(kind string) int64 {
-	if i.kind != kind {
-		return 0
-	}
-	return i.number
 }

@@ -1,87 +1,102 @@
-// Package journey names what customers do, who sends it, and with which parameters.
+// Package journey holds what customers do, each journey in a file of its own: its name, who sends it, its parameters, how it
+// is sent over each protocol, its canonical answer, and how that is checked.
 package journey
 
 import (
+	"context"
 	"fmt"
 	"slices"
-	"strings"
+
+	"hopwise/load/internal/choice"
+	"hopwise/load/internal/graphql"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/target"
 )
 
 // Name is one thing that a customer does: the unit of load and of comparison.
 type Name string
 
-// The eight journeys of the shop.
-const (
-	Browse        Name = "browse"
-	Product       Name = "product"
-	Login         Name = "login"
-	OrderHistory  Name = "order_history"
-	Checkout      Name = "checkout"
-	UpdateProfile Name = "update_profile"
-	OrderStatus   Name = "order_status"
-	BulkLines     Name = "bulk_lines"
-)
-
-// Channel is who sends a journey.
-type Channel string
-
-// The three channels.
-const (
-	Web     Channel = "web"
-	Mobile  Channel = "mobile"
-	Partner Channel = "partner"
-)
-
-var allNames = []Name{Browse, Product, Login, OrderHistory, Checkout, UpdateProfile, OrderStatus, BulkLines}
-
-var allChannels = []Channel{Web, Mobile, Partner}
-
-// senders holds who may send what: customers act for themselves only, partners read any order and check out for anyone.
-var senders = map[Name][]Channel{
-	Browse:        {Web, Mobile, Partner},
-	Product:       {Web, Mobile, Partner},
-	Login:         {Web, Mobile},
-	OrderHistory:  {Web, Mobile},
-	Checkout:      {Web, Mobile, Partner},
-	UpdateProfile: {Web, Mobile},
-	OrderStatus:   {Partner},
-	BulkLines:     {Partner},
+// Entry is one journey on a tape.
+type Entry struct {
+	Seq     int64          `json:"seq"`
+	AtNs    int64          `json:"at_ns"` // intended arrival after the start of the replay
+	Journey Name           `json:"journey"`
+	Channel target.Channel `json:"channel"`
+	Params  Params         `json:"params"`
 }
 
-// Names returns all journeys, in the order of the documentation.
-func Names() []Name { return slices.Clone(allNames) }
+// all holds the journeys of the shop, in the order of messages.
+var all = []*definition{&browse, &product, &login, &orderHistory, &checkout, &updateProfile, &orderStatus, &bulkLines}
 
-// Channels returns all channels.
-func Channels() []Channel { return slices.Clone(allChannels) }
+// definition is one journey.
+type definition struct {
+	name    Name
+	senders []target.Channel
+	needs   []string // parameters, by their names on the tape
+	draw    func(dice) Params
+
+	graphQL    graphQLPlan
+	documents  []string     // names of what the GraphQL plan sends; nil for the one document with the journey's name
+	composed   servicesPlan // in batches, and side by side what does not depend on each other
+	joined     servicesPlan // over the REST gateway, which joins what services have; nil for the composed one
+	transcoded bool         // whether the edge transcodes all RPCs of the composed plan
+}
+
+// A graphQLPlan runs a journey over the GraphQL gateway.
+type graphQLPlan func(context.Context, graphql.Client, Entry) (Answer, error)
+
+// A servicesPlan runs a journey over APIs with the services' methods, in whichever protocol they are called.
+type servicesPlan func(context.Context, shop.Services, Params) (Answer, error)
+
+// asks returns the plan of one document, which has the journey's name.
+func asks[T any](variables func(Entry) graphql.Variables, read func(T, Params) (Answer, error)) graphQLPlan {
+	return func(ctx context.Context, c graphql.Client, e Entry) (Answer, error) {
+		data, err := graphql.Ask[T](ctx, c, string(e.Journey), variables(e))
+		if err != nil {
+			return nil, err
+		}
+		return read(data, e.Params)
+	}
+}
+
+// Who may send what: customers act for themselves only, partners read any order and check out for anyone.
+var (
+	everyone  = target.Channels()
+	customers = []target.Channel{target.Web, target.Mobile}
+	partners  = []target.Channel{target.Partner}
+)
+
+var byName = func() map[Name]*definition {
+	index := map[Name]*definition{}
+	for _, d := range all {
+		index[d.name] = d
+	}
+	return index
+}()
+
+// Names returns all journeys.
+func Names() []Name {
+	names := make([]Name, len(all))
+	for i, d := range all {
+		names[i] = d.name
+	}
+	return names
+}
 
 // Known says whether the journey exists.
-func (n Name) Known() bool { return slices.Contains(allNames, n) }
+func (n Name) Known() bool { return byName[n] != nil }
 
-// Known says whether the channel exists.
-func (c Channel) Known() bool { return slices.Contains(allChannels, c) }
-
-// Senders returns the channels that may send the journey.
-func (n Name) Senders() []Channel { return slices.Clone(senders[n]) }
-
-// CheckSender returns an error that lists the valid channels if the channel cannot send the journey.
-func (n Name) CheckSender(c Channel) error {
-	if !n.Known() {
-		return fmt.Errorf("unknown journey %q; journeys: %s", n, List(allNames))
+// CheckSender returns an error that lists the valid values if there is no such journey or channel, or if the channel cannot
+// send the journey.
+func (n Name) CheckSender(c target.Channel) error {
+	if err := choice.Check(n, Names(), "journey", "journeys"); err != nil {
+		return err
 	}
-	if !c.Known() {
-		return fmt.Errorf("unknown channel %q; channels: %s", c, List(allChannels))
+	if err := c.Check(); err != nil {
+		return err
 	}
-	if !slices.Contains(senders[n], c) {
-		return fmt.Errorf("channel %q cannot send journey %q; channels that can: %s", c, n, List(senders[n]))
+	if senders := byName[n].senders; !slices.Contains(senders, c) {
+		return fmt.Errorf("channel %q cannot send journey %q; channels that can: %s", c, n, choice.List(senders))
 	}
 	return nil
-}
-
-// List joins names for a message.
-func List[T ~string](items []T) string {
-	texts := make([]string, len(items))
-	for i, item := range items {
-		texts[i] = string(item)
-	}
-	return strings.Join(texts, ", ")
 }

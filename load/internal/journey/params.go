@@ -1,58 +1,53 @@
 package journey
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"hopwise/load/internal/shop"
+)
 
 // Params are the parameters of one journey; which of them are set depends on the journey.
 type Params struct {
-	Category       string   `json:"category,omitempty"`
-	ProductID      int64    `json:"product_id,omitempty"`
-	UserID         int64    `json:"user_id,omitempty"`
-	OrderID        int64    `json:"order_id,omitempty"`
-	AfterLineID    *int64   `json:"after_line_id,omitempty"` // a pointer because 0 is a position too
-	Lines          []Line   `json:"lines,omitempty"`
-	IdempotencyKey string   `json:"idempotency_key,omitempty"`
-	Address        *Address `json:"address,omitempty"`
+	Category       string        `json:"category,omitempty"`
+	ProductID      int64         `json:"product_id,omitempty"`
+	UserID         int64         `json:"user_id,omitempty"`
+	OrderID        int64         `json:"order_id,omitempty"`
+	AfterLineID    *int64        `json:"after_line_id,omitempty"` // a pointer because 0 is a position too
+	Lines          []shop.Item   `json:"lines,omitempty"`
+	IdempotencyKey string        `json:"idempotency_key,omitempty"`
+	Address        *shop.Address `json:"address,omitempty"`
 }
 
-// Line is one product of a checkout.
-type Line struct {
-	ProductID int64 `json:"product_id"`
-	Quantity  int64 `json:"quantity"`
-}
+// fieldOf is the place of each parameter in Params, by its name on the tape.
+var fieldOf = func() map[string]int {
+	places := map[string]int{}
+	params := reflect.TypeFor[Params]()
+	for i := range params.NumField() {
+		name, _, _ := strings.Cut(params.Field(i).Tag.Get("json"), ",")
+		places[name] = i
+	}
+	return places
+}()
 
-// Address is a postal address; its fields are in the order of the canonical form.
-type Address struct {
-	City        string `json:"city"`
-	CountryCode string `json:"country_code"`
-	PostalCode  string `json:"postal_code"`
-	Recipient   string `json:"recipient"`
-	Street      string `json:"street"`
-}
-
-// Check returns an error that names the parameter which the journey needs and does not have.
+// Check returns an error that names the first parameter which the journey needs and does not have.
 func (p Params) Check(n Name) error {
-	missing := func(field string) error { return fmt.Errorf("journey %q needs the parameter %q", n, field) }
-	switch {
-	case n == Browse && p.Category == "":
-		return missing("category")
-	case n == Product && p.ProductID < 1:
-		return missing("product_id")
-	case n.actsForUser() && p.UserID < 1:
-		return missing("user_id")
-	case n == Checkout && len(p.Lines) == 0:
-		return missing("lines")
-	case n == Checkout && p.IdempotencyKey == "":
-		return missing("idempotency_key")
-	case n == UpdateProfile && p.Address == nil:
-		return missing("address")
-	case n == OrderStatus && p.OrderID < 1:
-		return missing("order_id")
-	case n == BulkLines && p.AfterLineID == nil:
-		return missing("after_line_id")
+	for _, name := range byName[n].needs {
+		if value := reflect.ValueOf(p).Field(fieldOf[name]); !given(value) {
+			return fmt.Errorf("journey %q needs the parameter %q", n, name)
+		}
 	}
 	return nil
 }
 
-func (n Name) actsForUser() bool {
-	return n == Login || n == OrderHistory || n == Checkout || n == UpdateProfile
+// given says whether a parameter is there; identifiers count from 1.
+func given(value reflect.Value) bool {
+	switch value.Kind() {
+	case reflect.Int64:
+		return value.Int() >= 1
+	case reflect.Slice:
+		return value.Len() > 0
+	}
+	return !value.IsZero()
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+
+	"google.golang.org/grpc/codes"
 )
 
 // Class is how a journey ended.
@@ -20,7 +22,7 @@ const (
 	WrongAnswer Class = "wrong_answer" // an answer that cannot be read, or is not the one asked for
 )
 
-// Failures returns the classes that are no success, in the order of reports.
+// Failures returns all classes but OK, in the order of reports.
 func Failures() []Class { return []Class{Client, Server, Timeout, WrongAnswer} }
 
 // Failure is an error that knows its class.
@@ -80,6 +82,19 @@ func OfCode(code string) Class {
 	case "DEADLINE_EXCEEDED":
 		return Timeout
 	case "INTERNAL", "UNAVAILABLE":
+		return Server
+	}
+	return Client
+}
+
+// OfGRPC returns the class of a gRPC status.
+func OfGRPC(code codes.Code) Class {
+	switch code {
+	case codes.OK:
+		return OK
+	case codes.DeadlineExceeded:
+		return Timeout
+	case codes.Unavailable, codes.Internal, codes.Unknown, codes.DataLoss:
 		return Server
 	}
 	return Client

@@ -7,7 +7,7 @@ package priority
 import (
 	"fmt"
 
-	"hopwise/load/internal/journey"
+	"hopwise/load/internal/choice"
 )
 
 // Wish is what the user asks for.
@@ -20,8 +20,7 @@ const (
 	Realtime Wish = "realtime" // real-time, or an error
 )
 
-// Wishes returns all wishes.
-func Wishes() []Wish { return []Wish{Auto, Normal, Realtime} }
+var wishes = []Wish{Auto, Normal, Realtime}
 
 // Apply sets the priority of this process and returns the one that it has now: normal or realtime.
 func Apply(w Wish) (Wish, error) {
@@ -35,9 +34,9 @@ func Apply(w Wish) (Wish, error) {
 		return Realtime, nil
 	case Realtime:
 		if err := raise(); err != nil {
-			return Normal, fmt.Errorf("priority realtime is not allowed here (%w); priorities: %s", err, journey.List(Wishes()))
+			return Normal, fmt.Errorf("priority realtime is not allowed here (%w); priorities: %s", err, choice.List(wishes))
 		}
 		return Realtime, nil
 	}
-	return "", fmt.Errorf("unknown priority %q; priorities: %s", w, journey.List(Wishes()))
+	return "", choice.Check(w, wishes, "priority", "priorities")
 }

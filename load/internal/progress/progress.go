@@ -30,7 +30,7 @@ type Line struct {
 	done     sync.WaitGroup
 }
 
-// Start begins to print; length is about how long the run takes.
+// Start begins to print; length is how long the run is expected to take.
 func Start(out *os.File, what string, total int, length time.Duration) *Line {
 	terminal := term.IsTerminal(int(out.Fd()))
 	interval := logInterval

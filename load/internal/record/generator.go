@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/wire"
 )
@@ -38,7 +39,7 @@ type Generator struct {
 	StartLagMaxUs   float64        `json:"start_lag_max_us"`
 	TapeSHA256      string         `json:"tape_sha256"`
 	AnswersSHA256   string         `json:"answers_sha256"`
-	Trace           float64        `json:"trace"` // ratio of traced journeys asked for
+	Trace           float64        `json:"trace"` // share of journeys to be traced, as asked for
 	Sampled         int            `json:"sampled"`
 	SpansExported   int64          `json:"spans_exported"`
 	SpansDropped    int64          `json:"spans_dropped"`
@@ -55,7 +56,7 @@ type ClosedLoop struct {
 	VUs           int     `json:"vus"` // virtual users
 	ThinkS        float64 `json:"think_s"`
 	DurationS     float64 `json:"duration_s"`     // as asked for
-	TapeExhausted bool    `json:"tape_exhausted"` // the tape had ended before the time was over
+	TapeExhausted bool    `json:"tape_exhausted"` // whether the tape ended before the time was over
 }
 
 // Usage is what the process has used up.
@@ -131,7 +132,7 @@ func quantile(sorted []int64, percent int) float64 {
 
 // Write writes the figures as JSON.
 func (g Generator) Write(path string) error {
-	return WriteFile(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
 		return encoder.Encode(g)

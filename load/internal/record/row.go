@@ -2,21 +2,19 @@
 package record
 
 import (
-	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"time"
 
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
+	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/target"
 )
 
 // Mode is who says when a journey starts.
@@ -30,27 +28,27 @@ const (
 
 // Row is one journey as it went; times are Unix nanoseconds.
 type Row struct {
-	Seq          int64           `json:"seq"`
-	Journey      journey.Name    `json:"journey"`
-	Channel      journey.Channel `json:"channel"`
-	Mode         Mode            `json:"mode"`
-	IntendedNs   int64           `json:"intended_ns"` // when the tape has it arrive; in a closed loop when it started
-	StartedNs    int64           `json:"started_ns"`  // when the generator began with it
-	EndedNs      int64           `json:"ended_ns"`    // when its answer was read and decoded
-	LatencyNs    int64           `json:"latency_ns"`  // ended - intended
-	Outcome      outcome.Class   `json:"outcome"`
-	Error        string          `json:"error"`
-	BytesIn      int64           `json:"bytes_in"`     // bodies received, as compressed as they came
-	BytesInRaw   int64           `json:"bytes_in_raw"` // the same, decompressed
-	BytesOut     int64           `json:"bytes_out"`    // bodies sent
-	Requests     int64           `json:"requests"`
-	Waves        int64           `json:"waves"`    // times that a request began while none was under way
-	Parallel     int64           `json:"parallel"` // most requests under way at a time
-	Sampled      bool            `json:"sampled"`
-	TraceID      string          `json:"trace_id"`
-	AnswerSHA256 string          `json:"answer_sha256"` // of the canonical answer; empty for a failure
-	OrderID      int64           `json:"order_id,omitempty"`
-	Status       int             `json:"-"` // latest HTTP status
+	Seq          int64          `json:"seq"`
+	Journey      journey.Name   `json:"journey"`
+	Channel      target.Channel `json:"channel"`
+	Mode         Mode           `json:"mode"`
+	IntendedNs   int64          `json:"intended_ns"` // when the tape has it arrive; in a closed loop when it started
+	StartedNs    int64          `json:"started_ns"`  // when the generator began with it
+	EndedNs      int64          `json:"ended_ns"`    // when its answer was read and decoded
+	LatencyNs    int64          `json:"latency_ns"`  // ended - intended
+	Outcome      outcome.Class  `json:"outcome"`
+	Error        string         `json:"error"`
+	BytesIn      int64          `json:"bytes_in"`     // bodies received, as compressed as they came
+	BytesInRaw   int64          `json:"bytes_in_raw"` // the same, decompressed
+	BytesOut     int64          `json:"bytes_out"`    // bodies sent
+	Requests     int64          `json:"requests"`
+	Waves        int64          `json:"waves"`    // times that a request began while none was under way
+	Parallel     int64          `json:"parallel"` // most requests under way at a time
+	Sampled      bool           `json:"sampled"`
+	TraceID      string         `json:"trace_id"`
+	AnswerSHA256 string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
+	OrderID      int64          `json:"order_id,omitempty"`
+	Status       int            `json:"-"` // latest HTTP status
 }
 
 // AnswersDigest returns the SHA-256 over the number and the answer's digest of every row, in order.
@@ -64,7 +62,7 @@ func AnswersDigest(rows []Row) string {
 
 // WriteRows writes the rows, one JSON object a line.
 func WriteRows(path string, rows []Row) error {
-	return WriteFile(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		encoder := json.NewEncoder(w)
 		encoder.SetEscapeHTML(false)
 		for _, row := range rows {
@@ -78,7 +76,7 @@ func WriteRows(path string, rows []Row) error {
 
 // WriteVegeta writes the rows in vegeta's own encoding, in which a hit is a journey and begins at its intended arrival.
 func WriteVegeta(path, attack string, rows []Row) error {
-	return WriteFile(path, func(w io.Writer) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
 		encode := vegeta.NewEncoder(w)
 		for _, row := range rows {
 			if err := encode.Encode(hit(attack, row)); err != nil {
@@ -108,19 +106,4 @@ func hit(attack string, row Row) *vegeta.Result {
 		}
 	}
 	return result
-}
-
-// WriteFile writes a file whole or not at all.
-func WriteFile(path string, write func(io.Writer) error) error {
-	part, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(part.Name())
-	buffered := bufio.NewWriterSize(part, 1<<18)
-	err = write(buffered)
-	if err = errors.Join(err, buffered.Flush(), part.Chmod(0o644), part.Close()); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return os.Rename(part.Name(), path)
 }

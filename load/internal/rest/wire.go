@@ -1,30 +1,71 @@
 package rest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
 
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/outcome"
 )
 
-// problem is an error of the shop (RFC 9457).
-type problem struct {
-	Code   string `json:"code"`
-	Detail string `json:"detail"`
-	Title  string `json:"title"`
+// Client sends a journey's requests whose bodies are JSON.
+type Client struct {
+	exchange *exchange.Exchange
+	token    string // session token; empty if there is no session
+	problem  Problem
 }
 
-// fetch sends a request and decodes the answer, which must have the expected status.
-func fetch[T any](ctx context.Context, x *exchange.Exchange, r exchange.Request, expected int) (T, error) {
+// Problem reads the body of an error; ok is false if it has none of the API's.
+type Problem func(body []byte) (class outcome.Class, text string, ok bool)
+
+// NewClient returns a client in the session of the token, for an API whose errors the problem reads.
+func NewClient(x *exchange.Exchange, token string, p Problem) Client { return Client{x, token, p} }
+
+// Get fetches a resource; id stands for "{id}" in the route.
+func Get[T any](ctx context.Context, c Client, route string, id int64, query url.Values) (T, error) {
+	return fetch[T](ctx, c, exchange.Request{
+		Method: http.MethodGet, Route: route, Path: pathOf(route, id), Query: query, Token: c.token,
+	}, http.StatusOK)
+}
+
+// Write is a request that changes something.
+type Write struct {
+	Method   string
+	Route    string
+	ID       int64 // stands for "{id}" in the route
+	Header   map[string]string
+	Body     any
+	Expected int // status
+}
+
+// Send writes to a resource and returns the answer.
+func Send[T any](ctx context.Context, c Client, w Write) (T, error) {
+	text, err := json.Marshal(w.Body)
+	if err != nil {
+		var none T
+		return none, outcome.Failed(outcome.Client, "%s %s: %w", w.Method, w.Route, err)
+	}
+	return fetch[T](ctx, c, exchange.Request{
+		Method: w.Method, Route: w.Route, Path: pathOf(w.Route, w.ID), Token: c.token, Header: w.Header, Body: text,
+	}, w.Expected)
+}
+
+func pathOf(route string, id int64) string { return strings.Replace(route, "{id}", number(id), 1) }
+
+// fetch sends a request and decodes the answer.
+func fetch[T any](ctx context.Context, c Client, r exchange.Request, expected int) (T, error) {
 	var body T
-	response, err := x.Do(ctx, r)
+	response, err := c.exchange.Do(ctx, r)
 	if err != nil {
 		return body, err
 	}
 	if response.Status != expected {
-		return body, refusal(r, response, expected)
+		return body, c.refusal(r, response, expected)
 	}
 	if err := json.Unmarshal(response.Body, &body); err != nil {
 		return body, outcome.Wrong("%s %s: the answer is not the JSON asked for: %w", r.Method, r.Route, err)
@@ -35,31 +76,38 @@ func fetch[T any](ctx context.Context, x *exchange.Exchange, r exchange.Request,
 	return body, nil
 }
 
-// refusal classes an answer with another status: by the shop's code if the body has one, else by the status.
-func refusal(r exchange.Request, response exchange.Response, expected int) error {
+// refusal classes an answer with another status: by the API's own code if the body has one, else by the status.
+func (c Client) refusal(r exchange.Request, response exchange.Response, expected int) error {
 	class := outcome.OfStatus(response.Status)
 	if class == outcome.OK {
 		return outcome.Wrong("%s %s: status %d instead of %d", r.Method, r.Route, response.Status, expected)
 	}
-	var p problem
-	if json.Unmarshal(response.Body, &p) != nil || p.Code == "" {
-		return outcome.Failed(class, "%s %s: status %d", r.Method, r.Route, response.Status)
+	if class, text, ok := c.problem(response.Body); ok {
+		return outcome.Failed(class, "%s %s: status %d, %s", r.Method, r.Route, response.Status, text)
 	}
-	detail := p.Detail
-	if detail == "" {
-		detail = p.Title
-	}
-	return outcome.Failed(outcome.OfCode(p.Code), "%s %s: status %d, %s: %s", r.Method, r.Route, response.Status, p.Code, detail)
+	return outcome.Failed(class, "%s %s: status %d", r.Method, r.Route, response.Status)
 }
 
-func (c call) get(route, path string, query map[string][]string) exchange.Request {
-	return exchange.Request{Method: http.MethodGet, Route: route, Path: path, Query: query, Token: c.token}
+// shopProblem reads an error of the shop (RFC 9457).
+func shopProblem(body []byte) (outcome.Class, string, bool) {
+	var p struct {
+		Code   string `json:"code"`
+		Detail string `json:"detail"`
+		Title  string `json:"title"`
+	}
+	if json.Unmarshal(body, &p) != nil || p.Code == "" {
+		return "", "", false
+	}
+	return outcome.OfCode(p.Code), p.Code + ": " + cmp.Or(p.Detail, p.Title), true
 }
 
-func (c call) write(method, route, path string, body any) (exchange.Request, error) {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return exchange.Request{}, outcome.Failed(outcome.Client, "%s %s: %w", method, route, err)
+func number(id int64) string { return strconv.FormatInt(id, 10) }
+
+// numbers writes identifiers as a parameter that takes several.
+func numbers(ids []int64) string {
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = number(id)
 	}
-	return exchange.Request{Method: method, Route: route, Path: path, Token: c.token, Body: text}, nil
+	return strings.Join(texts, ",")
 }

@@ -15,7 +15,7 @@ import (
 
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
-	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
 )
 
 const (
@@ -50,7 +50,7 @@ func ReadKey(path string) (crypto.PrivateKey, error) {
 }
 
 // Open signs a token for every user on the tape that needs one.
-func Open(key crypto.PrivateKey, entries []tape.Entry, now time.Time) (*Sessions, error) {
+func Open(key crypto.PrivateKey, entries []journey.Entry, now time.Time) (*Sessions, error) {
 	s := &Sessions{users: map[int64]string{}}
 	var err error
 	if s.partner, err = sign(key, "partners/"+strconv.Itoa(shopdata.PartnerID), "partner", now); err != nil {
@@ -68,8 +68,8 @@ func Open(key crypto.PrivateKey, entries []tape.Entry, now time.Time) (*Sessions
 	return s, nil
 }
 
-func asCustomer(e tape.Entry) bool {
-	return e.Channel != journey.Partner && e.Params.UserID > 0 && e.Journey != journey.Login
+func asCustomer(e journey.Entry) bool {
+	return e.Channel != target.Partner && e.Params.UserID > 0 && e.Journey != journey.Login
 }
 
 func sign(key crypto.PrivateKey, subject, role string, now time.Time) (string, error) {
@@ -82,9 +82,9 @@ func sign(key crypto.PrivateKey, subject, role string, now time.Time) (string, e
 }
 
 // Token returns the token that a journey is sent with; empty for visitors who need none.
-func (s *Sessions) Token(e tape.Entry) string {
+func (s *Sessions) Token(e journey.Entry) string {
 	switch {
-	case e.Channel == journey.Partner:
+	case e.Channel == target.Partner:
 		return s.partner
 	case asCustomer(e):
 		return s.users[e.Params.UserID]

@@ -12,21 +12,21 @@ import (
 	"github.com/golang-jwt/jwt/v5"
 
 	"hopwise/load/internal/journey"
-	"hopwise/load/internal/shopfake"
-	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
 )
 
 // Tokens hold the claims that the shop checks, signed by the key of the target.
 func TestTokens(t *testing.T) {
-	key, err := ReadKey(shopfake.WriteKey(t))
+	key, err := ReadKey(shoptest.WriteKey(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	entries := []tape.Entry{
-		{Journey: journey.OrderHistory, Channel: journey.Web, Params: journey.Params{UserID: 17}},
-		{Journey: journey.Checkout, Channel: journey.Partner, Params: journey.Params{UserID: 18}},
-		{Journey: journey.Login, Channel: journey.Mobile, Params: journey.Params{UserID: 19}},
-		{Journey: journey.Browse, Channel: journey.Web},
+	entries := []journey.Entry{
+		{Journey: journey.OrderHistory, Channel: target.Web, Params: journey.Params{UserID: 17}},
+		{Journey: journey.Checkout, Channel: target.Partner, Params: journey.Params{UserID: 18}},
+		{Journey: journey.Login, Channel: target.Mobile, Params: journey.Params{UserID: 19}},
+		{Journey: journey.Browse, Channel: target.Web},
 	}
 	sessions, err := Open(key, entries, time.Now())
 	if err != nil {

@@ -32,9 +32,6 @@ type Range struct{ First, Last int64 }
 // Size is the number of identifiers.
 func (r Range) Size() int64 { return r.Last - r.First + 1 }
 
-// Contains says whether the identifier lies in the range.
-func (r Range) Contains(id int64) bool { return id >= r.First && id <= r.Last }
-
 // Pool names the identifiers that a tape may touch.
 type Pool string
 

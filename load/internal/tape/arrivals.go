@@ -6,11 +6,12 @@ import (
 	"slices"
 	"time"
 
+	"hopwise/load/internal/draw"
 	"hopwise/load/internal/workload"
 )
 
 // arrivals returns the sorted arrival times in [0, duration) in nanoseconds.
-func arrivals(a workload.Arrival, rate float64, duration time.Duration, random source) []int64 {
+func arrivals(a workload.Arrival, rate float64, duration time.Duration, random draw.Source) []int64 {
 	span := duration.Nanoseconds()
 	if a.Process == workload.Constant {
 		var times []int64
@@ -27,8 +28,8 @@ func arrivals(a workload.Arrival, rate float64, duration time.Duration, random s
 	peak := peakFactor(a)
 	mean := max(int64(math.Round(1e9/rate*perMille/float64(peak))), 1)
 	var times []int64
-	for at := random.exponential(mean); at < span; at += random.exponential(mean) {
-		if factor := factorAt(a, at, span); factor == peak || random.below(peak) < factor {
+	for at := random.Exponential(mean); at < span; at += random.Exponential(mean) {
+		if factor := factorAt(a, at, span); factor == peak || random.Below(peak) < factor {
 			times = append(times, at)
 		}
 	}

@@ -2,10 +2,12 @@
 package tape
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
+	"hopwise/load/internal/choice"
+	"hopwise/load/internal/draw"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/workload"
@@ -13,19 +15,10 @@ import (
 
 const maxJourneys = 5_000_000
 
-// Entry is one journey on a tape.
-type Entry struct {
-	Seq     int64           `json:"seq"`
-	AtNs    int64           `json:"at_ns"` // intended arrival after the start of the replay
-	Journey journey.Name    `json:"journey"`
-	Channel journey.Channel `json:"channel"`
-	Params  journey.Params  `json:"params"`
-}
-
 // Tape is a fixed list of journeys, by ascending arrival.
 type Tape struct {
 	Header  Header
-	Entries []Entry
+	Entries []journey.Entry
 	SHA256  string // of the file, hexadecimal; set once it was written or read
 }
 
@@ -36,7 +29,7 @@ type Spec struct {
 	Rate     float64 // journeys a second
 	Duration time.Duration
 	Scale    shopdata.Scale
-	Pool     shopdata.Pool // empty: the workload's
+	Pool     shopdata.Pool // empty for the workload's
 }
 
 func (s Spec) check() error {
@@ -47,54 +40,50 @@ func (s Spec) check() error {
 		return fmt.Errorf("duration %v is not above 0 and at most 24h", s.Duration)
 	case s.Scale < 1 || s.Scale > shopdata.MaxScale:
 		return fmt.Errorf("scale %d is not between 1 and %d", s.Scale, shopdata.MaxScale)
-	case s.Pool != "" && !slices.Contains(shopdata.Pools(), s.Pool):
-		return fmt.Errorf("unknown pool %q; pools: %s", s.Pool, journey.List(shopdata.Pools()))
 	}
 	peak := s.Rate * s.Duration.Seconds() * float64(peakFactor(s.Workload.Arrival)) / perMille
 	if peak > maxJourneys {
 		return fmt.Errorf("rate %v over %v makes more than %d journeys", s.Rate, s.Duration, maxJourneys)
 	}
-	return nil
+	return choice.Check(s.pool(), shopdata.Pools(), "pool", "pools")
 }
+
+func (s Spec) pool() shopdata.Pool { return cmp.Or(s.Pool, s.Workload.Pool) }
 
 // Build makes the tape of a specification; the same one gives the same tape, on every machine.
 func Build(s Spec) (*Tape, error) {
 	if err := s.check(); err != nil {
 		return nil, err
 	}
-	pool := s.Pool
-	if pool == "" {
-		pool = s.Workload.Pool
-	}
 	h := Header{
 		Format:     Format,
-		Generator:  Generator,
+		Generator:  draw.Generator,
 		Workload:   s.Workload.Name,
 		Arrival:    s.Workload.Arrival.Process,
 		Seed:       s.Seed,
 		Rate:       s.Rate,
 		DurationNs: s.Duration.Nanoseconds(),
 		Scale:      s.Scale,
-		Pool:       pool,
+		Pool:       s.pool(),
 	}
 	if s.Workload.Order != workload.Random {
 		h.Order = s.Workload.Order
 	}
-	times := arrivals(s.Workload.Arrival, s.Rate, s.Duration, newSource("arrivals", s.Seed))
+	times := arrivals(s.Workload.Arrival, s.Rate, s.Duration, draw.NewSource("arrivals", s.Seed))
 	if len(times) == 0 {
 		return nil, fmt.Errorf("rate %v over %v gives no journey at seed %d; raise one of them", s.Rate, s.Duration, s.Seed)
 	}
 	choose := chooser(s.Workload, s.Seed)
-	params := newDrawer(h)
-	t := &Tape{Header: h, Entries: make([]Entry, len(times))}
+	params := journey.NewDrawer(s.Seed, s.Scale, s.pool(), h.identity())
+	t := &Tape{Header: h, Entries: make([]journey.Entry, len(times))}
 	for i, at := range times {
 		share := choose()
-		t.Entries[i] = Entry{
+		t.Entries[i] = journey.Entry{
 			Seq:     int64(i),
 			AtNs:    at,
 			Journey: share.Journey,
 			Channel: share.Channel,
-			Params:  params.draw(share.Journey, int64(i)),
+			Params:  params.Draw(share.Journey, int64(i)),
 		}
 	}
 	t.Header.Journeys = len(times)
@@ -106,7 +95,7 @@ func chooser(w workload.Workload, seed uint64) func() workload.Share {
 	if w.Order == workload.Cycle {
 		return inTurn(w.Mix)
 	}
-	return byWeight(w.Mix, newSource("mix", seed))
+	return byWeight(w.Mix, draw.NewSource("mix", seed))
 }
 
 // inTurn goes round the mix, entries of a greater weight spread over the cycle (smooth weighted round robin).
@@ -130,13 +119,13 @@ func inTurn(mix []workload.Share) func() workload.Share {
 }
 
 // byWeight draws from the mix.
-func byWeight(mix []workload.Share, random source) func() workload.Share {
+func byWeight(mix []workload.Share, random draw.Source) func() workload.Share {
 	total := int64(0)
 	for _, share := range mix {
 		total += share.Weight
 	}
 	return func() workload.Share {
-		ticket := random.below(total)
+		ticket := random.Below(total)
 		for _, share := range mix {
 			if ticket < share.Weight {
 				return share

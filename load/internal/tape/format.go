@@ -10,9 +10,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
+	"hopwise/load/internal/atomicfile"
+	"hopwise/load/internal/draw"
+	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/workload"
 )
@@ -28,7 +30,7 @@ type Header struct {
 	Generator  string           `json:"generator"`
 	Workload   string           `json:"workload"`
 	Arrival    workload.Process `json:"arrival"`
-	Order      workload.Order   `json:"order,omitempty"` // empty: random
+	Order      workload.Order   `json:"order,omitempty"` // empty if it is random
 	Seed       uint64           `json:"seed"`
 	Rate       float64          `json:"rate"`
 	DurationNs int64            `json:"duration_ns"`
@@ -67,16 +69,14 @@ func (t *Tape) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	part, err := os.CreateTemp(filepath.Dir(path), ".tape-*")
+	err = atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
 	if err != nil {
 		return fmt.Errorf("tape: %w", err)
 	}
-	defer os.Remove(part.Name())
-	_, err = part.Write(text)
-	if err = errors.Join(err, part.Chmod(0o644), part.Close()); err != nil {
-		return fmt.Errorf("tape %s: %w", path, err)
-	}
-	return os.Rename(part.Name(), path)
+	return nil
 }
 
 // Read reads a tape and refuses one that is cut short, changed or of another format.
@@ -94,17 +94,17 @@ func Read(path string) (*Tape, error) {
 
 // Decode is Read from bytes.
 func Decode(text []byte) (*Tape, error) {
-	first, body, found := bytes.Cut(text, []byte("\n"))
+	first, body, whole := bytes.Cut(text, []byte("\n"))
 	t := &Tape{SHA256: digest(text)}
-	if err := strict(first, &t.Header); err != nil || !found {
+	if err := strict(first, &t.Header); err != nil || !whole {
 		return nil, fmt.Errorf("line 1 is not the header of a tape (%s)", Format)
 	}
 	h := t.Header
 	switch {
 	case h.Format != Format:
 		return nil, fmt.Errorf("format is %q, this program reads %q", h.Format, Format)
-	case h.Generator != Generator:
-		return nil, fmt.Errorf("generator is %q, this program's is %q; make the tape again", h.Generator, Generator)
+	case h.Generator != draw.Generator:
+		return nil, fmt.Errorf("generator is %q, this program's is %q; make the tape again", h.Generator, draw.Generator)
 	case h.Scale < 1 || h.Scale > shopdata.MaxScale:
 		return nil, fmt.Errorf("scale %d is not between 1 and %d", h.Scale, shopdata.MaxScale)
 	case bytes.Count(body, []byte("\n")) < h.Journeys:
@@ -112,15 +112,15 @@ func Decode(text []byte) (*Tape, error) {
 	case digest(body) != h.BodySHA256:
 		return nil, fmt.Errorf("changed after it was made: the SHA-256 of its journeys is %s, the header says %s", digest(body), h.BodySHA256)
 	}
-	t.Entries = make([]Entry, 0, h.Journeys)
+	t.Entries = make([]journey.Entry, 0, h.Journeys)
 	lines := bufio.NewScanner(bytes.NewReader(body))
 	lines.Buffer(nil, maxLineBytes)
 	for number := 2; lines.Scan(); number++ {
-		var entry Entry
+		var entry journey.Entry
 		if err := strict(lines.Bytes(), &entry); err != nil {
 			return nil, fmt.Errorf("line %d: %s", number, err)
 		}
-		if err := entry.check(t.Entries, h); err != nil {
+		if err := check(entry, t.Entries, h); err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
 		t.Entries = append(t.Entries, entry)
@@ -134,7 +134,7 @@ func Decode(text []byte) (*Tape, error) {
 	return t, nil
 }
 
-func (e Entry) check(before []Entry, h Header) error {
+func check(e journey.Entry, before []journey.Entry, h Header) error {
 	last := int64(0)
 	if len(before) > 0 {
 		last = before[len(before)-1].AtNs

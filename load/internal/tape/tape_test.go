@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"hopwise/load/internal/draw"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
 	"hopwise/load/internal/workload"
@@ -15,11 +16,16 @@ import (
 
 func defaultSpec(t testing.TB) Spec {
 	t.Helper()
-	w, err := workload.Load("../../workloads/default.yaml")
+	return Spec{Workload: load(t, "testdata/shop.yaml"), Seed: 1, Rate: 50, Duration: 20 * time.Second, Scale: 1}
+}
+
+func load(t testing.TB, path string) workload.Workload {
+	t.Helper()
+	w, err := workload.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Spec{Workload: w, Seed: 1, Rate: 50, Duration: 20 * time.Second, Scale: 1}
+	return w
 }
 
 func build(t testing.TB, s Spec) *Tape {
@@ -81,10 +87,6 @@ func TestSameInputSameBytes(t *testing.T) {
 
 // In a cycle every entry of the mix comes exactly as often as its weight says, spread over the cycle, whatever the seed.
 func TestCycle(t *testing.T) {
-	even, err := workload.Load("../../workloads/even.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
 	weighted, err := workload.Parse("weighted.yaml", []byte(`
 name: weighted
 arrival: {process: constant}
@@ -98,10 +100,14 @@ mix:
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, w := range []workload.Workload{even, weighted} {
+	for _, w := range []workload.Workload{load(t, "../../workloads/even.yaml"), weighted} {
+		size := 0
+		for _, share := range w.Mix {
+			size += int(share.Times())
+		}
 		for seed := range uint64(3) {
-			const cycles, size = 50, 9
-			made := build(t, Spec{Workload: w, Seed: seed, Rate: cycles * size, Duration: time.Second, Scale: 1, Pool: shopdata.PoolParity})
+			const cycles = 50
+			made := build(t, Spec{Workload: w, Seed: seed, Rate: float64(cycles * size), Duration: time.Second, Scale: 1, Pool: shopdata.PoolParity})
 			if len(made.Entries) != cycles*size {
 				t.Fatalf("%s: %d journeys", w.Name, len(made.Entries))
 			}
@@ -146,7 +152,7 @@ func TestArrivals(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range uint64(20) {
-				times := arrivals(c.arrival, rate, seconds*time.Second, newSource("arrivals", seed))
+				times := arrivals(c.arrival, rate, seconds*time.Second, draw.NewSource("arrivals", seed))
 				if !slices.IsSorted(times) {
 					t.Fatalf("seed %d: arrivals are not sorted", seed)
 				}
@@ -169,31 +175,11 @@ func TestArrivalsFollowTheRate(t *testing.T) {
 		{Process: workload.Staircase, Steps: []int64{500, 1500}},
 		{Process: workload.Ramp, From: 0, To: 2000},
 	} {
-		times := arrivals(a, 100, time.Minute, newSource("arrivals", 7))
+		times := arrivals(a, 100, time.Minute, draw.NewSource("arrivals", 7))
 		half, _ := slices.BinarySearch(times, 30e9)
 		if share := float64(half) / float64(len(times)); share < 0.2 || share > 0.3 {
 			t.Errorf("%s: the first half has %.2f of the arrivals, a quarter expected", a.Process, share)
 		}
-	}
-}
-
-// Exponential gaps have the mean that was asked for, and e^-1 of them are longer than it.
-func TestExponential(t *testing.T) {
-	const draws, mean = 200_000, 1_000_000
-	random := newSource("test", 3)
-	sum, longer := 0.0, 0
-	for range draws {
-		gap := random.exponential(mean)
-		sum += float64(gap)
-		if gap > mean {
-			longer++
-		}
-	}
-	if got := sum / draws / mean; got < 0.99 || got > 1.01 {
-		t.Errorf("the mean is %.4f of the one asked for", got)
-	}
-	if got := float64(longer) / draws; got < 0.363 || got > 0.373 {
-		t.Errorf("%.4f of the gaps are longer than the mean, 0.3679 expected", got)
 	}
 }
 
@@ -202,6 +188,7 @@ func TestParamsStayInTheirPools(t *testing.T) {
 	for _, pool := range shopdata.Pools() {
 		for _, scale := range []shopdata.Scale{1, 3} {
 			spec := defaultSpec(t)
+			spec.Workload = load(t, "../../workloads/default.yaml") // which has every journey
 			spec.Pool, spec.Scale, spec.Rate = pool, scale, 500
 			keys := map[string]bool{}
 			for _, e := range build(t, spec).Entries {
@@ -211,18 +198,20 @@ func TestParamsStayInTheirPools(t *testing.T) {
 	}
 }
 
-func checkParams(t *testing.T, e Entry, pool shopdata.Pool, scale shopdata.Scale, keys map[string]bool) {
+func contains(r shopdata.Range, id int64) bool { return id >= r.First && id <= r.Last }
+
+func checkParams(t *testing.T, e journey.Entry, pool shopdata.Pool, scale shopdata.Scale, keys map[string]bool) {
 	t.Helper()
 	p := e.Params
 	inside := map[journey.Name]bool{
 		journey.Browse:        p.Category >= "c0000" && p.Category <= shopdata.CategoryName(80*int64(scale)-1),
-		journey.Product:       scale.ReadProducts().Contains(p.ProductID),
-		journey.Login:         scale.LoginUsers().Contains(p.UserID),
-		journey.OrderHistory:  scale.Regulars().Contains(p.UserID),
-		journey.Checkout:      scale.CheckoutUsers(pool).Contains(p.UserID),
-		journey.UpdateProfile: scale.ProfileUsers(pool).Contains(p.UserID),
-		journey.OrderStatus:   scale.Orders().Contains(p.OrderID),
-		journey.BulkLines:     p.AfterLineID != nil && scale.BulkStarts().Contains(*p.AfterLineID),
+		journey.Product:       contains(scale.ReadProducts(), p.ProductID),
+		journey.Login:         contains(scale.LoginUsers(), p.UserID),
+		journey.OrderHistory:  contains(scale.Regulars(), p.UserID),
+		journey.Checkout:      contains(scale.CheckoutUsers(pool), p.UserID),
+		journey.UpdateProfile: contains(scale.ProfileUsers(pool), p.UserID),
+		journey.OrderStatus:   contains(scale.Orders(), p.OrderID),
+		journey.BulkLines:     p.AfterLineID != nil && contains(scale.BulkStarts(), *p.AfterLineID),
 	}
 	if !inside[e.Journey] {
 		t.Errorf("pool %s, scale %d: %s has parameters %+v", pool, scale, e.Journey, p)
@@ -238,7 +227,7 @@ func checkParams(t *testing.T, e Entry, pool shopdata.Pool, scale shopdata.Scale
 		t.Errorf("a checkout of %d lines", len(p.Lines))
 	}
 	for i, line := range p.Lines {
-		if !scale.CheckoutProducts(pool).Contains(line.ProductID) || line.Quantity < 1 || line.Quantity > 2 {
+		if !contains(scale.CheckoutProducts(pool), line.ProductID) || line.Quantity < 1 || line.Quantity > 2 {
 			t.Errorf("line %+v", line)
 		}
 		if i > 0 && line.ProductID <= p.Lines[i-1].ProductID {
@@ -268,31 +257,6 @@ func TestIdempotencyKeysOfTwoTapesNeverMeet(t *testing.T) {
 			}
 			keys[e.Params.IdempotencyKey] = true
 		}
-	}
-}
-
-// Popular products come more often, as 1/rank says, and every id is the popular one of exactly one rank.
-func TestPopularity(t *testing.T) {
-	p := newPopularity(shopdata.Range{First: 1, Last: 100})
-	random := newSource("test", 1)
-	counts := map[int64]int{}
-	const draws = 100_000
-	for range draws {
-		counts[p.draw(random)]++
-	}
-	if len(counts) != 100 {
-		t.Errorf("%d of 100 ids were drawn", len(counts))
-	}
-	most := 0
-	for id, count := range counts {
-		if id < 1 || id > 100 {
-			t.Errorf("id %d is out of range", id)
-		}
-		most = max(most, count)
-	}
-	// The first rank's share is 1 over the 100th harmonic number, 0.1928.
-	if share := float64(most) / draws; share < 0.185 || share > 0.2 {
-		t.Errorf("the most popular id has a share of %.4f", share)
 	}
 }
 
@@ -329,7 +293,7 @@ func TestDamagedTapes(t *testing.T) {
 		{"a changed journey", strings.Replace(whole, `"user_id":2185`, `"user_id":2186`, 1), "changed after it was made"},
 		{"a journey too many", whole + `{"seq":959}` + "\n", "changed after it was made"},
 		{"an unknown format", strings.Replace(whole, Format, "hopwise-tape/9", 1), "this program reads"},
-		{"another generator", strings.Replace(whole, Generator, "dice/1", 1), "make the tape again"},
+		{"another generator", strings.Replace(whole, draw.Generator, "dice/1", 1), "make the tape again"},
 		{"a scale of none", strings.Replace(whole, `"scale":1`, `"scale":0`, 1), "scale 0"},
 	}
 	for _, c := range cases {

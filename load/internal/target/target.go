@@ -2,13 +2,14 @@
 package target
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
 	"os"
 	"slices"
 
-	"hopwise/load/internal/journey"
+	"hopwise/load/internal/choice"
 )
 
 // Protocol is what a client speaks to the edge.
@@ -25,8 +26,23 @@ const (
 
 var protocols = []Protocol{GraphQL, REST, RESTServices, RESTTranscoded, GRPC}
 
-// Protocols returns all protocols.
-func Protocols() []Protocol { return slices.Clone(protocols) }
+// Channel is who sends a journey.
+type Channel string
+
+// The three channels.
+const (
+	Web     Channel = "web"
+	Mobile  Channel = "mobile"
+	Partner Channel = "partner"
+)
+
+var channels = []Channel{Web, Mobile, Partner}
+
+// Channels returns all channels.
+func Channels() []Channel { return slices.Clone(channels) }
+
+// Check returns an error that lists the channels if it is none of them.
+func (c Channel) Check() error { return choice.Check(c, channels, "channel", "channels") }
 
 // Plan is how a client that composes goes about it.
 type Plan string
@@ -44,15 +60,15 @@ const MaxConnections = 1024
 
 // Target is one running topology.
 type Target struct {
-	Topology      string                    `json:"topology"`
-	Trial         string                    `json:"trial"`
-	Edge          string                    `json:"edge"` // base URL
-	HTTP          int                       `json:"http"` // major version that HTTP clients speak, 1 or 2; gRPC always has 2
-	Entry         map[journey.Channel]Entry `json:"entry"`
-	OTLP          string                    `json:"otlp"` // host:port of an OTLP gRPC receiver; empty: no traces
-	JWTPrivateKey string                    `json:"jwt_private_key"`
-	Plan          Plan                      `json:"plan,omitempty"`        // best if empty
-	Connections   int                       `json:"connections,omitempty"` // client connections; 0: the generator's default
+	Topology      string            `json:"topology"`
+	Trial         string            `json:"trial"`
+	Edge          string            `json:"edge"` // base URL
+	HTTP          int               `json:"http"` // major version that HTTP clients speak, 1 or 2; gRPC always has 2
+	Entry         map[Channel]Entry `json:"entry"`
+	OTLP          string            `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
+	JWTPrivateKey string            `json:"jwt_private_key"`
+	Plan          Plan              `json:"plan,omitempty"`        // best if it is empty
+	Connections   int               `json:"connections,omitempty"` // number of client connections; 0 for the generator's default
 }
 
 // Entry is how one channel enters the topology.
@@ -89,27 +105,27 @@ func (t Target) check() error {
 	if t.JWTPrivateKey == "" {
 		return fmt.Errorf("jwt_private_key is missing")
 	}
-	if t.Plan != "" && !slices.Contains(plans, t.Plan) {
-		return fmt.Errorf("unknown plan %q; plans: %s", t.Plan, journey.List(plans))
+	if err := choice.Check(cmp.Or(t.Plan, Best), plans, "plan", "plans"); err != nil {
+		return err
 	}
 	if t.Connections < 0 || t.Connections > MaxConnections {
 		return fmt.Errorf("connections %d is not between 1 and %d", t.Connections, MaxConnections)
 	}
 	for channel, entry := range t.Entry {
-		if !channel.Known() {
-			return fmt.Errorf("entry has the unknown channel %q; channels: %s", channel, journey.List(journey.Channels()))
+		if err := channel.Check(); err != nil {
+			return fmt.Errorf("entry: %w", err)
 		}
-		if !slices.Contains(protocols, entry.Protocol) {
-			return fmt.Errorf("entry %s has the unknown protocol %q; protocols: %s", channel, entry.Protocol, journey.List(protocols))
+		if err := choice.Check(entry.Protocol, protocols, "protocol", "protocols"); err != nil {
+			return fmt.Errorf("entry %s: %w", channel, err)
 		}
 	}
 	return nil
 }
 
 // Protocol returns what a channel speaks, or an error if the topology has no entry for it.
-func (t Target) Protocol(c journey.Channel) (Protocol, error) {
-	entry, found := t.Entry[c]
-	if !found {
+func (t Target) Protocol(c Channel) (Protocol, error) {
+	entry, served := t.Entry[c]
+	if !served {
 		return "", fmt.Errorf("topology %q has no entry for the channel %q", t.Topology, c)
 	}
 	return entry.Protocol, nil

@@ -14,7 +14,6 @@ import (
 	"google.golang.org/grpc/status"
 
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/tape"
 )
 
 // Journey is the trace of one journey, sampled or not.
@@ -25,21 +24,27 @@ type Journey struct {
 	traceID trace.TraceID
 }
 
+// Subject is the journey that a trace is of.
+type Subject struct {
+	Journey, Channel string
+	Seq              int64 // on the tape
+}
+
 // Start opens the trace of a journey.
 //
 // The root begins at the intended arrival; a child named start_lag holds the time until the generator really started.
-func (t *Tracing) Start(e tape.Entry, intended, started time.Time, sampled bool) *Journey {
+func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *Journey {
 	if t == nil || t.tracer == nil || !sampled {
 		return Untraced()
 	}
-	ctx, root := t.tracer.Start(context.Background(), string(e.Journey),
+	ctx, root := t.tracer.Start(context.Background(), s.Journey,
 		trace.WithNewRoot(), trace.WithTimestamp(intended), trace.WithSpanKind(trace.SpanKindInternal),
 		trace.WithAttributes(
-			attribute.String("shop.journey", string(e.Journey)),
-			attribute.String("shop.channel", string(e.Channel)),
+			attribute.String("shop.journey", s.Journey),
+			attribute.String("shop.channel", s.Channel),
 			attribute.String("shop.topology", t.target.Topology),
 			attribute.String("shop.trial", t.target.Trial),
-			attribute.Int64("shop.seq", e.Seq),
+			attribute.Int64("shop.seq", s.Seq),
 		))
 	if started.After(intended) {
 		_, lag := t.tracer.Start(ctx, "start_lag", trace.WithTimestamp(intended))
@@ -140,12 +145,13 @@ func (c Call) End(status int, err error) {
 	c.span.End()
 }
 
-// EndRPC closes the span once the answer, or the whole stream, is read; said is the RPC's error, failure what it is classed as.
-func (c Call) EndRPC(said, failure error) {
+// EndRPC closes the span once the answer, or the whole stream, is read; err is the RPC's own error, failure the same with
+// its class.
+func (c Call) EndRPC(err, failure error) {
 	if c.span == nil {
 		return
 	}
-	c.span.SetAttributes(attribute.Int("rpc.grpc.status_code", int(status.Code(said))))
+	c.span.SetAttributes(attribute.Int("rpc.grpc.status_code", int(status.Code(err))))
 	if failure != nil {
 		c.span.SetAttributes(attribute.String("error.type", string(outcome.Of(failure))))
 		c.span.SetStatus(codes.Error, string(outcome.Of(failure)))

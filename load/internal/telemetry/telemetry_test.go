@@ -16,12 +16,11 @@ import (
 	"google.golang.org/grpc/status"
 
 	"hopwise/load/internal/outcome"
-	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 )
 
 var (
-	entry    = tape.Entry{Seq: 7, Journey: "order_history", Channel: "web"}
+	entry    = Subject{Journey: "order_history", Channel: "web", Seq: 7}
 	intended = time.Unix(1_700_000_000, 123_456_789)
 )
 

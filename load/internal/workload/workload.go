@@ -3,6 +3,7 @@ package workload
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,8 +15,10 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"hopwise/load/internal/choice"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/target"
 )
 
 // Process is how customers arrive.
@@ -71,7 +74,7 @@ type Arrival struct {
 // Share is how often one journey comes through one channel.
 type Share struct {
 	Journey journey.Name
-	Channel journey.Channel
+	Channel target.Channel
 	Weight  int64 // in thousandths, against the sum of all weights
 }
 
@@ -87,9 +90,9 @@ type file struct {
 	Order Order         `yaml:"order"`
 	Pool  shopdata.Pool `yaml:"pool"`
 	Mix   []struct {
-		Journey journey.Name    `yaml:"journey"`
-		Channel journey.Channel `yaml:"channel"`
-		Weight  float64         `yaml:"weight"`
+		Journey journey.Name   `yaml:"journey"`
+		Channel target.Channel `yaml:"channel"`
+		Weight  float64        `yaml:"weight"`
 	} `yaml:"mix"`
 }
 
@@ -149,21 +152,15 @@ func (c checker) fail(where, format string, args ...any) error {
 }
 
 func (c checker) check(f file) (Workload, error) {
-	w := Workload{Name: f.Name, About: f.About, Pool: f.Pool}
+	w := Workload{Name: f.Name, About: f.About, Pool: cmp.Or(f.Pool, shopdata.PoolTrial), Order: cmp.Or(f.Order, Random)}
 	if w.Name == "" {
 		return Workload{}, c.fail("$.name", "the workload needs a name")
 	}
-	if w.Pool == "" {
-		w.Pool = shopdata.PoolTrial
+	if err := choice.Check(w.Pool, shopdata.Pools(), "pool", "pools"); err != nil {
+		return Workload{}, c.fail("$.pool", "%s", err)
 	}
-	if !slices.Contains(shopdata.Pools(), w.Pool) {
-		return Workload{}, c.fail("$.pool", "unknown pool %q; pools: %s", w.Pool, journey.List(shopdata.Pools()))
-	}
-	if w.Order = f.Order; w.Order == "" {
-		w.Order = Random
-	}
-	if !slices.Contains(orders, w.Order) {
-		return Workload{}, c.fail("$.order", "unknown order %q; orders: %s", w.Order, journey.List(orders))
+	if err := choice.Check(w.Order, orders, "order", "orders"); err != nil {
+		return Workload{}, c.fail("$.order", "%s", err)
 	}
 	if err := c.arrival(f, &w.Arrival); err != nil {
 		return Workload{}, err
@@ -205,12 +202,9 @@ func (c checker) check(f file) (Workload, error) {
 
 func (c checker) arrival(f file, a *Arrival) error {
 	given := f.Arrival
-	a.Process = given.Process
-	if a.Process == "" {
-		a.Process = Poisson
-	}
-	if !slices.Contains(processes, a.Process) {
-		return c.fail("$.arrival.process", "unknown arrival process %q; processes: %s", a.Process, journey.List(processes))
+	a.Process = cmp.Or(given.Process, Poisson)
+	if err := choice.Check(a.Process, processes, "arrival process", "processes"); err != nil {
+		return c.fail("$.arrival.process", "%s", err)
 	}
 	if (len(given.Steps) > 0) != (a.Process == Staircase) {
 		return c.fail("$.arrival.steps", "steps go with the process staircase, which needs them (process is %s)", a.Process)

@@ -22,12 +22,12 @@ func TestShippedWorkloads(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		found := map[journey.Name]bool{}
+		inMix := map[journey.Name]bool{}
 		for _, share := range w.Mix {
-			found[share.Journey] = true
+			inMix[share.Journey] = true
 		}
-		if filepath.Base(path) == "default.yaml" && len(found) != len(journey.Names()) {
-			t.Errorf("%s has %d of %d journeys", path, len(found), len(journey.Names()))
+		if filepath.Base(path) == "default.yaml" && len(inMix) != len(journey.Names()) {
+			t.Errorf("%s has %d of %d journeys", path, len(inMix), len(journey.Names()))
 		}
 	}
 }

@@ -1,0 +1,25 @@
+// Package choice checks values of which there is a closed list.
+package choice
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Check returns an error that lists the valid values if the value is not among them; what and whats name one and several.
+func Check[T ~string](value T, valid []T, what, whats string) error {
+	if slices.Contains(valid, value) {
+		return nil
+	}
+	return fmt.Errorf("unknown %s %q; %s: %s", what, value, whats, List(valid))
+}
+
+// List joins values for a message.
+func List[T ~string](values []T) string {
+	texts := make([]string, len(values))
+	for i, value := range values {
+		texts[i] = string(value)
+	}
+	return strings.Join(texts, ", ")
+}

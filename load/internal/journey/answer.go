@@ -1,0 +1,73 @@
+package journey
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/shopdata"
+)
+
+// Answer is the canonical answer of one journey, in which all protocols must agree.
+//
+// Fields are declared by ascending JSON name, so that encoding the struct gives sorted keys.
+type Answer interface {
+	// check says what is wrong with the answer to the journey asked for; its fields are known to be complete.
+	check(q Question) error
+}
+
+// Question is what was asked: a journey's parameters, and the scale of the data that it was asked of.
+type Question struct {
+	Params Params
+	Scale  shopdata.Scale
+}
+
+// Check returns a wrong_answer that says what is wrong with the answer to the question, or nil.
+func Check(q Question, a Answer) error {
+	if err := complete(a); err != nil {
+		return err
+	}
+	return a.check(q)
+}
+
+// Canonical returns the canonical JSON of an answer: sorted keys, no spaces, UTF-8 unescaped.
+func Canonical(a Answer) ([]byte, error) {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(a); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n")), nil
+}
+
+// Digest returns the SHA-256 of canonical JSON, hexadecimal.
+func Digest(canonical []byte) string {
+	sum := sha256.Sum256(canonical)
+	return hex.EncodeToString(sum[:])
+}
+
+func checkID(what string, got, want int64) error {
+	if got != want {
+		return outcome.Wrong("the answer is %s %d instead of %d", what, got, want)
+	}
+	return nil
+}
+
+var (
+	orderStatuses   = []string{"PENDING", "CONFIRMED", "SHIPPED", "DELIVERED", "CANCELLED", "FAILED"}
+	paymentStatuses = []string{"AUTHORIZED", "CAPTURED", "VOIDED", "DECLINED"}
+)
+
+func checkStatuses(order, payment string) error {
+	if !slices.Contains(orderStatuses, order) {
+		return outcome.Wrong("unknown order status %q", order)
+	}
+	if !slices.Contains(paymentStatuses, payment) {
+		return outcome.Wrong("unknown payment status %q", payment)
+	}
+	return nil
+}

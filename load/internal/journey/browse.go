@@ -1,0 +1,83 @@
+package journey
+
+import (
+	"context"
+
+	"hopwise/load/internal/graphql"
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/shopdata"
+)
+
+// Browse looks at the first page of a category, with the reviews of its products.
+const Browse Name = "browse"
+
+var browse = definition{
+	name:    Browse,
+	senders: everyone,
+	needs:   []string{"category"},
+	draw: func(d dice) Params {
+		return Params{Category: shopdata.CategoryName(d.categories.Draw(d.Source))}
+	},
+	graphQL: asks(
+		func(e Entry) graphql.Variables { return graphql.Variables{"category": e.Params.Category} },
+		func(data struct {
+			Products graphql.Connection[graphql.Product] `json:"products"`
+		}, _ Params) (Answer, error) {
+			return newBrowseAnswer(graphql.Nodes(data.Products)), nil
+		},
+	),
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		products, err := s.ListReviewedProducts(ctx, p.Category)
+		return newBrowseAnswer(products), err
+	},
+}
+
+// browseAnswer has products by ascending id, their reviews too.
+type browseAnswer struct {
+	Products []browsedProduct `json:"products"`
+}
+
+// browsedProduct is one product of a page.
+type browsedProduct struct {
+	ID      int64         `json:"id"`
+	Price   shop.Money    `json:"price"`
+	Reviews []shop.Review `json:"reviews"`
+	Stock   int64         `json:"stock"`
+	Title   string        `json:"title"`
+}
+
+func newBrowseAnswer(products []shop.Product) *browseAnswer {
+	a := &browseAnswer{Products: make([]browsedProduct, 0, len(products))}
+	for _, p := range products {
+		a.Products = append(a.Products, browsedProduct{ID: p.ID, Price: p.Price, Reviews: p.Reviews, Stock: p.Stock, Title: p.Title})
+	}
+	return a
+}
+
+func (a *browseAnswer) check(q Question) error {
+	if len(a.Products) != shopdata.BrowsePage {
+		return outcome.Wrong("the page has %d products instead of %d", len(a.Products), shopdata.BrowsePage)
+	}
+	for i, p := range a.Products {
+		if shopdata.CategoryOf(p.ID) != q.Params.Category {
+			return outcome.Wrong("product %d is not of category %s", p.ID, q.Params.Category)
+		}
+		if i > 0 && p.ID <= a.Products[i-1].ID {
+			return outcome.Wrong("product %d comes twice", p.ID)
+		}
+		expected := shopdata.ReviewIDs(p.ID)
+		if len(p.Reviews) != len(expected) {
+			return outcome.Wrong("product %d has %d reviews instead of %d", p.ID, len(p.Reviews), len(expected))
+		}
+		for k, review := range p.Reviews {
+			if review.ID != expected[k] {
+				return outcome.Wrong("product %d has review %d instead of %d", p.ID, review.ID, expected[k])
+			}
+			if review.Rating < 1 || review.Rating > 5 {
+				return outcome.Wrong("review %d has rating %d", review.ID, review.Rating)
+			}
+		}
+	}
+	return nil
+}

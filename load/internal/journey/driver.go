@@ -1,0 +1,83 @@
+package journey
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"hopwise/load/internal/choice"
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/graphql"
+	"hopwise/load/internal/rest"
+	"hopwise/load/internal/rpc"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/target"
+	"hopwise/load/internal/transcoded"
+)
+
+// Driver runs journeys over one protocol by one kind of plan.
+type Driver struct {
+	Protocol target.Protocol
+	Plan     target.Plan
+}
+
+// Check returns an error that lists the journeys which the protocol has if the channel sends one that it does not have.
+func (d Driver) Check(c target.Channel, name Name) error {
+	if d.serves(name) {
+		return nil
+	}
+	served := slices.DeleteFunc(Names(), func(n Name) bool { return !d.serves(n) })
+	return fmt.Errorf("channel %q sends the journey %q, which the protocol %s does not have; it has: %s",
+		c, name, d.Protocol, choice.List(served))
+}
+
+func (d Driver) serves(name Name) bool {
+	return d.Protocol != target.RESTTranscoded || byName[name].transcoded
+}
+
+// Prepare does what is needed once before the first of the journeys; only GraphQL keeps anything between requests.
+func (d Driver) Prepare(ctx context.Context, journeys []Name, open func() *exchange.Exchange) error {
+	if d.Protocol != target.GraphQL {
+		return nil
+	}
+	for _, name := range journeys {
+		documents := byName[name].documents
+		if documents == nil {
+			documents = []string{string(name)}
+		}
+		if err := graphql.Prepare(ctx, documents, open); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Run runs one journey and returns its answer in canonical form, not checked yet.
+func (d Driver) Run(ctx context.Context, e Entry, token string, x *exchange.Exchange) (Answer, error) {
+	j := byName[e.Journey]
+	if d.Protocol == target.GraphQL {
+		return j.graphQL(ctx, graphql.NewClient(x, token), e)
+	}
+	run := j.composed
+	if d.Protocol == target.REST && j.joined != nil {
+		run = j.joined
+	}
+	return run(ctx, d.services(x, token), e.Params)
+}
+
+func (d Driver) services(x *exchange.Exchange, token string) (s shop.Services) {
+	switch d.Protocol {
+	case target.REST:
+		return rest.NewGateway(x, token)
+	case target.RESTTranscoded:
+		return transcoded.NewServices(x, token)
+	case target.GRPC:
+		s = rpc.NewServices(x, token)
+	default:
+		s = rest.NewServices(x, token)
+	}
+	if d.Plan == target.Naive { // it is up to the client here how an answer is composed
+		return naive{s}
+	}
+	return s
+}

@@ -1,0 +1,61 @@
+package journey
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+
+	"hopwise/load/internal/shop"
+)
+
+// naive is the shop to a client that sends a request per item, one after the other, also for a product again.
+type naive struct{ shop.Services }
+
+// ListReviewedProducts asks for the reviews of one product after the other.
+func (n naive) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
+	products, err := n.ListProducts(ctx, category)
+	for i := 0; i < len(products) && err == nil; i++ {
+		products[i], err = n.AddReviews(ctx, products[i])
+	}
+	return products, err
+}
+
+// BatchGetProducts asks for one product after the other.
+func (n naive) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
+	products := make([]shop.Product, 0, len(ids))
+	for _, id := range ids {
+		product, err := n.GetProduct(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		products = append(products, product)
+	}
+	return products, nil
+}
+
+// BatchGetPayments asks for the payment of one order after the other.
+func (n naive) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
+	var payments []shop.Payment
+	for _, order := range orders {
+		paid, err := n.Services.BatchGetPayments(ctx, order)
+		if err != nil {
+			return nil, err
+		}
+		payments = append(payments, paid...)
+	}
+	return payments, nil
+}
+
+// sideBySide makes the calls at the same time, or in turn if the client is naive, until one fails, and returns that failure.
+func sideBySide(ctx context.Context, s shop.Services, calls ...func(context.Context) error) error {
+	group, together := errgroup.WithContext(ctx)
+	_, inTurn := s.(naive)
+	for _, call := range calls {
+		if !inTurn {
+			group.Go(func() error { return call(together) })
+		} else if err := call(ctx); err != nil {
+			return err
+		}
+	}
+	return group.Wait()
+}

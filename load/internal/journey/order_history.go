@@ -1,0 +1,159 @@
+package journey
+
+import (
+	"context"
+
+	"hopwise/load/internal/graphql"
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/shopdata"
+)
+
+// OrderHistory looks at the latest orders with the titles of their products and how they are paid.
+const OrderHistory Name = "order_history"
+
+var orderHistory = definition{
+	name:    OrderHistory,
+	senders: customers,
+	needs:   []string{"user_id"},
+	draw:    func(d dice) Params { return Params{UserID: d.From(d.scale.Regulars())} },
+	graphQL: asks(
+		func(Entry) graphql.Variables { return graphql.Variables{"first": shopdata.OrdersPerRegular} },
+		func(data struct {
+			Me graphql.User `json:"me"`
+		}, p Params) (Answer, error) {
+			if user := data.Me.ID.Of("User"); user != p.UserID {
+				return nil, outcome.Wrong("the history is that of user %d instead of %d", user, p.UserID)
+			}
+			return newOrderHistoryAnswer(graphql.Nodes(data.Me.Orders)), nil
+		},
+	),
+	joined: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		orders, err := listOrders(ctx, s, p.UserID)
+		return newOrderHistoryAnswer(orders), err
+	},
+	// The orders, then the products of all their lines and all their payments side by side.
+	composed: func(ctx context.Context, s shop.Services, p Params) (Answer, error) {
+		orders, err := listOrders(ctx, s, p.UserID)
+		if err != nil {
+			return nil, err
+		}
+		var ids, lines []int64
+		for _, o := range orders {
+			ids = append(ids, o.ID)
+			for _, l := range o.Lines {
+				lines = append(lines, l.ProductID)
+			}
+		}
+		var (
+			products []shop.Product
+			payments []shop.Payment
+		)
+		err = sideBySide(ctx, s,
+			func(ctx context.Context) (err error) {
+				products, err = s.BatchGetProducts(ctx, lines)
+				return err
+			},
+			func(ctx context.Context) (err error) {
+				payments, err = s.BatchGetPayments(ctx, ids...)
+				return err
+			},
+		)
+		return historyOf(orders, products, payments), err
+	},
+}
+
+// listOrders returns the user's orders; they are known to be the user's and to have lines.
+func listOrders(ctx context.Context, s shop.Services, user int64) ([]shop.Order, error) {
+	orders, err := s.ListOrders(ctx, user)
+	if err != nil {
+		return nil, err
+	}
+	lines := 0
+	for _, o := range orders {
+		if o.UserID != user {
+			return nil, outcome.Wrong("order %d is of user %d instead of %d", o.ID, o.UserID, user)
+		}
+		lines += len(o.Lines)
+	}
+	if lines == 0 {
+		return nil, outcome.Wrong("the history has no order with lines")
+	}
+	return orders, nil
+}
+
+func historyOf(orders []shop.Order, products []shop.Product, payments []shop.Payment) Answer {
+	titles := make(map[int64]string, len(products))
+	for _, p := range products {
+		titles[p.ID] = p.Title
+	}
+	for i := range orders {
+		orders[i].Join(titles, payments)
+	}
+	return newOrderHistoryAnswer(orders)
+}
+
+// orderHistoryAnswer has orders, newest first.
+type orderHistoryAnswer struct {
+	Orders []historyOrder `json:"orders"`
+}
+
+// historyOrder is one order of the history.
+type historyOrder struct {
+	ID            int64         `json:"id"`
+	Lines         []historyLine `json:"lines"`
+	PaymentStatus string        `json:"payment_status"`
+	PlacedAt      string        `json:"placed_at"`
+	Status        string        `json:"status"`
+	Total         shop.Money    `json:"total"`
+}
+
+// historyLine is one line of an order in the history, by line number.
+type historyLine struct {
+	ProductID int64      `json:"product_id"`
+	Quantity  int64      `json:"quantity"`
+	Title     string     `json:"title"`
+	UnitPrice shop.Money `json:"unit_price"`
+}
+
+// newOrderHistoryAnswer returns the answer that has these orders, which are joined with their products and payments.
+func newOrderHistoryAnswer(orders []shop.Order) *orderHistoryAnswer {
+	a := &orderHistoryAnswer{Orders: make([]historyOrder, 0, len(orders))}
+	for _, o := range orders {
+		o.SortLines()
+		lines := make([]historyLine, 0, len(o.Lines))
+		for _, l := range o.Lines {
+			lines = append(lines, historyLine{ProductID: l.ProductID, Quantity: l.Quantity, Title: l.Title, UnitPrice: l.UnitPrice})
+		}
+		a.Orders = append(a.Orders, historyOrder{
+			ID: o.ID, Lines: lines, PaymentStatus: o.Payment.Status, PlacedAt: o.PlacedAt, Status: o.Status, Total: o.Total,
+		})
+	}
+	return a
+}
+
+func (a *orderHistoryAnswer) check(q Question) error {
+	expected := q.Scale.OrdersOfRegular(q.Params.UserID)
+	if len(a.Orders) != len(expected) {
+		return outcome.Wrong("the history has %d orders instead of %d", len(a.Orders), len(expected))
+	}
+	for i, order := range a.Orders {
+		if order.ID != expected[i] {
+			return outcome.Wrong("place %d of the history is order %d instead of %d", i+1, order.ID, expected[i])
+		}
+		if len(order.Lines) == 0 {
+			return outcome.Wrong("order %d has no lines", order.ID)
+		}
+		sum := int64(0)
+		for _, line := range order.Lines {
+			sum += line.Quantity * line.UnitPrice.AmountMinor
+		}
+		if sum != order.Total.AmountMinor {
+			return outcome.Wrong("order %d has total %d, its lines add up to %d", order.ID, order.Total.AmountMinor, sum)
+		}
+		if err := checkStatuses(order.Status, order.PaymentStatus); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package rest
+
+import (
+	"context"
+	"net/url"
+
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/shop"
+)
+
+// Gateway is the shop over the REST gateway: the services' API, whose orders come joined with what belongs to them.
+type Gateway struct{ Services }
+
+// NewGateway returns the shop in the session of the token.
+func NewGateway(x *exchange.Exchange, token string) Gateway { return Gateway{NewServices(x, token)} }
+
+type joinedOrder struct {
+	shop.Order
+	Payment  shop.Payment   `json:"payment"`
+	Products []shop.Product `json:"products"`
+}
+
+func (j joinedOrder) order() shop.Order {
+	titles := map[int64]string{}
+	for _, p := range j.Products {
+		titles[p.ID] = p.Title
+	}
+	j.Order.Join(titles, []shop.Payment{j.Payment})
+	j.PlacedAt = shop.Instant(j.PlacedAt)
+	return j.Order
+}
+
+// ListOrders: the orders are joined with their products and payments.
+func (g Gateway) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
+	query := latestOrders()
+	query.Set("include", "payment,products")
+	page, err := Get[struct {
+		Orders []joinedOrder `json:"orders"`
+	}](ctx, g.Client, "/v1/users/{id}/orders", user, query)
+	orders := make([]shop.Order, len(page.Orders))
+	for i, o := range page.Orders {
+		orders[i] = o.order()
+	}
+	return orders, err
+}
+
+// GetOrder: the order is joined with its payment.
+func (g Gateway) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
+	joined, err := Get[joinedOrder](ctx, g.Client, "/v1/orders/{id}", id, url.Values{"include": {"payment"}})
+	return joined.order(), err
+}

@@ -1,0 +1,126 @@
+// Package rest is a client of the shop's REST APIs: the services' own, and the REST gateway's, which joins them.
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/shopdata"
+)
+
+// Services is the shop over its services' own REST APIs.
+type Services struct{ Client }
+
+var _ shop.Services = Services{}
+
+// page is a page of whichever list was asked for.
+type page struct {
+	Products []shop.Product      `json:"products"`
+	Orders   []shop.Order        `json:"orders"`
+	Payments []shop.Payment      `json:"payments"`
+	Lines    []shop.ExportedLine `json:"lines"`
+}
+
+// NewServices returns the shop in the session of the token.
+func NewServices(x *exchange.Exchange, token string) Services {
+	return Services{NewClient(x, token, shopProblem)}
+}
+
+func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
+	return s.listProducts(ctx, url.Values{"category": {category}, "page_size": {strconv.Itoa(shopdata.BrowsePage)}})
+}
+
+// ListReviewedProducts: reviews belong to their products, so it is one request.
+func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
+	return s.listProducts(ctx, url.Values{
+		"category": {category}, "page_size": {strconv.Itoa(shopdata.BrowsePage)}, "include": {"reviews"},
+	})
+}
+
+func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
+	return s.listProducts(ctx, url.Values{"ids": {numbers(shop.Distinct(ids))}})
+}
+
+func (s Services) listProducts(ctx context.Context, query url.Values) ([]shop.Product, error) {
+	page, err := Get[page](ctx, s.Client, "/v1/products", 0, query)
+	return page.Products, err
+}
+
+func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
+	return Get[shop.Product](ctx, s.Client, "/v1/products/{id}", listed.ID, url.Values{"include": {"reviews"}})
+}
+
+func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {
+	return Get[shop.Product](ctx, s.Client, "/v1/products/{id}", id, nil)
+}
+
+func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
+	return Send[shop.Session](ctx, s.Client, Write{
+		Method: http.MethodPost, Route: "/v1/sessions", Expected: http.StatusCreated,
+		Body: struct {
+			Email    string `json:"email"`
+			Password string `json:"password"`
+		}{email, password},
+	})
+}
+
+func (s Services) GetUser(ctx context.Context, id int64, token string) (shop.User, error) {
+	s.token = token
+	return Get[shop.User](ctx, s.Client, "/v1/users/{id}", id, nil)
+}
+
+func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Address) (shop.User, error) {
+	return Send[shop.User](ctx, s.Client, Write{
+		Method: http.MethodPatch, Route: "/v1/users/{id}", ID: id, Expected: http.StatusOK,
+		Body: struct {
+			Address shop.Address `json:"address"`
+		}{address},
+	})
+}
+
+func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
+	page, err := Get[page](ctx, s.Client, "/v1/users/{id}/orders", user, latestOrders())
+	for i, o := range page.Orders {
+		page.Orders[i].PlacedAt = shop.Instant(o.PlacedAt)
+	}
+	return page.Orders, err
+}
+
+func latestOrders() url.Values {
+	return url.Values{"page_size": {strconv.Itoa(shopdata.OrdersPerRegular)}}
+}
+
+func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
+	return Get[shop.Order](ctx, s.Client, "/v1/orders/{id}", id, nil)
+}
+
+func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
+	page, err := Get[page](ctx, s.Client, "/v1/payments", 0, url.Values{"order_ids": {numbers(orders)}})
+	return page.Payments, err
+}
+
+func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
+	return Send[shop.Order](ctx, s.Client, Write{
+		Method: http.MethodPost, Route: "/v1/orders", Expected: http.StatusCreated,
+		Header: map[string]string{"Idempotency-Key": p.IdempotencyKey},
+		Body: struct {
+			UserID       int64       `json:"user_id"`
+			Lines        []shop.Item `json:"lines"`
+			PaymentToken string      `json:"payment_token"`
+		}{p.UserID, p.Items, shopdata.PaymentToken},
+	})
+}
+
+func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
+	page, err := Get[page](ctx, s.Client, "/v1/order-lines", 0, url.Values{
+		"after_line_id": {number(after)}, "page_size": {strconv.Itoa(shopdata.BulkPage)},
+	})
+	for i, l := range page.Lines {
+		page.Lines[i].PlacedAt = shop.Instant(l.PlacedAt)
+	}
+	return page.Lines, err
+}

@@ -1,0 +1,161 @@
+// Package rpc is a client of the services' gRPC APIs.
+package rpc
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/shop"
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/stubs/orderv1"
+	"hopwise/load/internal/stubs/paymentv1"
+	"hopwise/load/internal/stubs/productv1"
+	"hopwise/load/internal/stubs/userv1"
+)
+
+// Services is the shop over gRPC.
+type Services struct {
+	exchange *exchange.Exchange
+	products productv1.ProductServiceClient
+	orders   orderv1.OrderServiceClient
+	users    userv1.UserServiceClient
+	payments paymentv1.PaymentServiceClient
+}
+
+var _ shop.Services = Services{}
+
+// NewServices returns the shop in the session of the token.
+func NewServices(x *exchange.Exchange, token string) Services {
+	channel := x.Channel(token)
+	return Services{
+		exchange: x,
+		products: productv1.NewProductServiceClient(channel),
+		orders:   orderv1.NewOrderServiceClient(channel),
+		users:    userv1.NewUserServiceClient(channel),
+		payments: paymentv1.NewPaymentServiceClient(channel),
+	}
+}
+
+func (s Services) ListProducts(ctx context.Context, category string) ([]shop.Product, error) {
+	page, err := s.products.ListProducts(ctx, &productv1.ListProductsRequest{
+		PageSize: shopdata.BrowsePage, Category: category,
+	})
+	return mapped(page.GetProducts(), product), err
+}
+
+// ListReviewedProducts: the reviews of the products are a batch of their own.
+func (s Services) ListReviewedProducts(ctx context.Context, category string) ([]shop.Product, error) {
+	products, err := s.ListProducts(ctx, category)
+	if err != nil {
+		return nil, err
+	}
+	if len(products) == 0 {
+		return nil, outcome.Wrong("the page has no products")
+	}
+	ids := mapped(products, func(p shop.Product) int64 { return p.ID })
+	reviews, err := s.reviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: ids, Limit: shopdata.ReviewsPerProduct})
+	for i, p := range products {
+		products[i].Reviews = reviews[p.ID]
+	}
+	return products, err
+}
+
+func (s Services) AddReviews(ctx context.Context, listed shop.Product) (shop.Product, error) {
+	reviews, err := s.reviews(ctx, &productv1.BatchListReviewsRequest{ProductIds: []int64{listed.ID}})
+	listed.Reviews = reviews[listed.ID]
+	return listed, err
+}
+
+// reviews returns the reviews of each product.
+func (s Services) reviews(ctx context.Context, r *productv1.BatchListReviewsRequest) (map[int64][]shop.Review, error) {
+	batch, err := s.products.BatchListReviews(ctx, r)
+	reviews := make(map[int64][]shop.Review, len(r.ProductIds))
+	for _, p := range batch.GetProducts() {
+		reviews[p.ProductId] = mapped(p.Reviews, review)
+	}
+	return reviews, err
+}
+
+func (s Services) GetProduct(ctx context.Context, id int64) (shop.Product, error) {
+	p, err := s.products.GetProduct(ctx, &productv1.GetProductRequest{Id: id})
+	return product(p), err
+}
+
+func (s Services) BatchGetProducts(ctx context.Context, ids []int64) ([]shop.Product, error) {
+	batch, err := s.products.BatchGetProducts(ctx, &productv1.BatchGetProductsRequest{Ids: shop.Distinct(ids)})
+	return mapped(batch.GetProducts(), product), err
+}
+
+func (s Services) Login(ctx context.Context, email, password string) (shop.Session, error) {
+	opened, err := s.users.Login(ctx, &userv1.LoginRequest{Email: email, Password: password})
+	return shop.Session{Token: opened.GetToken(), User: user(opened.GetUser())}, err
+}
+
+func (s Services) GetUser(ctx context.Context, id int64, token string) (shop.User, error) {
+	u, err := userv1.NewUserServiceClient(s.exchange.Channel(token)).GetUser(ctx, &userv1.GetUserRequest{Id: id})
+	return user(u), err
+}
+
+func (s Services) UpdateAddress(ctx context.Context, id int64, address shop.Address) (shop.User, error) {
+	u, err := s.users.UpdateUser(ctx, &userv1.UpdateUserRequest{
+		User:       &userv1.User{Id: id, Address: addressOf(address)},
+		UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"address"}},
+	})
+	return user(u), err
+}
+
+func (s Services) ListOrders(ctx context.Context, user int64) ([]shop.Order, error) {
+	page, err := s.orders.ListOrdersByUser(ctx, &orderv1.ListOrdersByUserRequest{
+		UserId: user, PageSize: shopdata.OrdersPerRegular,
+	})
+	return mapped(page.GetOrders(), order), err
+}
+
+func (s Services) GetOrder(ctx context.Context, id int64) (shop.Order, error) {
+	o, err := s.orders.GetOrder(ctx, &orderv1.GetOrderRequest{Id: id})
+	return order(o), err
+}
+
+func (s Services) BatchGetPayments(ctx context.Context, orders ...int64) ([]shop.Payment, error) {
+	batch, err := s.payments.BatchGetPaymentsByOrder(ctx,
+		&paymentv1.BatchGetPaymentsByOrderRequest{OrderIds: orders})
+	return mapped(batch.GetPayments(), payment), err
+}
+
+func (s Services) Checkout(ctx context.Context, p shop.Purchase) (shop.Order, error) {
+	o, err := s.orders.Checkout(ctx, &orderv1.CheckoutRequest{
+		UserId: p.UserID, PaymentToken: shopdata.PaymentToken, IdempotencyKey: p.IdempotencyKey,
+		Lines: mapped(p.Items, func(i shop.Item) *orderv1.CheckoutLine {
+			return &orderv1.CheckoutLine{ProductId: i.ProductID, Quantity: int32(i.Quantity)}
+		}),
+	})
+	return order(o), err
+}
+
+// ExportLines: it reads the stream of lines to its end.
+func (s Services) ExportLines(ctx context.Context, after int64) ([]shop.ExportedLine, error) {
+	stream, err := s.orders.StreamOrderLines(ctx, &orderv1.StreamOrderLinesRequest{
+		AfterLineId: after, Limit: shopdata.BulkPage,
+	})
+	if err != nil {
+		return nil, err
+	}
+	lines := make([]shop.ExportedLine, 0, shopdata.BulkPage)
+	for {
+		chunk, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return lines, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range chunk.Lines {
+			lines = append(lines, exportedLine(l))
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Package shop holds the shop's resources in canonical form, whatever the protocol that they came over, and what a client
+// can ask its services for.
+//
+// The names in JSON are those of the REST APIs.
+package shop
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// Money is an amount in the minor unit of its currency.
+type Money struct {
+	AmountMinor int64  `json:"amount_minor"`
+	Currency    string `json:"currency"`
+}
+
+// Address is a postal address; its fields are in the order of the canonical form.
+type Address struct {
+	City        string `json:"city"`
+	CountryCode string `json:"country_code"`
+	PostalCode  string `json:"postal_code"`
+	Recipient   string `json:"recipient"`
+	Street      string `json:"street"`
+}
+
+// Review is one review of a product; its fields are in the order of the canonical form.
+type Review struct {
+	ID     int64  `json:"id"`
+	Rating int64  `json:"rating"`
+	Title  string `json:"title"`
+}
+
+// Product is one product of the catalogue.
+type Product struct {
+	ID          int64    `json:"id"`
+	Title       string   `json:"title"`
+	Description string   `json:"description"`
+	Category    string   `json:"category"`
+	Price       Money    `json:"price"`
+	Stock       int64    `json:"stock"`
+	Reviews     []Review `json:"reviews"` // if they were asked for
+}
+
+// Order is an order of one user.
+type Order struct {
+	ID       int64       `json:"id"`
+	UserID   int64       `json:"user_id"`
+	Status   string      `json:"status"`
+	PlacedAt string      `json:"placed_at"`
+	Total    Money       `json:"total"`
+	Lines    []OrderLine `json:"lines"`
+	Payment  Payment     `json:"-"` // if it was joined
+}
+
+// OrderLine is one line of an order.
+type OrderLine struct {
+	LineNumber int64  `json:"line_number"`
+	ProductID  int64  `json:"product_id"`
+	Title      string `json:"-"` // of the product, if it was joined
+	Quantity   int64  `json:"quantity"`
+	UnitPrice  Money  `json:"unit_price"`
+}
+
+// SortLines puts the lines of the order in the order of their numbers.
+func (o *Order) SortLines() {
+	slices.SortFunc(o.Lines, func(a, b OrderLine) int { return cmp.Compare(a.LineNumber, b.LineNumber) })
+}
+
+// Join fills in the titles of the order's lines and the payment, as far as they are given.
+func (o *Order) Join(titles map[int64]string, payments []Payment) {
+	for i, line := range o.Lines {
+		o.Lines[i].Title = titles[line.ProductID]
+	}
+	for _, payment := range payments {
+		if payment.OrderID == o.ID {
+			o.Payment = payment
+		}
+	}
+}
+
+// Payment is how an order is paid.
+type Payment struct {
+	OrderID int64  `json:"order_id"`
+	Status  string `json:"status"`
+	Amount  Money  `json:"amount"`
+}
+
+// User is a customer of the shop.
+type User struct {
+	ID      int64   `json:"id"`
+	Email   string  `json:"email"`
+	Name    string  `json:"name"`
+	Address Address `json:"address"`
+}
+
+// Session is what a login opens.
+type Session struct {
+	Token string `json:"token"`
+	User  User   `json:"user"`
+}
+
+// ExportedLine is an order line together with what it needs of its order; its fields are in the order of the canonical form.
+type ExportedLine struct {
+	ID        int64  `json:"id"`
+	OrderID   int64  `json:"order_id"`
+	PlacedAt  string `json:"placed_at"`
+	ProductID int64  `json:"product_id"`
+	Quantity  int64  `json:"quantity"`
+	Status    string `json:"status"`
+	UnitPrice Money  `json:"unit_price"`
+	UserID    int64  `json:"user_id"`
+}
+
+// Item is one product of a checkout.
+type Item struct {
+	ProductID int64 `json:"product_id"`
+	Quantity  int64 `json:"quantity"`
+}
+
+// Purchase is what a checkout asks for.
+type Purchase struct {
+	UserID         int64
+	Items          []Item
+	IdempotencyKey string
+}
+
+// Instant returns a time of the wire in canonical form (UTC, whole seconds), empty if the text is no such time.
+func Instant(text string) string {
+	const canonical = "2006-01-02T15:04:05Z"
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil || at.Nanosecond() != 0 {
+		return ""
+	}
+	return at.UTC().Format(canonical)
+}

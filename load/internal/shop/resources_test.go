@@ -1,0 +1,18 @@
+package shop
+
+import "testing"
+
+// Times are whole seconds in UTC; another zone is the same instant, anything else is no time at all.
+func TestInstant(t *testing.T) {
+	for text, want := range map[string]string{
+		"2025-03-04T05:06:07Z":      "2025-03-04T05:06:07Z",
+		"2025-03-04T06:06:07+01:00": "2025-03-04T05:06:07Z",
+		"2025-03-04T05:06:07.5Z":    "",
+		"2025-03-04 05:06:07":       "",
+		"":                          "",
+	} {
+		if got := Instant(text); got != want {
+			t.Errorf("%q gives %q, expected %q", text, got, want)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package shop
+
+import (
+	"context"
+	"slices"
+)
+
+// Services is the shop as a client sees it that composes its answers itself, in one session.
+//
+// What an answer lacks stays empty and is no error here: the check of the journey's answer names it.
+type Services interface {
+	// ListProducts returns the first page of a category, without reviews.
+	ListProducts(ctx context.Context, category string) ([]Product, error)
+	// ListReviewedProducts returns the first page of a category with reviews, in as few requests as the protocol allows.
+	ListReviewedProducts(ctx context.Context, category string) ([]Product, error)
+	// AddReviews returns a listed product with its reviews, by one request.
+	AddReviews(ctx context.Context, listed Product) (Product, error)
+	// GetProduct returns one product without reviews.
+	GetProduct(ctx context.Context, id int64) (Product, error)
+	// BatchGetProducts returns the products by one request, each once, without reviews.
+	BatchGetProducts(ctx context.Context, ids []int64) ([]Product, error)
+	// Login opens a session of the user.
+	Login(ctx context.Context, email, password string) (Session, error)
+	// GetUser returns the user's profile to the holder of the token.
+	GetUser(ctx context.Context, id int64, token string) (User, error)
+	// UpdateAddress changes the user's address and returns the user.
+	UpdateAddress(ctx context.Context, id int64, address Address) (User, error)
+	// ListOrders returns the latest orders of the user, newest first.
+	ListOrders(ctx context.Context, user int64) ([]Order, error)
+	// GetOrder returns one order.
+	GetOrder(ctx context.Context, id int64) (Order, error)
+	// BatchGetPayments returns the payments of the orders by one request.
+	BatchGetPayments(ctx context.Context, orders ...int64) ([]Payment, error)
+	// Checkout places an order and pays it.
+	Checkout(ctx context.Context, p Purchase) (Order, error)
+	// ExportLines returns the page of all users' order lines that comes after a line.
+	ExportLines(ctx context.Context, after int64) ([]ExportedLine, error)
+}
+
+// Distinct returns the identifiers in ascending order, each once.
+func Distinct(ids []int64) []int64 { return slices.Compact(slices.Sorted(slices.Values(ids))) }

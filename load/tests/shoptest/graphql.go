@@ -1,0 +1,157 @@
+package shoptest
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"hopwise/load/internal/shopdata"
+)
+
+// rootField finds what a document asks for; it comes whole, whichever fields of it are asked for.
+var rootField = regexp.MustCompile(`^(?:query|mutation) [^{]*\{\s*(\w+)`)
+
+// GraphQLError returns an answer with one error.
+func GraphQLError(code, message string) map[string]any {
+	return object{"data": nil, "errors": []object{{"message": message, "extensions": object{"code": code}}}}
+}
+
+func (s *Shop) graphQL(seen Seen) object {
+	var body struct {
+		Query      string `json:"query"`
+		Variables  map[string]any
+		Extensions struct {
+			PersistedQuery struct {
+				SHA256Hash string `json:"sha256Hash"`
+			} `json:"persistedQuery"`
+		} `json:"extensions"`
+	}
+	if err := json.Unmarshal(seen.Body, &body); err != nil {
+		return GraphQLError("INVALID_ARGUMENT", err.Error())
+	}
+	text, refused := s.document(body.Query, body.Extensions.PersistedQuery.SHA256Hash)
+	if refused != nil {
+		return refused
+	}
+	field := rootField.FindStringSubmatch(text)
+	if field == nil {
+		return GraphQLError("INVALID_ARGUMENT", "no field")
+	}
+	if strings.Contains(text, "!)") && body.Variables == nil {
+		return GraphQLError("INVALID_ARGUMENT", "a variable is missing")
+	}
+	return s.resolve(field[1], body.Variables, subject(seen.Header))
+}
+
+func (s *Shop) document(text, hash string) (string, object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if text == "" {
+		if s.persisted[hash] == "" {
+			return "", GraphQLError("PERSISTED_QUERY_NOT_FOUND", "send the text")
+		}
+		return s.persisted[hash], nil
+	}
+	if sum := sha256.Sum256([]byte(text)); hash != hex.EncodeToString(sum[:]) {
+		return "", GraphQLError("INVALID_ARGUMENT", "the hash is not the text's")
+	}
+	s.persisted[hash] = text
+	return text, nil
+}
+
+func (s *Shop) resolve(field string, variables object, user int64) object {
+	id := func(variable string) int64 {
+		_, number := split(fmt.Sprint(variables[variable]))
+		return number
+	}
+	data := func(value any) object { return object{"data": object{field: value}} }
+	if user == 0 && field == "me" {
+		return GraphQLError("UNAUTHENTICATED", "log in")
+	}
+	switch field {
+	case "products":
+		return data(connection(productsOf(fmt.Sprint(variables["category"]), shopdata.BrowsePage), graphProduct))
+	case "product":
+		return data(graphProduct(id("id")))
+	case "login":
+		return data(object{"token": "fake-token-" + strconv.FormatInt(userOf(fmt.Sprint(variables["email"])), 10)})
+	case "me":
+		ids := scale.OrdersOfRegular(user)
+		return data(object{
+			"id": globalID("User", user), "email": shopdata.Email(user), "name": "Name",
+			"orders": connection(ids[:], func(order int64) object { return graphOrder(order, linesOf(order)) }),
+		})
+	case "checkout":
+		var lines [][2]int64
+		for _, line := range variables["input"].(object)["lines"].([]any) {
+			_, product := split(line.(object)["productId"].(string))
+			lines = append(lines, [2]int64{product, int64(line.(object)["quantity"].(float64))})
+		}
+		order := graphOrder(10000+s.orders.Add(1), lines)
+		order["status"] = "CONFIRMED"
+		return data(object{"order": order})
+	case "updateProfile":
+		return data(object{"user": object{"id": globalID("User", user), "address": variables["address"]}})
+	case "order":
+		return data(graphOrder(id("id"), linesOf(id("id"))))
+	case "orderLines":
+		return data(connection(page(id("after")), func(line int64) object {
+			product := line%8000 + 1
+			return object{
+				"id": globalID("OrderLine", line), "quantity": 1, "unitPrice": graphMoney(priceOf(product)),
+				"product": object{"id": globalID("Product", product)},
+				"order": object{
+					"id": globalID("Order", orderOfLine(line)), "status": "DELIVERED", "placedAt": placedAt,
+					"user": object{"id": globalID("User", 5)},
+				},
+			}
+		}))
+	}
+	return GraphQLError("INVALID_ARGUMENT", "unknown field "+field)
+}
+
+func graphMoney(minor int64) object { return object{"amountMinor": minor, "currency": "EUR"} }
+
+func graphProduct(id int64) object {
+	reviews := shopdata.ReviewIDs(id)
+	return object{
+		"id": globalID("Product", id), "title": titleOf(id), "description": "Described", "category": shopdata.CategoryOf(id),
+		"price": graphMoney(priceOf(id)), "stock": 1000 + id,
+		"reviews": each(reviews[:], func(review int64) object {
+			return object{"id": globalID("Review", review), "rating": 1 + review%5, "title": "Good"}
+		}),
+	}
+}
+
+func graphOrder(id int64, lines [][2]int64) object {
+	all := []object{}
+	for i, line := range lines {
+		all = append(all, object{
+			"lineNumber": i + 1, "quantity": line[1], "unitPrice": graphMoney(priceOf(line[0])), "product": graphProduct(line[0]),
+		})
+	}
+	return object{
+		"id": globalID("Order", id), "status": "SHIPPED", "placedAt": placedAt, "total": graphMoney(totalOf(lines)), "lines": all,
+		"payment": object{"status": "CAPTURED", "amount": graphMoney(totalOf(lines))},
+	}
+}
+
+func connection(ids []int64, node func(int64) object) object {
+	return object{"edges": each(ids, func(id int64) object { return object{"node": node(id)} })}
+}
+
+func globalID(kind string, id int64) string {
+	return base64.StdEncoding.EncodeToString([]byte(kind + ":" + strconv.FormatInt(id, 10)))
+}
+
+func split(global string) (string, int64) {
+	plain, _ := base64.StdEncoding.DecodeString(global)
+	kind, digits, _ := strings.Cut(string(plain), ":")
+	number, _ := strconv.ParseInt(digits, 10, 64)
+	return kind, number
+}

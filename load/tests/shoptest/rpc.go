@@ -1,0 +1,222 @@
+package shoptest
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"hopwise/load/internal/shopdata"
+	"hopwise/load/internal/stubs/orderv1"
+	"hopwise/load/internal/stubs/paymentv1"
+	"hopwise/load/internal/stubs/productv1"
+	"hopwise/load/internal/stubs/typev1"
+	"hopwise/load/internal/stubs/userv1"
+)
+
+// chunk is the number of lines in a message of the bulk read.
+const chunk = 250
+
+// newRPC returns the four services over gRPC, to be served by net/http.
+func (s *Shop) newRPC() *grpc.Server {
+	server := grpc.NewServer(
+		grpc.UnaryInterceptor(func(ctx context.Context, request any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+			answer, err := handle(ctx, request)
+			if message, ok := answer.(proto.Message); ok && err == nil && s.BendRPC != nil {
+				s.BendRPC(message)
+			}
+			return answer, err
+		}),
+	)
+	for _, each := range []service{
+		{productv1.ProductService_ServiceDesc, rpcProduct{}},
+		{orderv1.OrderService_ServiceDesc, rpcOrder{shop: s}},
+		{userv1.UserService_ServiceDesc, rpcUser{}},
+		{paymentv1.PaymentService_ServiceDesc, rpcPayment{}},
+	} {
+		server.RegisterService(&each.desc, each.server)
+		s.services[each.desc.ServiceName] = each
+	}
+	return server
+}
+
+// service is one of the gRPC services.
+type service struct {
+	desc   grpc.ServiceDesc
+	server any
+}
+
+func isRPC(r *http.Request) bool {
+	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
+}
+
+// serveRPC answers an RPC whose body was read already.
+func (s *Shop) serveRPC(w http.ResponseWriter, r *http.Request, body []byte) {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	s.rpc.ServeHTTP(w, r)
+}
+
+type rpcProduct struct {
+	productv1.UnimplementedProductServiceServer
+}
+
+func (rpcProduct) GetProduct(_ context.Context, r *productv1.GetProductRequest) (*productv1.Product, error) {
+	return protoProduct(r.Id), nil
+}
+
+func (rpcProduct) BatchGetProducts(_ context.Context, r *productv1.BatchGetProductsRequest) (*productv1.BatchGetProductsResponse, error) {
+	return &productv1.BatchGetProductsResponse{Products: mapped(r.Ids, protoProduct)}, nil
+}
+
+func (rpcProduct) ListProducts(_ context.Context, r *productv1.ListProductsRequest) (*productv1.ListProductsResponse, error) {
+	return &productv1.ListProductsResponse{Products: mapped(productsOf(r.Category, int64(r.PageSize)), protoProduct)}, nil
+}
+
+func (rpcProduct) BatchListReviews(_ context.Context, r *productv1.BatchListReviewsRequest) (*productv1.BatchListReviewsResponse, error) {
+	return &productv1.BatchListReviewsResponse{Products: mapped(r.ProductIds, func(id int64) *productv1.ProductReviews {
+		ids := shopdata.ReviewIDs(id)
+		return &productv1.ProductReviews{ProductId: id, Reviews: mapped(ids[:], func(review int64) *productv1.Review {
+			return &productv1.Review{Id: review, ProductId: id, UserId: 1, Rating: int32(1 + review%5), Title: "Good", Body: "Very"}
+		})}
+	})}, nil
+}
+
+type rpcOrder struct {
+	orderv1.UnimplementedOrderServiceServer
+	shop *Shop
+}
+
+func (o rpcOrder) Checkout(_ context.Context, r *orderv1.CheckoutRequest) (*orderv1.Order, error) {
+	if r.IdempotencyKey == "" {
+		return nil, status.Error(codes.InvalidArgument, "idempotency_key is empty")
+	}
+	var lines [][2]int64
+	for _, line := range r.Lines {
+		lines = append(lines, [2]int64{line.ProductId, int64(line.Quantity)})
+	}
+	order := protoOrder(10000+o.shop.orders.Add(1), r.UserId, lines)
+	order.Status = orderv1.OrderStatus_ORDER_STATUS_CONFIRMED
+	return order, nil
+}
+
+func (rpcOrder) GetOrder(_ context.Context, r *orderv1.GetOrderRequest) (*orderv1.Order, error) {
+	return protoOrder(r.Id, 1, linesOf(r.Id)), nil
+}
+
+func (rpcOrder) ListOrdersByUser(_ context.Context, r *orderv1.ListOrdersByUserRequest) (*orderv1.ListOrdersByUserResponse, error) {
+	ids := scale.OrdersOfRegular(r.UserId)
+	return &orderv1.ListOrdersByUserResponse{Orders: mapped(ids[:], func(id int64) *orderv1.Order {
+		return protoOrder(id, r.UserId, linesOf(id))
+	})}, nil
+}
+
+func (rpcOrder) StreamOrderLines(r *orderv1.StreamOrderLinesRequest, stream grpc.ServerStreamingServer[orderv1.StreamOrderLinesResponse]) error {
+	lines := mapped(page(r.AfterLineId), protoBulkLine)
+	for len(lines) > 0 {
+		count := min(chunk, len(lines))
+		if err := stream.Send(&orderv1.StreamOrderLinesResponse{Lines: lines[:count]}); err != nil {
+			return err
+		}
+		lines = lines[count:]
+	}
+	return nil
+}
+
+type rpcUser struct {
+	userv1.UnimplementedUserServiceServer
+}
+
+func (rpcUser) Login(_ context.Context, r *userv1.LoginRequest) (*userv1.LoginResponse, error) {
+	id := userOf(r.Email)
+	return &userv1.LoginResponse{Token: "fake-token-" + strconv.FormatInt(id, 10), User: protoUser(id)}, nil
+}
+
+func (rpcUser) GetUser(ctx context.Context, r *userv1.GetUserRequest) (*userv1.User, error) {
+	caller, _ := metadata.FromIncomingContext(ctx)
+	if subject(http.Header{"Authorization": caller.Get("authorization")}) != r.Id {
+		return nil, status.Error(codes.PermissionDenied, "somebody else's profile")
+	}
+	return protoUser(r.Id), nil
+}
+
+func (rpcUser) UpdateUser(_ context.Context, r *userv1.UpdateUserRequest) (*userv1.User, error) {
+	user := protoUser(r.User.Id)
+	user.Address = r.User.Address
+	return user, nil
+}
+
+type rpcPayment struct {
+	paymentv1.UnimplementedPaymentServiceServer
+}
+
+func (rpcPayment) BatchGetPaymentsByOrder(
+	_ context.Context, r *paymentv1.BatchGetPaymentsByOrderRequest,
+) (*paymentv1.BatchGetPaymentsByOrderResponse, error) {
+	return &paymentv1.BatchGetPaymentsByOrderResponse{Payments: mapped(r.OrderIds, protoPayment)}, nil
+}
+
+func mapped[T any](ids []int64, make func(int64) T) []T {
+	all := []T{}
+	for _, id := range ids {
+		all = append(all, make(id))
+	}
+	return all
+}
+
+func protoMoney(minor int64) *typev1.Money { return &typev1.Money{AmountMinor: minor, Currency: "EUR"} }
+
+func protoTime() *timestamppb.Timestamp {
+	at, _ := time.Parse(time.RFC3339, placedAt)
+	return timestamppb.New(at)
+}
+
+// Product returns what the shop answers when it is asked for a product over gRPC.
+func Product(id int64) *productv1.Product { return protoProduct(id) }
+
+func protoProduct(id int64) *productv1.Product {
+	return &productv1.Product{
+		Id: id, Title: titleOf(id), Description: "Described", Category: shopdata.CategoryOf(id), Price: protoMoney(priceOf(id)), Stock: 1000 + id,
+	}
+}
+
+func protoUser(id int64) *userv1.User {
+	a := addressOf(id)
+	return &userv1.User{Id: id, Email: shopdata.Email(id), Name: "Name", Address: &typev1.Address{
+		Recipient: a[0], Street: a[1], City: a[2], PostalCode: a[3], CountryCode: a[4],
+	}}
+}
+
+func protoOrder(id, user int64, lines [][2]int64) *orderv1.Order {
+	o := &orderv1.Order{
+		Id: id, UserId: user, Status: orderv1.OrderStatus_ORDER_STATUS_SHIPPED, CreateTime: protoTime(), Total: protoMoney(totalOf(lines)),
+	}
+	for i, line := range lines {
+		o.Lines = append(o.Lines, &orderv1.OrderLine{
+			Id: id*10 + int64(i), LineNumber: int32(i + 1), ProductId: line[0], Quantity: int32(line[1]), UnitPrice: protoMoney(priceOf(line[0])),
+		})
+	}
+	return o
+}
+
+func protoPayment(order int64) *paymentv1.Payment {
+	return &paymentv1.Payment{
+		Id: order, OrderId: order, Status: paymentv1.PaymentStatus_PAYMENT_STATUS_CAPTURED, Amount: protoMoney(totalOf(linesOf(order))),
+	}
+}
+
+func protoBulkLine(id int64) *orderv1.JoinedOrderLine {
+	return &orderv1.JoinedOrderLine{
+		Id: id, OrderId: orderOfLine(id), UserId: 5, Status: orderv1.OrderStatus_ORDER_STATUS_DELIVERED, CreateTime: protoTime(),
+		ProductId: id%8000 + 1, Quantity: 1, UnitPrice: protoMoney(priceOf(id%8000 + 1)),
+	}
+}

@@ -1,0 +1,169 @@
+// Package shoptest is a small shop for tests of the generator, as httptest is a small server: it answers the journeys over GraphQL, REST and gRPC by the facts of the seeded
+// data, and can be told to answer wrongly.
+package shoptest
+
+import (
+	"compress/gzip"
+	"crypto/ed25519"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"hopwise/load/internal/target"
+)
+
+// Seen is one request that reached the shop.
+type Seen struct {
+	Method, Path, Query, Proto string
+	Header                     http.Header
+	Body                       []byte
+}
+
+// Shop is a running fake.
+type Shop struct {
+	URL string
+
+	// Fault, if it returns true, has answered the request itself.
+	Fault func(w http.ResponseWriter, r Seen) bool
+	// Bend, if set, may change an answer before it is encoded.
+	Bend func(answer map[string]any)
+	// BendRPC, if set, may change the answer of a unary RPC.
+	BendRPC func(answer proto.Message)
+	// Transcoded answers REST requests as Envoy's gRPC-JSON transcoder does.
+	Transcoded bool
+	// Gzip compresses answers for clients that accept it.
+	Gzip bool
+
+	mu        sync.Mutex
+	seen      []Seen
+	persisted map[string]string
+	orders    atomic.Int64
+	server    *httptest.Server
+	rpc       *grpc.Server
+	services  map[string]service // by full name
+	rules     map[string]rule    // of the transcoder
+}
+
+// Start starts a shop that speaks HTTP/1.1 and HTTP/2 without TLS, until the test ends.
+func Start(t testing.TB) *Shop {
+	t.Helper()
+	rules, err := readRules()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &Shop{persisted: map[string]string{}, services: map[string]service{}, rules: rules}
+	s.rpc = s.newRPC()
+	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	protocols.SetUnencryptedHTTP2(true)
+	s.server.Config.Protocols = &protocols
+	s.server.Start()
+	s.URL = s.server.URL
+	t.Cleanup(s.server.Close)
+	return s
+}
+
+// Target returns a target at which every channel speaks the protocol.
+func (s *Shop) Target(t testing.TB, p target.Protocol, version int) target.Target {
+	t.Helper()
+	s.Transcoded = p == target.RESTTranscoded
+	entry := map[target.Channel]target.Entry{}
+	for _, channel := range target.Channels() {
+		entry[channel] = target.Entry{Protocol: p}
+	}
+	return target.Target{
+		Topology: "fake", Trial: "test", Edge: s.URL, HTTP: version, Entry: entry, JWTPrivateKey: WriteKey(t),
+	}
+}
+
+// WriteKey writes a new Ed25519 key in PEM form and returns its path.
+func WriteKey(t testing.TB) string {
+	t.Helper()
+	_, key, err := ed25519.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "key.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Seen returns the requests so far, except those that only open a connection.
+func (s *Shop) Seen() []Seen {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]Seen(nil), s.seen...)
+}
+
+// CloseConnections closes all connections, as a shop that is restarted does.
+func (s *Shop) CloseConnections() { s.server.CloseClientConnections() }
+
+// Forget drops the registered queries, as a restarted gateway does.
+func (s *Shop) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.persisted)
+}
+
+func (s *Shop) serve(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		return
+	}
+	request := Seen{Method: r.Method, Path: r.URL.Path, Query: r.URL.RawQuery, Proto: r.Proto, Header: r.Header, Body: readAll(r)}
+	s.mu.Lock()
+	s.seen = append(s.seen, request)
+	s.mu.Unlock()
+	if s.Fault != nil && s.Fault(w, request) {
+		return
+	}
+	if r.URL.Path == "/graphql" {
+		s.send(w, r, http.StatusOK, s.graphQL(request))
+		return
+	}
+	if isRPC(r) {
+		s.serveRPC(w, r, request.Body)
+		return
+	}
+	if s.Transcoded {
+		status, answer := s.transcoded(r, request)
+		s.send(w, r, status, answer)
+		return
+	}
+	status, answer := s.rest(r, request)
+	s.send(w, r, status, answer)
+}
+
+func (s *Shop) send(w http.ResponseWriter, r *http.Request, status int, answer any) {
+	if bendable, ok := answer.(map[string]any); ok && s.Bend != nil {
+		s.Bend(bendable)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	if s.Gzip && r.Header.Get("Accept-Encoding") == "gzip" {
+		w.Header().Set("Content-Encoding", "gzip")
+		w.WriteHeader(status)
+		packed := gzip.NewWriter(w)
+		_ = json.NewEncoder(packed).Encode(answer)
+		_ = packed.Close()
+		return
+	}
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer)
+}
