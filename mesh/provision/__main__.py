@@ -1,4 +1,4 @@
-"""`python3 -m provision venv|generator|jaeger|lock`: one step of the set-up; the Makefile knows when each is due."""
+"""`python3 -m provision STEP`: one step of set-up; the Makefile knows when each is due."""
 
 import sys
 

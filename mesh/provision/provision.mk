@@ -8,23 +8,20 @@ JAEGER_BIN ?=
 ##@ Set up
 
 .PHONY: setup
-setup: $(ENVIRONMENT) .tools/bin/shopload jaeger ## Fetch and build what is missing, and nothing else
+setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp ## Fetch and build what is missing, and nothing else
 
 $(ENVIRONMENT): pyproject.toml requirements.lock
 	@$(PROVISION) venv
 
-# A link into the cache: there only if what it leads to is. JAEGER_BIN stands in for it.
-.PHONY: jaeger
-ifneq ($(strip $(if $(realpath .tools/bin/jaeger),yes)$(JAEGER_BIN)),)
-jaeger: .tools/jaeger.stamp
-else
-jaeger:
-	@$(PROVISION) jaeger
-endif
+# Links into the cache: there only if what they lead to is. Where it is not, the stamp counts as old.
+.PHONY: missing
+.tools/jaeger.stamp: $(JAEGER_PINS) $(if $(JAEGER_BIN)$(realpath .tools/bin/jaeger),,missing)
+	@$(if $(JAEGER_BIN),mkdir -p $(@D),$(PROVISION) jaeger)
+	@touch $@
 
-.tools/jaeger.stamp: $(JAEGER_PINS)
-	@$(if $(JAEGER_BIN),true,$(PROVISION) jaeger)
-	@mkdir -p $(@D) && touch $@
+# Only people open GraphiQL: where it cannot be fetched (exit code 1), everything else goes on without it.
+.tools/graphiql.stamp: mesh/provision/graphiql.py $(if $(realpath .tools/graphiql),,missing)
+	@$(PROVISION) graphiql && touch $@ || [ $$? = 1 ]
 
 # No index and no address stands in it: the packages are known by their hashes, wherever they come from.
 .PHONY: lock
