@@ -21,8 +21,6 @@ strawberry.enum(PaymentStatus, description="How far a payment has come.")
 
 @strawberry.type(description="The payment of one order. The customer and partners only.")
 class Payment(Node):
-    """A payment."""
-
     status: PaymentStatus
     amount: Money
     order_number: strawberry.Private[int]
@@ -34,12 +32,12 @@ class Payment(Node):
             id=strawberry.ID(global_id("Payment", payment.id)),
             status=payment.status,
             amount=cast(Money, payment.amount),
+            number=payment.id,
             order_number=payment.order_id,
         )
 
     @field(description="What it pays; null until the money is taken.")
     def order(self, info: GatewayInfo) -> Order | None:
-        """Returns the order that it pays."""
         return order_of(info, self.order_number) if self.order_number else None
 
 
@@ -62,5 +60,4 @@ class PaymentQuery:
 
     @field(description="One payment; NOT_FOUND if there is none. The customer and partners only.")
     async def payment(self, info: GatewayInfo, id: strawberry.ID) -> Payment | None:  # noqa: A002
-        """Returns one payment."""
         return await own_payment(info, number_of(id, "Payment"))
