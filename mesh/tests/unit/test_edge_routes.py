@@ -35,7 +35,7 @@ def test_grpc_leads_to_the_services_methods() -> None:
 
 
 def test_a_user_s_orders_are_looked_for_before_the_users() -> None:
-    order = [str(dict(route.match)) for route in routes(load_topology("rest"))]
+    order = [str(match) for _, match in routes(load_topology("rest"))]
     assert order.index("{'safe_regex': {'regex': '/v1/users/[^/]+/orders'}}") < order.index(
         "{'path_separated_prefix': '/v1/users'}"
     )

@@ -112,8 +112,8 @@ def replaced(old: str, new: str) -> str:
         (GOOD + "  user: {user: grpc}\n", "makes a cycle: user -> user"),
         (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
         (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: nothing leads to rest-gateway"),
-        (GOOD + "name: twice\n", r"t\.yaml:14: the key 'name' is there twice"),
-        (GOOD + "  order: {}\n", r"t\.yaml:14: the key 'order' is there twice"),
+        (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' is there twice"),
+        (GOOD + "  order: {}\n", r"t\.yaml:14: not valid YAML: the key 'order' is there twice"),
     ],
 )
 def test_wrong_file_says_line_and_what(text: str, message: str) -> None:
