@@ -130,14 +130,14 @@ def _go_plugin(name: str) -> str:
     go = os.environ.get("GO") or "go"
     command = [go, "tool", "-n", name]
     try:
-        found = subprocess.run(  # noqa: S603 - the pinned tools of our own module
+        answer = subprocess.run(  # noqa: S603 - the pinned tools of our own module
             command, cwd=GO_MODULE, capture_output=True, text=True, check=True, timeout=BUILD_LIMIT_S
         )
     except FileNotFoundError as error:
         raise RuntimeError(f"the Go stubs need the go command; {go!r} is not there: run `make setup`") from error
     except subprocess.CalledProcessError as error:
         raise RuntimeError(f"{' '.join(command)} failed: {error.stderr.strip()}") from error
-    return found.stdout.strip()
+    return answer.stdout.strip()
 
 
 def _redirect(line: str) -> str:

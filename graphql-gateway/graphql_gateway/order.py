@@ -188,7 +188,7 @@ class OrderPayload:
 
 @strawberry.type
 class OrderQuery:
-    """The orders' part of `Query`."""
+    """The orders' fields of `Query`."""
 
     @field(description="One order; NOT_FOUND if there is none. The customer and partners only.")
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
@@ -216,9 +216,9 @@ class OrderQuery:
 
 @strawberry.type
 class OrderMutation:
-    """The orders' part of `Mutation`."""
+    """The orders' fields of `Mutation`."""
 
-    @field(description="Buys, for whoever the token belongs to; partners name the user.")
+    @field(description="Places an order for the token's owner; partners name the user.")
     async def checkout(self, info: GatewayInfo, input: CheckoutInput) -> OrderPayload:  # noqa: A002
         user_id = _buyer(info, input.user_id)
         lines = [

@@ -36,7 +36,7 @@ class Payment(Node):
             order_number=payment.order_id,
         )
 
-    @field(description="What it pays; null until the money is taken.")
+    @field(description="The order that it pays; null until the money is captured.")
     def order(self, info: GatewayInfo) -> Order | None:
         return order_of(info, self.order_number) if self.order_number else None
 
@@ -56,7 +56,7 @@ async def own_payment(info: GatewayInfo, number: int) -> Payment:
 
 @strawberry.type
 class PaymentQuery:
-    """The payments' part of `Query`."""
+    """The payments' fields of `Query`."""
 
     @field(description="One payment; NOT_FOUND if there is none. The customer and partners only.")
     async def payment(self, info: GatewayInfo, id: strawberry.ID) -> Payment | None:  # noqa: A002

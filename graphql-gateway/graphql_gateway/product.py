@@ -26,7 +26,7 @@ MOST_REVIEWS = 20
 DEFAULT_REVIEWS = 3
 MOST_PER_PAGE = 1000
 KNOWN = frozenset({"__typename", "id", "reviews"})
-"""What a product can tell without being read."""
+"""Fields of a product that need no call."""
 
 
 @strawberry.type(description="What one customer thinks of one product.")
@@ -132,7 +132,7 @@ class DeleteProductPayload:
 
 @strawberry.type
 class ProductQuery:
-    """The catalogue's part of `Query`."""
+    """The catalogue's fields of `Query`."""
 
     @field(description="One product; NOT_FOUND if there is none.")
     async def product(self, info: GatewayInfo, id: strawberry.ID) -> Product | None:  # noqa: A002
@@ -155,7 +155,7 @@ class ProductQuery:
 
 @strawberry.type
 class ProductMutation:
-    """The catalogue's part of `Mutation`."""
+    """The catalogue's fields of `Mutation`."""
 
     @field(description="Adds a product. Partners only.")
     async def create_product(self, info: GatewayInfo, input: CreateProductInput) -> ProductPayload:  # noqa: A002

@@ -40,7 +40,7 @@ class Query(ProductQuery, UserQuery, OrderQuery, PaymentQuery):
 
 @strawberry.type(description="Everything that can be changed.")
 class Mutation(ProductMutation, UserMutation, OrderMutation):
-    """The entities' parts."""
+    """The fields of all entities."""
 
 
 def build_schema() -> Schema:

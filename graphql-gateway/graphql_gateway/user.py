@@ -150,9 +150,9 @@ class DeleteUserPayload:
 
 @strawberry.type
 class UserQuery:
-    """The customers' part of `Query`."""
+    """The customers' fields of `Query`."""
 
-    @field(description="Whoever the token belongs to. Customers only.")
+    @field(description="The token's owner. Customers only.")
     async def me(self, info: GatewayInfo) -> User:
         number = info.context.caller.customer_id()
         if asks_only(info, _KNOWN):
@@ -180,7 +180,7 @@ class UserQuery:
 
 @strawberry.type
 class UserMutation:
-    """The customers' part of `Mutation`."""
+    """The customers' fields of `Mutation`."""
 
     @field(description="Checks e-mail and password, and returns a token.")
     async def login(self, info: GatewayInfo, input: LoginInput) -> LoginPayload:  # noqa: A002
@@ -194,7 +194,7 @@ class UserMutation:
         )
         return UserPayload(user=User.of(made, own=True))
 
-    @field(description="Changes the profile of whoever the token belongs to. Customers only.")
+    @field(description="Changes the profile of the token's owner. Customers only.")
     async def update_profile(self, info: GatewayInfo, input: UpdateProfileInput) -> UserPayload:  # noqa: A002
         number = info.context.caller.customer_id()
         if input.name is None and input.address is None:

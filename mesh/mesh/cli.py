@@ -143,7 +143,7 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
         return
     typer.echo(f"{state.topology} is ready at {state.edge}")
     for title, url in state.urls.items():
-        note = "  (API; its web pages come with a release binary in JAEGER_BIN)" if title == "Jaeger" else ""
+        note = "  (API only; set JAEGER_BIN to a release binary for its web pages)" if title == "Jaeger" else ""
         typer.echo(f"  {title:12} {url}{note}")
     typer.echo(f"  {'Logs':12} {state.logs}")
     if delays := delays_in_words(state.switches["delay_ms"]):

@@ -33,7 +33,7 @@ class RunFolder:
         postgres_password: File with the password of PostgreSQL's superuser.
         target: File that names the load generator's target.
         lock: File that is locked for as long as a run lives.
-        processes: File that names the processes of the run, for whoever cleans up after it.
+        processes: File that names the processes of the run, for the next run to clean up after a crash.
         state: File that `status` and `down` read of a system that was left running.
     """
 

@@ -124,14 +124,14 @@ def _delays(name: str, given: str) -> dict[str, float]:
         match = _DELAY.fullmatch(item)
         if match is None:
             raise SwitchError(
-                f"{name}={given}: {item or 'an empty part'} is no delay; give COMPONENT:TIME, commas between them, as "
+                f"{name}={given}: {item or 'an empty item'} is no delay; give COMPONENT:TIME, commas between them, as "
                 "payment:2ms or payment:2ms,product:500us."
             )
         component, delay_ms = match[1].strip(), round(float(match[2]) * _MS[match[3]], 3)
         if component not in SERVES:
             raise SwitchError(f"{name}={given}: {component} is an unknown component; valid: {', '.join(SERVES)}.")
         if component in delays:
-            raise SwitchError(f"{name}={given}: {component} is named twice; give it one time.")
+            raise SwitchError(f"{name}={given}: {component} is named twice; name it once.")
         if not 0 < delay_ms <= LONGEST_DELAY_MS:
             raise SwitchError(f"{name}={given}: {item} is out of range; valid: above 0 (from 1us) to 1s.")
         delays[component] = delay_ms

@@ -18,7 +18,7 @@ from mesh.yaml_lines import line_of, load_unique
 
 
 class Protocol(StrEnum):
-    """What a link speaks."""
+    """Protocol of a link."""
 
     GRPC = "grpc"
     REST = "rest"
@@ -26,7 +26,7 @@ class Protocol(StrEnum):
 
 
 class Channel(StrEnum):
-    """Who sends a journey."""
+    """Kind of client that sends a journey."""
 
     WEB = "web"
     MOBILE = "mobile"
@@ -34,7 +34,7 @@ class Channel(StrEnum):
 
 
 class Plan(StrEnum):
-    """How well a topology's protocols are used."""
+    """Whether a topology makes the best use of its protocols."""
 
     BEST = "best"
     NAIVE = "naive"
@@ -216,7 +216,7 @@ def _choices(folder: Path) -> str:
 
 def _explain(error: ValidationError, text: str, source: str) -> Iterator[str]:
     for item in error.errors():
-        path = [part for part in item["loc"] if part != "[key]"]
+        path = [key for key in item["loc"] if key != "[key]"]
         yield f"{source}:{line_of(text, path)}: {'.'.join(map(str, path))}: {_what(item)}"
 
 
@@ -225,12 +225,12 @@ def _what(item: Any) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        return f"is no key of a topology; valid: {', '.join(Topology.model_fields)}"
+        return f"is not a key of a topology; valid: {', '.join(Topology.model_fields)}"
     if kind == "enum":
         return f"{item['input']!r} is unknown; valid: {item['ctx']['expected']}"
     if kind in ("string_pattern_mismatch", "string_too_long"):
         return (
-            f"{item['input']!r} is no name; valid: letters and digits, with single hyphens between them, "
+            f"{item['input']!r} is not a valid name; use letters and digits, with single hyphens between them, "
             f"{LONGEST_NAME} characters at most, as my-topology"
         )
     return str(item["msg"])
@@ -272,7 +272,7 @@ def _unknown_components(topology: Topology) -> Iterator[Problem]:
 def _entry_problems(topology: Topology) -> Iterator[Problem]:
     for channel in Channel:
         if channel not in topology.entry:
-            yield ["entry"], f"channel {channel} is left out; every one of {', '.join(Channel)} must enter somewhere"
+            yield ["entry"], f"channel {channel} is missing; {', '.join(Channel)} must each enter somewhere"
     for channel, component in topology.entry.items():
         if component not in ENTRIES:
             yield ["entry", channel], f"{component} cannot be entered by clients; valid: {', '.join(ENTRIES)}"
@@ -298,7 +298,7 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
     for caller in sorted(running):
         for callee in sorted(CALLS[caller] - set(topology.links.get(caller, {}))):
             place = ["links", caller] if caller in topology.links else ["links"]
-            yield place, f"the link {caller} -> {callee} is left out; {caller} cannot work without it"
+            yield place, f"the link {caller} -> {callee} is missing; {caller} cannot work without it"
 
 
 def _mixture_problems(topology: Topology) -> Iterator[Problem]:

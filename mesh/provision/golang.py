@@ -75,7 +75,7 @@ def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
         SetupError: A module cannot be fetched, or the code does not compile.
     """
     program = go()
-    # Fetching and compiling are two steps, so that a network that hangs can be told from a compiler that works hard.
+    # Fetching and compiling are two steps, so that a network that hangs is not mistaken for a compiler that works hard.
     fetched = run(
         Step(
             title=f"{name}: fetching Go modules",

@@ -324,7 +324,7 @@ def test_clean_removes_what_runs_leave(ports: Ports, folder: RunFolder, tmp_path
 def test_server_of_the_user_that_does_not_answer(ports: Ports) -> None:
     theirs = f"postgresql://me:secret@127.0.0.1:{ports['postgres']}/postgres"
     with (
-        pytest.raises(StartError, match=r"(?s)DATABASE_URL does not let us in: .*refused") as error,
+        pytest.raises(StartError, match=r"(?s)DATABASE_URL names refuses the connection: .*refused") as error,
         open_database(ports, {"DATABASE_URL": theirs}),
     ):
         pass

@@ -76,7 +76,7 @@ def test_empty_stands_for_the_default() -> None:
         ("delay", "payment:-2ms", "payment:-2ms is no delay"),
         ("delay", "payment:nanms", "is no delay"),
         ("delay", "payment:²ms", "is no delay"),
-        ("delay", "payment:2ms,", "an empty part is no delay"),
+        ("delay", "payment:2ms,", "an empty item is no delay"),
         ("delay", "payment:2ms,payment:1ms", "payment is named twice"),
         ("delay", "payment:0ms", "out of range; valid: above 0"),
         ("delay", "payment:0.1us", "out of range"),
