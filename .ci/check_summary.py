@@ -14,18 +14,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores"}
-JOURNEYS = {
-    "all",
-    "browse",
-    "bulk_lines",
-    "checkout",
-    "login",
-    "order_history",
-    "order_status",
-    "product",
-    "update_profile",
-}
+WORKLOAD = Path(__file__).resolve().parents[1] / "load" / "workloads" / "default.yaml"
 
 
 def problems(summary: dict[str, Any]) -> list[str]:
@@ -38,8 +30,9 @@ def problems(summary: dict[str, Any]) -> list[str]:
         for gate in summary["gates"]
         if not gate["ok"] and gate["name"] not in NOISE
     ]
+    journeys = {"all", *(share["journey"] for share in yaml.safe_load(WORKLOAD.read_text())["mix"])}
     for name, topology in summary["topologies"].items():
-        if set(topology["journeys"]) != JOURNEYS:
+        if set(topology["journeys"]) != journeys:
             wrong.append(f"{name}: journeys are {', '.join(sorted(topology['journeys']))}")
         for journey, cell in topology["journeys"].items():
             if not cell["count"] or not cell["latency_ms"]["p50"]:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mesh.envoy import command, render, routes
+from mesh.envoy import OF_GATEWAYS, OF_SERVICES, command, render, routes
 from mesh.ports import load_ports
-from mesh.topology import load_topology, names
+from mesh.topology import GATEWAYS, SERVICES, load_topology, names
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
@@ -24,6 +24,12 @@ def clusters(name: str) -> dict[str, int]:
         (endpoint,) = endpoints["lb_endpoints"]
         found[cluster["name"]] = endpoint["endpoint"]["address"]["socket_address"]["port_value"]
     return found
+
+
+def test_every_gateway_and_service_has_a_route() -> None:
+    assert {component for component, _ in OF_GATEWAYS} == set(GATEWAYS)
+    for table in OF_SERVICES.values():
+        assert {component for component, _ in table} == set(SERVICES)
 
 
 def test_rest_leads_to_the_services_own_apis() -> None:
