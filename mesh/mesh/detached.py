@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mesh.errors import MeshError
 from mesh.interrupts import Interrupts
-from mesh.paths import RunFolder, python
+from mesh.paths import RunFolder
 from mesh.process_record import require_unlocked
 from mesh.running_state import State, read_state
 
@@ -42,7 +42,7 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
         folder.state.unlink(missing_ok=True)
         with log.open("wb") as out:
             process = subprocess.Popen(  # noqa: S603 - our own command line
-                [python(), "-m", "mesh", "up", *options],
+                [sys.executable, "-m", "mesh", "up", *options],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,

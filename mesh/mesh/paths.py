@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -62,11 +61,6 @@ class RunFolder:
     def all(cls, root: Path = ROOT) -> list[RunFolder]:
         """The folders of a checkout."""
         return [cls(path) for path in sorted((root / RUNS).glob("*"))]
-
-
-def python() -> str:
-    """The interpreter of the environment that this package runs in."""
-    return sys.executable
 
 
 def jaeger(environ: Mapping[str, str]) -> Path:

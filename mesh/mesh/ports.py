@@ -34,9 +34,6 @@ class Ports:
     def __getitem__(self, name: str) -> int:
         return self.base + self.offsets[name]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self.offsets
-
     def address(self, name: str) -> str:
         """`127.0.0.1:port` of a port's name."""
         return f"{HOST}:{self[name]}"

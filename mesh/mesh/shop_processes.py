@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mesh.database import Database
 from mesh.keys import KeyPair
-from mesh.paths import GRAPHIQL, python
+from mesh.paths import GRAPHIQL
 from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.readiness import grpc_serving, http_ok
@@ -118,7 +119,7 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str]) 
     module = component.replace("-", "_") if is_gateway else f"shop.{component}"
     return Component(
         component,
-        argv=lambda: [python(), "-m", module],
+        argv=lambda: [sys.executable, "-m", module],
         env=environment(component, around),
         ready=grpc_serving(port) if protocol is Protocol.GRPC else http_ok(port, "/healthz"),
         after=frozenset() if is_gateway else after,
@@ -141,7 +142,7 @@ def database_tasks(database: Database, data: Data, after: frozenset[str]) -> lis
         template.append(output.strip().splitlines()[-1])
 
     def module(command: str, *options: str) -> list[str]:
-        return [python(), "-m", "shop.database", command, *options]
+        return [sys.executable, "-m", "shop.database", command, *options]
 
     return [
         Component(
