@@ -57,10 +57,10 @@ class Endpoint:
             if scope["path"] == ROUTE:
                 await self._graphql(scope, receive, send)
             elif scope["path"] == "/healthz":
-                await _respond(send, 200, b"ok\n", b"text/plain; charset=utf-8")
+                await respond(send, 200, b"ok\n", b"text/plain; charset=utf-8")
             else:
                 error = NotFound(f"there is nothing at {scope['path'][:100]}; POST {ROUTE} answers queries")
-                await _respond(send, 404, _errors([shop_error(error)]), _JSON)
+                await respond(send, 404, _errors([shop_error(error)]), _JSON)
         elif scope["type"] == "lifespan":
             await _live(receive, send)
 
@@ -77,17 +77,17 @@ class Endpoint:
             status, body = await self._answer(request, self._made(headers), headers, scope["method"])
         except Refused as refused:
             body = _errors([shop_error(refused.error)])
-            await _respond(send, refused.status, body, _JSON, refused.headers)
+            await respond(send, refused.status, body, _JSON, refused.headers)
             return
         except Exception:
             _LOG.exception("a request failed")
-            await _respond(send, 500, _errors([shop_error(Internal("internal error"))]), _JSON)
+            await respond(send, 500, _errors([shop_error(Internal("internal error"))]), _JSON)
             return
         if _RESPONSE_JSON in headers.get(b"accept", b""):
-            await _respond(send, status, body, _RESPONSE_JSON)
+            await respond(send, status, body, _RESPONSE_JSON)
         else:
             # Of application/json, clients expect 200 for whatever was a GraphQL request.
-            await _respond(send, 200, body, _JSON)
+            await respond(send, 200, body, _JSON)
 
     def _made(self, headers: dict[bytes, bytes]) -> RequestContext:
         try:
@@ -152,9 +152,18 @@ def _errors(errors: Sequence[dict[str, Any]]) -> bytes:
     return orjson.dumps({"errors": errors})
 
 
-async def _respond(
+async def respond(
     send: Send, status: int, body: bytes, content_type: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()
 ) -> None:
+    """Sends a whole answer.
+
+    Args:
+        send: The request's way back.
+        status: The HTTP status.
+        body: The content.
+        content_type: The Content-Type.
+        headers: Headers besides those of the content.
+    """
     length = (b"content-length", str(len(body)).encode())
     await send(
         {

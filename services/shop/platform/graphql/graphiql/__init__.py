@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from starlette.responses import FileResponse, Response
-
-from shop.platform.graphql.endpoint import ROUTE
+from shop.platform.graphql.endpoint import ROUTE, respond
 from shop.platform.graphql.tracing import App, Receive, Scope, Send
 
 FETCHED = ("graphiql.css", "graphiql.js", "react.js", "react-dom.js")
@@ -22,6 +20,8 @@ POLICY = (
 
 _OWN = Path(__file__).parent
 _BELOW = f"{ROUTE}/graphiql/"
+_TYPES = {".css": b"text/css", ".html": b"text/html; charset=utf-8", ".js": b"text/javascript"}
+_HEADERS = ((b"content-security-policy", POLICY.encode()),)
 
 
 class GraphiQL:
@@ -38,16 +38,19 @@ class GraphiQL:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the start and end of the server."""
-        answer = self._answer(scope) if scope.get("method") == "GET" else None
-        await (answer or self._app)(scope, receive, send)
+        file = self._file(scope) if scope.get("method") == "GET" else None
+        if file is None:
+            await self._app(scope, receive, send)
+        else:
+            status = 503 if file.name == "missing.html" else 200
+            await respond(send, status, file.read_bytes(), _TYPES[file.suffix], _HEADERS)
 
-    def _answer(self, scope: Scope) -> Response | None:
+    def _file(self, scope: Scope) -> Path | None:
         path: str = scope["path"]
         if path == ROUTE and not scope["query_string"] and b"text/html" in dict(scope["headers"]).get(b"accept", b""):
             complete = self._fetched and all(file.is_file() for file in self._fetched.values())
-            name, status = ("page.html", 200) if complete else ("missing.html", 503)
-            return FileResponse(_OWN / name, status, {"content-security-policy": POLICY})
+            return _OWN / ("page.html" if complete else "missing.html")
         if path == f"{_BELOW}start.js":
-            return FileResponse(_OWN / "start.js")
+            return _OWN / "start.js"
         file = self._fetched.get(path.removeprefix(_BELOW))
-        return FileResponse(file) if file is not None and file.is_file() else None
+        return file if file is not None and file.is_file() else None
