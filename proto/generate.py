@@ -1,14 +1,14 @@
 """Makes what is derived from the contract, or checks that it is up to date: stubs, and the transcoder's descriptor.
 
 protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
-services themselves; so the stubs are put under `shop.stubs` and their imports are pointed there. The load
+services themselves; so the stubs are put under `shop.stubs` and their imports rewritten. The load
 generator's Go stubs are made with the plugins that its module pins. Envoy's gRPC-JSON transcoder reads the contract as
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
     python proto/generate.py           write services/shop/stubs, load/internal/stubs and gateway/envoy/transcoder
     python proto/generate.py --check   exit 1 and list the stale files, write nothing
 
-GO names the go command; without it the one on PATH is taken.
+GO names the go command; the default is the one on PATH.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-# What a fresh machine lacks. Each file below is made once, and again when what it is made of has changed;
-# with nothing to do, make only compares times.
+# What a fresh machine lacks. Each file below is made once, and again when its inputs have changed; when none has,
+# make only compares times.
 ENVIRONMENT := .venv/.synced
 JAEGER_PINS := observability/jaeger/build/go.mod observability/jaeger/build/go.sum
 PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
@@ -13,7 +13,7 @@ setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.st
 $(ENVIRONMENT): pyproject.toml requirements.lock
 	@$(PROVISION) venv
 
-# Links into the cache: there only if what they lead to is. Where it is not, the stamp counts as old.
+# Links into the shared cache. Where a link leads nowhere, its stamp counts as old.
 .PHONY: missing
 .tools/jaeger.stamp: $(JAEGER_PINS) $(if $(JAEGER_BIN)$(realpath .tools/bin/jaeger),,missing)
 	@$(if $(JAEGER_BIN),mkdir -p $(@D),$(PROVISION) jaeger)
@@ -23,7 +23,7 @@ $(ENVIRONMENT): pyproject.toml requirements.lock
 .tools/graphiql.stamp: mesh/provision/graphiql.py $(if $(realpath .tools/graphiql),,missing)
 	@$(PROVISION) graphiql && touch $@ || [ $$? = 1 ]
 
-# No index and no address stands in it: the packages are known by their hashes, wherever they come from.
+# It names no index and no address: packages are identified by their hashes, wherever they come from.
 .PHONY: lock
 lock: $(ENVIRONMENT) ## Make requirements.lock from pyproject.toml, after a change of a dependency
 	@$(PROVISION) lock
