@@ -1,9 +1,9 @@
-"""Checks what a smoke bench left: the parts of `summary.json` that must hold on any machine, however busy.
+"""Checks the `summary.json` of a smoke bench for what must hold on any machine, however busy.
 
     python .ci/check_summary.py results/latest/summary.json
 
 A shared machine may be too noisy for its figures to be VALID: start lag, CPU steal and the generator's share are
-printed, not enforced. Everything that only depends on the code is enforced.
+printed, not enforced. Whatever depends on the code alone is enforced.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ import yaml
 
 NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores"}
 WORKLOAD = Path(__file__).resolve().parents[1] / "load" / "workloads" / "default.yaml"
-JOURNEYS = {"all"} | {share["journey"] for share in yaml.safe_load(WORKLOAD.read_text(encoding="utf-8"))["mix"]}
 
 
 def problems(summary: dict[str, Any]) -> list[str]:
     """Lists what is wrong with a summary; empty if nothing is."""
-    found = []
+    wrong = []
     if summary["schema"] != 2:
-        found.append(f"schema is {summary['schema']}, not 2")
-    found += [
+        wrong.append(f"schema is {summary['schema']}, not 2")
+    wrong += [
         f"gate {gate['name']}: {gate['value']}, limit {gate['limit']}"
         for gate in summary["gates"]
         if not gate["ok"] and gate["name"] not in NOISE
     ]
+    journeys = {"all", *(share["journey"] for share in yaml.safe_load(WORKLOAD.read_text())["mix"])}
     for name, topology in summary["topologies"].items():
-        if set(topology["journeys"]) != JOURNEYS:
-            found.append(f"{name}: journeys are {', '.join(sorted(topology['journeys']))}")
+        if set(topology["journeys"]) != journeys:
+            wrong.append(f"{name}: journeys are {', '.join(sorted(topology['journeys']))}")
         for journey, cell in topology["journeys"].items():
             if not cell["count"] or not cell["latency_ms"]["p50"]:
-                found.append(f"{name}, {journey}: nothing was measured")
+                wrong.append(f"{name}, {journey}: nothing was measured")
             total = sum(cell["budget_ms"]["mean"].values())
             if cell["traces"] and not math.isclose(total, cell["traced_mean_ms"], rel_tol=1e-9):
                 mean = cell["traced_mean_ms"]
-                found.append(f"{name}, {journey}: the budget adds up to {total} ms, the traced mean is {mean}")
+                wrong.append(f"{name}, {journey}: the budget adds up to {total} ms, the traced mean is {mean}")
         if not topology["journeys"]["all"]["traces"]:
-            found.append(f"{name}: no traces")
-    return found
+            wrong.append(f"{name}: no traces")
+    return wrong
 
 
 def main() -> int:
@@ -53,10 +53,10 @@ def main() -> int:
     for gate in summary["gates"]:
         verdict = "ok" if gate["ok"] else "noisy" if gate["name"] in NOISE else "FAILS"
         print(f"{verdict:5} {gate['name']}: {gate['value']}")
-    found = problems(summary)
-    for problem in found:
+    wrong = problems(summary)
+    for problem in wrong:
         print(f"{path}: {problem}", file=sys.stderr)
-    return 1 if found else 0
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

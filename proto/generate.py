@@ -1,14 +1,14 @@
 """Makes what is derived from the contract, or checks that it is up to date: stubs, and the transcoder's descriptor.
 
 protoc names modules after the proto's path (`shop/product/v1`), which would fall into the packages of the
-services themselves; so the stubs are put under `shop.stubs` and their imports are pointed there. The load
+services themselves; so the stubs are put under `shop.stubs` and their imports rewritten. The load
 generator's Go stubs are made with the plugins that its module pins. Envoy's gRPC-JSON transcoder reads the contract as
 a descriptor whose methods carry the REST rules of gateway/envoy/transcoding.yaml.
 
     python proto/generate.py           write services/shop/stubs, load/internal/stubs and gateway/envoy/transcoder
     python proto/generate.py --check   exit 1 and list the stale files, write nothing
 
-GO names the go command; without it the one on PATH is taken.
+GO names the go command; the default is the one on PATH.
 """
 
 from __future__ import annotations
@@ -130,14 +130,14 @@ def _go_plugin(name: str) -> str:
     go = os.environ.get("GO") or "go"
     command = [go, "tool", "-n", name]
     try:
-        found = subprocess.run(  # noqa: S603 - the pinned tools of our own module
+        answer = subprocess.run(  # noqa: S603 - the pinned tools of our own module
             command, cwd=GO_MODULE, capture_output=True, text=True, check=True, timeout=BUILD_LIMIT_S
         )
     except FileNotFoundError as error:
         raise RuntimeError(f"the Go stubs need the go command; {go!r} is not there: run `make setup`") from error
     except subprocess.CalledProcessError as error:
         raise RuntimeError(f"{' '.join(command)} failed: {error.stderr.strip()}") from error
-    return found.stdout.strip()
+    return answer.stdout.strip()
 
 
 def _redirect(line: str) -> str:

@@ -20,8 +20,6 @@ class Address:
 
 @strawberry.input(description="A whole postal address; it replaces the one before.")
 class AddressInput:
-    """An address as a client sends it."""
-
     recipient: str
     street: str
     city: str

@@ -6,6 +6,7 @@ from graphql_gateway.app import build_app
 from shop.clients.connect import connect
 from shop.platform.access import gateway_authenticator
 from shop.platform.config import PEERS, ServiceConfig, required
+from shop.platform.graphql.graphiql import GraphiQL
 from shop.platform.http_server import serve_http
 
 
@@ -25,4 +26,5 @@ async def serve(config: ServiceConfig) -> None:
     for peer in PEERS:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
     async with connect(config.peers, config.component) as clients:
-        await serve_http(build_app(clients, authenticator, loaders=config.graphql_loaders), listen)
+        app = build_app(clients, authenticator, loaders=config.graphql_loaders)
+        await serve_http(GraphiQL(app, config.graphiql), listen)

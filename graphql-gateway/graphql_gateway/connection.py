@@ -22,16 +22,12 @@ V = TypeVar("V")
 
 @strawberry.type(description="One item of a page.")
 class Edge(Generic[T]):
-    """An item and its place in the list."""
-
     node: T
     cursor: str = strawberry.field(description="Pass it as `after` to go on behind this item.")
 
 
 @strawberry.type(description="A page of items.")
 class Connection(Generic[T]):
-    """A page of a list."""
-
     edges: list[Edge[T]]
     page_info: PageInfo
 

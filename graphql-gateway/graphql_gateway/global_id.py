@@ -49,7 +49,7 @@ def number_of(value: str, kind: str, field: str = "id") -> int:
     Raises:
         InvalidArgument: It was not handed out by this gateway, or is of another type.
     """
-    found, number = split_global_id(value, field)
-    if found != kind or number < 1:
-        raise InvalidArgument(f"{field} {value[:80]!r} is of {found}:{number}; that of a {kind} is needed", field=field)
+    given, number = split_global_id(value, field)
+    if given != kind or number < 1:
+        raise InvalidArgument(f"{field} {value[:80]!r} is of {given}:{number}; that of a {kind} is needed", field=field)
     return number

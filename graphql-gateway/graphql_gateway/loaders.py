@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol, TypeVar
 
 from strawberry.dataloader import DataLoader
@@ -19,6 +19,7 @@ MOST_PER_CALL = 1000
 
 K = TypeVar("K")
 T = TypeVar("T")
+V = TypeVar("V")
 
 
 class Reads(Protocol):
@@ -26,27 +27,21 @@ class Reads(Protocol):
 
     def product(self, number: int) -> Awaitable[Product | None]:
         """Returns one product."""
-        ...
 
     def user(self, number: int) -> Awaitable[User | None]:
         """Returns one user."""
-        ...
 
     def order(self, number: int) -> Awaitable[Order | None]:
         """Returns one order."""
-        ...
 
     def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
         """Returns the payment of one order."""
-        ...
 
     def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
         """Returns the first reviews of one product."""
-        ...
 
     def expect_payment(self, order_number: int) -> None:
         """Tells that the payment of an order is about to be asked for, while the order is still being read."""
-        ...
 
 
 class BatchedReads:
@@ -61,27 +56,21 @@ class BatchedReads:
         self._loaders: dict[Callable[..., Any], DataLoader[Any, Any]] = {}
 
     def product(self, number: int) -> Awaitable[Product | None]:
-        """Returns one product."""
         return self._load(self._products, number)
 
     def user(self, number: int) -> Awaitable[User | None]:
-        """Returns one user."""
         return self._load(self._users, number)
 
     def order(self, number: int) -> Awaitable[Order | None]:
-        """Returns one order."""
         return self._load(self._orders, number)
 
     def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
-        """Returns the payment of one order."""
         return self._load(self._payments, order_number)
 
     def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
-        """Returns the first reviews of one product."""
         return self._load(self._reviews, (product_number, first))
 
     def expect_payment(self, order_number: int) -> None:
-        """Begins to read the payment, beside the order."""
         # If the order is not shown in the end, nobody else looks at what became of this.
         asyncio.ensure_future(self._load(self._payments, order_number)).add_done_callback(_look_at)
 
@@ -92,26 +81,26 @@ class BatchedReads:
         return loader.load(key)
 
     async def _products(self, numbers: list[int]) -> list[Product | None]:
-        found = await self._clients.product.batch_get_products(numbers)
-        return _in_order(numbers, ((product.id, Product.of(product)) for product in found))
+        products = await self._clients.product.batch_get_products(numbers)
+        return _in_order(numbers, {product.id: Product.of(product) for product in products})
 
     async def _users(self, numbers: list[int]) -> list[User | None]:
-        found = await self._clients.user.batch_get_users(numbers)
-        return _in_order(numbers, ((user.id, User.of(user)) for user in found))
+        users = await self._clients.user.batch_get_users(numbers)
+        return _in_order(numbers, {user.id: User.of(user) for user in users})
 
     async def _orders(self, numbers: list[int]) -> list[Order | None]:
-        found = await self._clients.order.batch_get_orders(numbers)
-        return _in_order(numbers, ((order.id, Order.of(order)) for order in found))
+        orders = await self._clients.order.batch_get_orders(numbers)
+        return _in_order(numbers, {order.id: Order.of(order) for order in orders})
 
     async def _payments(self, order_numbers: list[int]) -> list[Payment | None]:
-        found = await self._clients.payment.batch_get_payments_by_order(order_numbers)
-        return _in_order(order_numbers, ((payment.order_id, Payment.of(payment)) for payment in found))
+        payments = await self._clients.payment.batch_get_payments_by_order(order_numbers)
+        return _in_order(order_numbers, {payment.order_id: Payment.of(payment) for payment in payments})
 
     async def _reviews(self, keys: list[tuple[int, int]]) -> list[list[Review]]:
         # One call for the longest list asked for; shorter ones are its beginnings.
         products = list(dict.fromkeys(product for product, _ in keys))
-        found = await self._clients.product.batch_list_reviews(products, limit=max(first for _, first in keys))
-        return [[Review.of(review) for review in found.get(product, ())[:first]] for product, first in keys]
+        reviews = await self._clients.product.batch_list_reviews(products, limit=max(first for _, first in keys))
+        return [[Review.of(review) for review in reviews.get(product, ())[:first]] for product, first in keys]
 
 
 class SingleReads:
@@ -124,39 +113,31 @@ class SingleReads:
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
 
-    async def product(self, number: int) -> Product | None:
-        """Returns one product."""
-        found = await _or_none(self._clients.product.get_product(number))
-        return None if found is None else Product.of(found)
+    def product(self, number: int) -> Awaitable[Product | None]:
+        return _or_none(self._clients.product.get_product(number), Product.of)
 
-    async def user(self, number: int) -> User | None:
-        """Returns one user."""
-        found = await _or_none(self._clients.user.get_user(number))
-        return None if found is None else User.of(found)
+    def user(self, number: int) -> Awaitable[User | None]:
+        return _or_none(self._clients.user.get_user(number), User.of)
 
-    async def order(self, number: int) -> Order | None:
-        """Returns one order."""
-        found = await _or_none(self._clients.order.get_order(number))
-        return None if found is None else Order.of(found)
+    def order(self, number: int) -> Awaitable[Order | None]:
+        return _or_none(self._clients.order.get_order(number), Order.of)
 
     async def payment_of_order(self, order_number: int) -> Payment | None:
-        """Returns the payment of one order."""
         for payment in await self._clients.payment.batch_get_payments_by_order([order_number]):
             return Payment.of(payment)
         return None
 
     async def reviews(self, product_number: int, first: int) -> list[Review]:
-        """Returns the first reviews of one product."""
-        found = await self._clients.product.batch_list_reviews([product_number], limit=first)
-        return [Review.of(review) for review in found.get(product_number, ())]
+        reviews = await self._clients.product.batch_list_reviews([product_number], limit=first)
+        return [Review.of(review) for review in reviews.get(product_number, ())]
 
     def expect_payment(self, order_number: int) -> None:
         """Does nothing: each read waits for its turn."""
 
 
-async def _or_none(call: Awaitable[T]) -> T | None:
+async def _or_none(call: Awaitable[V], to_node: Callable[[V], T]) -> T | None:
     try:
-        return await call
+        return to_node(await call)
     except NotFound:
         return None
 
@@ -166,6 +147,5 @@ def _look_at(future: asyncio.Future[Any]) -> None:
         future.exception()
 
 
-def _in_order(numbers: list[int], found: Iterable[tuple[int, T]]) -> list[T | None]:
-    by_number = dict(found)
+def _in_order(numbers: list[int], by_number: dict[int, T]) -> list[T | None]:
     return [by_number.get(number) for number in numbers]

@@ -2,11 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import Self, TypeVar
+
 import strawberry
+
+from graphql_gateway.global_id import global_id
+from shop.errors import no_such
+
+T = TypeVar("T")
 
 
 @strawberry.interface(description="Something that can be fetched by its global identifier.")
 class Node:
-    """What `Query.node` can return."""
+    """What `Query.node` can return; the number is the service's own identifier."""
 
     id: strawberry.ID
+    number: strawberry.Private[int]
+
+    @classmethod
+    def known(cls, number: int) -> Self:
+        """Returns one of which the query asks for no more than needs no call."""
+        node = cls.__new__(cls)
+        node.id = strawberry.ID(global_id(cls.__name__, number))
+        node.number = number
+        return node
+
+
+async def existing(reading: Awaitable[T | None], kind: str, number: int) -> T:
+    """Returns what a read gives.
+
+    Args:
+        reading: Gives None for what is not there.
+        kind: What is read, "product", for the message.
+        number: Its identifier in the service.
+
+    Raises:
+        NotFound: It is not there.
+    """
+    thing = await reading
+    if thing is None:
+        raise no_such(kind, number)
+    return thing

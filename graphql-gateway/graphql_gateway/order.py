@@ -9,7 +9,7 @@ import strawberry
 from graphql_gateway.connection import Connection, Edge, checked_first, connection_of
 from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of, split_global_id
-from graphql_gateway.node import Node
+from graphql_gateway.node import Node, existing
 from graphql_gateway.product import Product, product_of
 from graphql_gateway.selection import asks_for, asks_only
 from graphql_gateway.user import User, user_of
@@ -64,37 +64,31 @@ class OrderLine:
 
     @field(description="Place in the order, from 1 upwards.")
     def line_number(self, info: GatewayInfo) -> int:
-        """Returns the line's place in its order."""
         return later(self._find_place(info)) if self.place is None else self.place
 
     @field(description="What was bought; null if it was removed from the catalogue since.")
     def product(self, info: GatewayInfo) -> Product | None:
-        """Returns the product."""
         return product_of(info, self.product_number)
 
     @field(description="The order that it belongs to.")
     def order(self, info: GatewayInfo) -> Order | None:
-        """Returns the order."""
         if self.parent.whole or asks_only(info, _KNOWN_BY_LINE):
             return self.parent
         return later(info.context.reads.order(self.parent.number))
 
     async def _find_place(self, info: GatewayInfo) -> int:
-        order = await existing_order(info, self.parent.number)
+        order = await existing(info.context.reads.order(self.parent.number), "order", self.parent.number)
         return next(line.place or 0 for line in order.lines if line.line_id == self.line_id)
 
 
 @strawberry.type(description="What one customer bought at one time. The customer and partners only.")
 class Order(Node):
-    """An order."""
-
     status: OrderStatus
     placed_at: Moment
     total: Money
     lines: list[OrderLine] = strawberry.field(description="By line number.")
-    number: strawberry.Private[int]
     user_number: strawberry.Private[int]
-    whole: strawberry.Private[bool]
+    whole: strawberry.Private[bool] = False
 
     @classmethod
     def of(cls, order: ShopOrder) -> Order:
@@ -113,15 +107,6 @@ class Order(Node):
         return made
 
     @classmethod
-    def known(cls, number: int) -> Order:
-        """Returns an order of which the query asks for no more than needs no call."""
-        order = cls.__new__(cls)
-        order.id = strawberry.ID(global_id("Order", number))
-        order.number = number
-        order.whole = False
-        return order
-
-    @classmethod
     def of_line(cls, line: JoinedOrderLine) -> Order:
         """Returns what a line of the bulk read knows of its order."""
         order = cls.known(line.order_id)
@@ -132,12 +117,10 @@ class Order(Node):
 
     @field(description="Who bought; null if the account is gone.")
     def user(self, info: GatewayInfo) -> User | None:
-        """Returns who bought."""
         return user_of(info, self.user_number)
 
     @field(description="Null until the order is paid.")
     def payment(self, info: GatewayInfo) -> Annotated[Payment, strawberry.lazy("graphql_gateway.payment")] | None:
-        """Returns the order's payment."""
         return later(info.context.reads.payment_of_order(self.number))
 
 
@@ -148,18 +131,6 @@ def order_of(info: GatewayInfo, number: int) -> Order | None:
     return later(info.context.reads.order(number))
 
 
-async def existing_order(info: GatewayInfo, number: int) -> Order:
-    """Returns the order with this id, whoever asks.
-
-    Raises:
-        NotFound: There is none.
-    """
-    order = await info.context.reads.order(number)
-    if order is None:
-        raise no_such("order", number)
-    return order
-
-
 async def own_order(info: GatewayInfo, number: int) -> Order:
     """Returns the order with this id to whom it belongs, and to partners.
 
@@ -168,7 +139,7 @@ async def own_order(info: GatewayInfo, number: int) -> Order:
         NotFound: There is none, or it is another customer's.
     """
     caller = info.context.caller
-    order = await existing_order(info, number)
+    order = await existing(info.context.reads.order(number), "order", number)
     caller.require_visible(order.user_number, no_such("order", number))
     return order
 
@@ -217,11 +188,10 @@ class OrderPayload:
 
 @strawberry.type
 class OrderQuery:
-    """The orders' part of `Query`."""
+    """The orders' fields of `Query`."""
 
     @field(description="One order; NOT_FOUND if there is none. The customer and partners only.")
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
-        """Returns one order."""
         number = number_of(id, "Order")
         if info.context.caller and asks_for(info, "payment"):
             info.context.reads.expect_payment(number)
@@ -246,11 +216,10 @@ class OrderQuery:
 
 @strawberry.type
 class OrderMutation:
-    """The orders' part of `Mutation`."""
+    """The orders' fields of `Mutation`."""
 
-    @field(description="Buys, for whoever the token belongs to; partners name the user.")
+    @field(description="Places an order for the token's owner; partners name the user.")
     async def checkout(self, info: GatewayInfo, input: CheckoutInput) -> OrderPayload:  # noqa: A002
-        """Buys."""
         user_id = _buyer(info, input.user_id)
         lines = [
             CheckoutLine(number_of(line.product_id, "Product", f"input.lines[{place}].productId"), line.quantity)
@@ -266,14 +235,12 @@ class OrderMutation:
 
     @field(description="Moves an order on to SHIPPED or DELIVERED. Partners only.")
     async def update_order_status(self, info: GatewayInfo, input: UpdateOrderStatusInput) -> OrderPayload:  # noqa: A002
-        """Moves an order on."""
         info.context.caller.require_partner()
         number = number_of(input.id, "Order", "input.id")
         return OrderPayload(order=Order.of(await info.context.clients.order.update_order_status(number, input.status)))
 
     @field(description="Cancels a CONFIRMED order. The customer and partners only.")
     async def cancel_order(self, info: GatewayInfo, input: CancelOrderInput) -> OrderPayload:  # noqa: A002
-        """Cancels an order."""
         number = number_of(input.id, "Order", "input.id")
         if not info.context.caller.is_privileged:
             await own_order(info, number)

@@ -21,8 +21,6 @@ strawberry.enum(PaymentStatus, description="How far a payment has come.")
 
 @strawberry.type(description="The payment of one order. The customer and partners only.")
 class Payment(Node):
-    """A payment."""
-
     status: PaymentStatus
     amount: Money
     order_number: strawberry.Private[int]
@@ -34,12 +32,12 @@ class Payment(Node):
             id=strawberry.ID(global_id("Payment", payment.id)),
             status=payment.status,
             amount=cast(Money, payment.amount),
+            number=payment.id,
             order_number=payment.order_id,
         )
 
-    @field(description="What it pays; null until the money is taken.")
+    @field(description="The order that it pays; null until the money is captured.")
     def order(self, info: GatewayInfo) -> Order | None:
-        """Returns the order that it pays."""
         return order_of(info, self.order_number) if self.order_number else None
 
 
@@ -58,9 +56,8 @@ async def own_payment(info: GatewayInfo, number: int) -> Payment:
 
 @strawberry.type
 class PaymentQuery:
-    """The payments' part of `Query`."""
+    """The payments' fields of `Query`."""
 
     @field(description="One payment; NOT_FOUND if there is none. The customer and partners only.")
     async def payment(self, info: GatewayInfo, id: strawberry.ID) -> Payment | None:  # noqa: A002
-        """Returns one payment."""
         return await own_payment(info, number_of(id, "Payment"))

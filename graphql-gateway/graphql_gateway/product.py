@@ -9,9 +9,9 @@ import strawberry
 from graphql_gateway.connection import Connection, checked_first, connect
 from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of
-from graphql_gateway.node import Node
+from graphql_gateway.node import Node, existing
 from graphql_gateway.selection import asks_only
-from shop.errors import InvalidArgument, no_such
+from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field, later
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long
@@ -26,13 +26,11 @@ MOST_REVIEWS = 20
 DEFAULT_REVIEWS = 3
 MOST_PER_PAGE = 1000
 KNOWN = frozenset({"__typename", "id", "reviews"})
-"""What a product can tell without being read."""
+"""Fields of a product that need no call."""
 
 
 @strawberry.type(description="What one customer thinks of one product.")
 class Review:
-    """A review."""
-
     id: strawberry.ID
     rating: int = strawberry.field(description="From 1 (worst) to 5 (best).")
     title: str
@@ -52,20 +50,16 @@ class Review:
 
     @field(description="Who wrote it; null if the account is gone.")
     def author(self, info: GatewayInfo) -> Annotated[User, strawberry.lazy("graphql_gateway.user")] | None:
-        """Returns the author."""
         return later(info.context.reads.user(self.user_id))
 
 
 @strawberry.type(description="One thing that the shop sells.")
 class Product(Node):
-    """A product."""
-
     title: str
     description: str
     category: str = strawberry.field(description='Category slug, "c0042".')
     price: Money = strawberry.field(description="Of one piece.")
     stock: Long = strawberry.field(description="Pieces that can be sold now.")
-    number: strawberry.Private[int]
 
     @classmethod
     def of(cls, product: ShopProduct) -> Product:
@@ -80,17 +74,8 @@ class Product(Node):
             number=product.id,
         )
 
-    @classmethod
-    def known(cls, number: int) -> Product:
-        """Returns a product of which the query asks for no more than needs no call."""
-        product = cls.__new__(cls)
-        product.id = strawberry.ID(global_id("Product", number))
-        product.number = number
-        return product
-
     @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
     def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
-        """Returns the first reviews."""
         return later(info.context.reads.reviews(self.number, checked_first(first, MOST_REVIEWS)))
 
 
@@ -99,18 +84,6 @@ def product_of(info: GatewayInfo, number: int) -> Product | None:
     if asks_only(info, KNOWN):
         return Product.known(number)
     return later(info.context.reads.product(number))
-
-
-async def existing_product(info: GatewayInfo, number: int) -> Product:
-    """Returns the product with this id.
-
-    Raises:
-        NotFound: There is none.
-    """
-    product = await info.context.reads.product(number)
-    if product is None:
-        raise no_such("product", number)
-    return product
 
 
 @strawberry.input
@@ -159,24 +132,22 @@ class DeleteProductPayload:
 
 @strawberry.type
 class ProductQuery:
-    """The catalogue's part of `Query`."""
+    """The catalogue's fields of `Query`."""
 
     @field(description="One product; NOT_FOUND if there is none.")
     async def product(self, info: GatewayInfo, id: strawberry.ID) -> Product | None:  # noqa: A002
-        """Returns one product."""
-        return await existing_product(info, number_of(id, "Product"))
+        number = number_of(id, "Product")
+        return await existing(info.context.reads.product(number), "product", number)
 
     @field(description=f"Products by ascending id; `first` is 1 to {MOST_PRODUCTS}.")
     async def products(
         self, info: GatewayInfo, first: int = 20, after: str | None = None, category: str | None = None
     ) -> Connection[Product]:
-        """Returns a page of products."""
-        checked_first(first, MOST_PRODUCTS)
         client = info.context.clients.product
         return await connect(
             lambda size, token: client.list_products(page_size=size, page_token=token, category=category or ""),
             Product.of,
-            first,
+            checked_first(first, MOST_PRODUCTS),
             after,
             MOST_PER_PAGE,
         )
@@ -184,11 +155,10 @@ class ProductQuery:
 
 @strawberry.type
 class ProductMutation:
-    """The catalogue's part of `Mutation`."""
+    """The catalogue's fields of `Mutation`."""
 
     @field(description="Adds a product. Partners only.")
     async def create_product(self, info: GatewayInfo, input: CreateProductInput) -> ProductPayload:  # noqa: A002
-        """Adds a product."""
         info.context.caller.require_partner()
         made = await info.context.clients.product.create_product(
             title=input.title,
@@ -201,7 +171,6 @@ class ProductMutation:
 
     @field(description="Changes a product. Partners only.")
     async def update_product(self, info: GatewayInfo, input: UpdateProductInput) -> ProductPayload:  # noqa: A002
-        """Changes a product."""
         info.context.caller.require_partner()
         number = number_of(input.id, "Product", "input.id")
         changes = (input.title, input.description, input.category, input.price, input.stock)
@@ -221,7 +190,6 @@ class ProductMutation:
 
     @field(description="Removes a product and its reviews. Partners only.")
     async def delete_product(self, info: GatewayInfo, input: DeleteProductInput) -> DeleteProductPayload:  # noqa: A002
-        """Removes a product."""
         info.context.caller.require_partner()
         await info.context.clients.product.delete_product(number_of(input.id, "Product", "input.id"))
         return DeleteProductPayload(deleted_id=input.id)

@@ -6,11 +6,11 @@ import strawberry
 
 from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import number_of, split_global_id
-from graphql_gateway.node import Node
+from graphql_gateway.node import Node, existing
 from graphql_gateway.order import Order, OrderMutation, OrderQuery, own_order
 from graphql_gateway.payment import Payment, PaymentQuery, own_payment
-from graphql_gateway.product import Product, ProductMutation, ProductQuery, existing_product
-from graphql_gateway.user import User, UserMutation, UserQuery, existing_user
+from graphql_gateway.product import Product, ProductMutation, ProductQuery
+from graphql_gateway.user import User, UserMutation, UserQuery
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
 from shop.platform.graphql.schema import Schema
@@ -20,11 +20,8 @@ NODES = ("Order", "Payment", "Product", "User")
 
 @strawberry.type(description="Everything that can be read.")
 class Query(ProductQuery, UserQuery, OrderQuery, PaymentQuery):
-    """The entities' parts, and Relay's `node`."""
-
     @field(description=f"Anything by its global identifier: {', '.join(NODES)}.")
     async def node(self, info: GatewayInfo, id: strawberry.ID) -> Node | None:  # noqa: A002
-        """Returns one thing."""
         kind, _ = split_global_id(id)
         if kind not in NODES:
             raise InvalidArgument(f"id is of a {kind}; those of {', '.join(NODES)} are valid", field="id")
@@ -35,15 +32,15 @@ class Query(ProductQuery, UserQuery, OrderQuery, PaymentQuery):
             case "Payment":
                 return await own_payment(info, number)
             case "Product":
-                return await existing_product(info, number)
+                return await existing(info.context.reads.product(number), "product", number)
             case _:
                 info.context.caller.require_owner(number)
-                return await existing_user(info, number)
+                return await existing(info.context.reads.user(number), "user", number)
 
 
 @strawberry.type(description="Everything that can be changed.")
 class Mutation(ProductMutation, UserMutation, OrderMutation):
-    """The entities' parts."""
+    """The fields of all entities."""
 
 
 def build_schema() -> Schema:

@@ -10,9 +10,9 @@ from graphql_gateway.address import Address, AddressInput
 from graphql_gateway.connection import Connection, checked_first, connect
 from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of
-from graphql_gateway.node import Node
+from graphql_gateway.node import Node, existing
 from graphql_gateway.selection import asks_only
-from shop.errors import InvalidArgument, no_such
+from shop.errors import InvalidArgument
 from shop.order.domain import Order as ShopOrder
 from shop.platform.graphql.field import field, later
 from shop.user.domain import User as ShopUser
@@ -29,10 +29,7 @@ _KNOWN = frozenset({"__typename", "id", "orders"})
 
 @strawberry.type(description="A customer. Anyone sees the name; the rest only the customer and partners.")
 class User(Node):
-    """A user."""
-
     name: str
-    number: strawberry.Private[int]
     user: strawberry.Private[ShopUser]
     # The answer of a login or a sign-up shows its own user, though the request came without a token.
     own: strawberry.Private[bool] = False
@@ -47,15 +44,6 @@ class User(Node):
         """
         return cls(id=strawberry.ID(global_id("User", user.id)), name=user.name, number=user.id, user=user, own=own)
 
-    @classmethod
-    def known(cls, number: int) -> User:
-        """Returns a user of whom the query asks for no more than needs no profile."""
-        user = cls.__new__(cls)
-        user.id = strawberry.ID(global_id("User", number))
-        user.number = number
-        user.own = False
-        return user
-
     def check_owner(self, info: GatewayInfo) -> None:
         """Passes this user and partners."""
         if not self.own:
@@ -63,13 +51,11 @@ class User(Node):
 
     @field(description="Only the customer and partners see it.")
     def email(self, info: GatewayInfo) -> str:
-        """Returns the e-mail address."""
         self.check_owner(info)
         return self.user.email
 
     @field(description="Where parcels go. Only the customer and partners see it.")
     def address(self, info: GatewayInfo) -> Address:
-        """Returns the address."""
         self.check_owner(info)
         return cast(Address, self.user.address)
 
@@ -77,14 +63,12 @@ class User(Node):
     async def orders(
         self, info: GatewayInfo, first: int = 10, after: str | None = None
     ) -> Connection[Annotated[Order, strawberry.lazy("graphql_gateway.order")]]:
-        """Returns a page of the user's orders."""
         self.check_owner(info)
-        checked_first(first, MOST_ORDERS)
         client, number = info.context.clients.order, self.number
         return await connect(
             lambda size, token: client.list_orders_by_user(number, page_size=size, page_token=token),
             _order_of,
-            first,
+            checked_first(first, MOST_ORDERS),
             after,
             MOST_ORDERS_PER_PAGE,
         )
@@ -107,18 +91,6 @@ def user_of(info: GatewayInfo, number: int) -> User | None:
     if asks_only(info, _KNOWN):
         return User.known(number)
     return later(info.context.reads.user(number))
-
-
-async def existing_user(info: GatewayInfo, number: int) -> User:
-    """Returns the user with this id.
-
-    Raises:
-        NotFound: There is none.
-    """
-    user = await info.context.reads.user(number)
-    if user is None:
-        raise no_such("user", number)
-    return user
 
 
 @strawberry.input
@@ -178,33 +150,29 @@ class DeleteUserPayload:
 
 @strawberry.type
 class UserQuery:
-    """The customers' part of `Query`."""
+    """The customers' fields of `Query`."""
 
-    @field(description="Whoever the token belongs to. Customers only.")
+    @field(description="The token's owner. Customers only.")
     async def me(self, info: GatewayInfo) -> User:
-        """Returns who is asking."""
         number = info.context.caller.customer_id()
         if asks_only(info, _KNOWN):
             return User.known(number)
-        return await existing_user(info, number)
+        return await existing(info.context.reads.user(number), "user", number)
 
     @field(description="One user; NOT_FOUND if there is none. The customer and partners only.")
     async def user(self, info: GatewayInfo, id: strawberry.ID) -> User | None:  # noqa: A002
-        """Returns one user."""
         number = number_of(id, "User")
         info.context.caller.require_owner(number)
-        return await existing_user(info, number)
+        return await existing(info.context.reads.user(number), "user", number)
 
     @field(description=f"Users by ascending id; `first` is 1 to {MOST_USERS}. Partners only.")
     async def users(self, info: GatewayInfo, first: int = 20, after: str | None = None) -> Connection[User]:
-        """Returns a page of users."""
         info.context.caller.require_partner()
-        checked_first(first, MOST_USERS)
         client = info.context.clients.user
         return await connect(
             lambda size, token: client.list_users(page_size=size, page_token=token),
             User.of,
-            first,
+            checked_first(first, MOST_USERS),
             after,
             MOST_USERS_PER_PAGE,
         )
@@ -212,25 +180,22 @@ class UserQuery:
 
 @strawberry.type
 class UserMutation:
-    """The customers' part of `Mutation`."""
+    """The customers' fields of `Mutation`."""
 
     @field(description="Checks e-mail and password, and returns a token.")
     async def login(self, info: GatewayInfo, input: LoginInput) -> LoginPayload:  # noqa: A002
-        """Logs in."""
         result = await info.context.clients.user.login(input.email, input.password)
         return LoginPayload(token=result.token, user=User.of(result.user, own=True))
 
     @field(description="Signs a new customer up.")
     async def create_user(self, info: GatewayInfo, input: CreateUserInput) -> UserPayload:  # noqa: A002
-        """Adds a user."""
         made = await info.context.clients.user.create_user(
             email=input.email, name=input.name, address=input.address.to_shop(), password=input.password
         )
         return UserPayload(user=User.of(made, own=True))
 
-    @field(description="Changes the profile of whoever the token belongs to. Customers only.")
+    @field(description="Changes the profile of the token's owner. Customers only.")
     async def update_profile(self, info: GatewayInfo, input: UpdateProfileInput) -> UserPayload:  # noqa: A002
-        """Changes the profile."""
         number = info.context.caller.customer_id()
         if input.name is None and input.address is None:
             raise InvalidArgument("nothing to change; give at least one of name, address", field="input")
@@ -241,7 +206,6 @@ class UserMutation:
 
     @field(description="Removes a user. The customer and partners only.")
     async def delete_user(self, info: GatewayInfo, input: DeleteUserInput) -> DeleteUserPayload:  # noqa: A002
-        """Removes a user."""
         number = number_of(input.id, "User", "input.id")
         info.context.caller.require_owner(number)
         await info.context.clients.user.delete_user(number)

@@ -16,6 +16,7 @@ from rich.table import Table
 
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
+from mesh.options import Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
@@ -32,21 +33,20 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
 WATCH_S = 0.5
 
 
 @app.command()
 def up(
-    topology: Annotated[str, typer.Option(help="A name, or the path of a YAML file.")] = "hybrid",
-    edge: Annotated[str | None, typer.Option(help="envoy or none")] = None,
-    mesh: Annotated[str | None, typer.Option(help="Sidecars: none")] = None,
-    mtls: Annotated[str | None, typer.Option(help="off")] = None,
-    scale: Annotated[str | None, typer.Option(help="Size of the data; 1 is 10,000 of each.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the generated data.", min=0)] = 1,
-    http: Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2")] = None,
-    rtt: Annotated[str | None, typer.Option(help="Added client round trip in ms: 0")] = None,
-    delay: Annotated[str | None, typer.Option(help="Slow components by known times: payment:2ms,user:500us")] = None,
+    topology: TopologyName = "hybrid",
+    edge: Edge = None,
+    mesh: Mesh = None,
+    mtls: Mtls = None,
+    scale: Scale = None,
+    seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
+    http: Http = None,
+    rtt: Rtt = None,
+    delay: Delay = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when it is ready, and leave it running.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -60,7 +60,7 @@ def up(
         folder = RunFolder.of(ports.base)
         if detach:
             options = ["--topology", topology, "--seed", str(seed)]
-            options += [part for name, value in given.items() if value is not None for part in (f"--{name}", value)]
+            options += [f"--{name}={value}" for name, value in given.items() if value is not None]
             _show(start_detached(options, folder), as_json, how_to_stop="make down")
             return
         trial = f"up-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
@@ -92,10 +92,7 @@ def down() -> None:
     with reported():
         ports = load_ports(os.environ)
         stopped = stop_run(RunFolder.of(ports.base))
-        if stopped:
-            typer.echo(f"Stopped {', '.join(stopped)}.")
-        else:
-            typer.echo(f"Nothing runs on port base {ports.base}.")
+        typer.echo(f"Stopped {', '.join(stopped)}." if stopped else f"Nothing runs on port base {ports.base}.")
 
 
 @app.command()
@@ -121,11 +118,14 @@ def status(as_json: Json = False) -> None:
         if not components:
             typer.echo(f"Nothing runs on port base {ports.base}.")
             return
-        table = Table("component", "pid", "runs", "RSS MB", "restarts", title=_title(state) if state else "not ready")
+        title = "not ready" if state is None else state.topology
+        delays = "" if state is None else delays_in_words(state.switches["delay_ms"])
+        title += f", DELAYED: {delays}" if delays else ""
+        table = Table("component", "pid", "runs", "RSS MB", "restarts", title=title)
         for row in components:
             runs = "yes" if row["running"] else "no"
             table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}", str(row["restarts"]))
-        # Text stands there as it is: a name with brackets is no markup.
+        # A name with brackets is no markup.
         Console(markup=False, emoji=False, highlight=False).print(table)
 
 
@@ -134,20 +134,7 @@ def topologies(as_json: Json = False) -> None:
     """List the topologies that come with the project."""
     with reported():
         about = {name: load_topology(name).about for name in names()}
-        if as_json:
-            typer.echo(json.dumps(about))
-            return
-        for name, sentence in about.items():
-            typer.echo(f"{name:12} {sentence}")
-
-
-def _delays_of(state: State) -> str:
-    return delays_in_words(state.switches.get("delay_ms") or {})
-
-
-def _title(state: State) -> str:
-    delays = _delays_of(state)
-    return f"{state.topology}, DELAYED: {delays}" if delays else state.topology
+        typer.echo(json.dumps(about) if as_json else "\n".join(f"{name:17} {about[name]}" for name in about))
 
 
 def _show(state: State, as_json: bool, how_to_stop: str) -> None:
@@ -156,10 +143,9 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
         return
     typer.echo(f"{state.topology} is ready at {state.edge}")
     for title, url in state.urls.items():
-        note = "  (API; its web pages come with a release binary in JAEGER_BIN)" if title == "Jaeger" else ""
+        note = "  (API only; set JAEGER_BIN to a release binary for its web pages)" if title == "Jaeger" else ""
         typer.echo(f"  {title:12} {url}{note}")
     typer.echo(f"  {'Logs':12} {state.logs}")
-    delays = _delays_of(state)
-    if delays:
+    if delays := delays_in_words(state.switches["delay_ms"]):
         typer.echo(f"  {'DELAYED':12} {delays}")
     typer.echo(f"Stop it with {how_to_stop}.")

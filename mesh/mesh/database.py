@@ -45,11 +45,11 @@ SETTINGS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class Database:
-    """Where the data are, and every password, as all are derived from one.
+    """The database server, and every role's password, as all are derived from one.
 
     Attributes:
-        admin_url: a superuser's URL of the maintenance database, with the password.
-        embedded: whether this project starts the server.
+        admin_url: A superuser's URL of the maintenance database, with the password.
+        embedded: Whether this project starts the server.
     """
 
     admin_url: str = field(repr=False)
@@ -65,7 +65,7 @@ class Database:
     def password(self, role: str) -> str:
         """The password of a service's role.
 
-        It follows from the superuser's, so all who know that agree on it, and whoever knows it knows no other.
+        It is derived from the superuser's password, so that all who have that agree on it; it gives away no other.
         """
         secret = unquote(urlsplit(self.admin_url).password or "")
         return hmac.new(secret.encode(), role.encode(), hashlib.sha256).hexdigest()
@@ -75,9 +75,9 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
     """The database of a run: `DATABASE_URL` if it is set, else the embedded server.
 
     Args:
-        ports: of the run.
+        ports: Ports of the run.
         environ: `DATABASE_URL` is read from it.
-        folder: of the run; holds the embedded server's password.
+        folder: Folder of the run; holds the embedded server's password.
 
     Raises:
         InputError: DATABASE_URL is not the URL of a PostgreSQL server, or has no password.
@@ -117,25 +117,25 @@ def require_external(db: Database) -> None:
     """Check that the server that DATABASE_URL names answers.
 
     Raises:
-        StartError: it does not.
+        StartError: It does not.
     """
     import psycopg
 
     try:
         psycopg.connect(db.admin_url, connect_timeout=5).close()
     except psycopg.Error as error:
-        raise StartError(f"The server of DATABASE_URL does not let us in: {str(error).strip()}") from error
+        raise StartError(f"The server that DATABASE_URL names refuses the connection: {str(error).strip()}") from error
 
 
 def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     """What to run for the embedded server: `initdb` on the first use of the folder, then the server.
 
     Args:
-        folder: of the run, whose lock is held; the data stay there, or where the folder leads to.
-        ports: of the run.
+        folder: Folder of the run, whose lock is held; the data stay there, or where its link leads to.
+        ports: Ports of the run.
 
     Raises:
-        StartError: this machine cannot run PostgreSQL for this user.
+        StartError: This machine cannot run PostgreSQL for this user.
     """
     cluster = open_cluster(folder)
     data, password = cluster.data, superuser_password(folder)
@@ -149,7 +149,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     def argv() -> Sequence[str]:
         new.take()
         settings = {**SETTINGS, "port": str(ports[POSTGRES])}
-        options = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
+        options = [option for name, value in settings.items() for option in ("-c", f"{name}={value}")]
         return cluster.postgres("-D", str(data), *options)
 
     server = Component(
@@ -167,11 +167,11 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
 
 
 class _NewCluster:
-    """Makes a cluster's data beside their place; they get it when they are whole.
+    """Makes a cluster's data in a folder beside their place, and moves them there when they are whole.
 
     Args:
-        cluster: where.
-        password: the superuser's.
+        cluster: The cluster.
+        password: The superuser's password.
     """
 
     def __init__(self, cluster: Cluster, password: str) -> None:
@@ -203,7 +203,7 @@ class _NewCluster:
         return self._cluster.initdb("-D", str(self._new), *options)
 
     def take(self) -> None:
-        """Put the data that `initdb` has made in their place; does nothing if they are there."""
+        """Move the data that `initdb` has made to their place; does nothing if they are there."""
         if self.is_done():
             return
         self._password_file.unlink(missing_ok=True)

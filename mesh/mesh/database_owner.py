@@ -46,13 +46,13 @@ class User:
 
 @dataclass(frozen=True)
 class Cluster:
-    """One server's data, in PostgreSQL's words, and how its programs are run.
+    """The data of one server (PostgreSQL calls them a cluster), and how its programs are run.
 
     Attributes:
-        data: the data folder; what belongs to it lies beside it.
-        programs: the folder of `postgres` and `initdb`.
-        owner: who owns the data and runs the server; None for the user of this process.
-        maker: who runs `initdb`, which refuses users without a name; None for the user of this process.
+        data: The data folder; whatever else belongs to the server is beside it.
+        programs: Folder of `postgres` and `initdb`.
+        owner: User who owns the data and runs the server; None for the user of this process.
+        maker: User who runs `initdb`, which refuses users without a name; None for the user of this process.
     """
 
     data: Path
@@ -64,7 +64,7 @@ class Cluster:
         """The command line of `initdb`.
 
         Raises:
-            StartError: this machine cannot change users.
+            StartError: This machine cannot change users.
         """
         return [*_as_user(self.maker), str(self.programs / "initdb"), *arguments]
 
@@ -72,7 +72,7 @@ class Cluster:
         """The command line of the server.
 
         Raises:
-            StartError: this machine cannot change users.
+            StartError: This machine cannot change users.
         """
         return [*_as_user(self.owner), str(self.programs / "postgres"), *arguments]
 
@@ -89,14 +89,14 @@ class Cluster:
 
 
 def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
-    """The cluster of a run's folder; for root, also brings the programs and removes the data of runs that are gone.
+    """The cluster of a run's folder; for root, also copies the programs and removes the data of runs that are gone.
 
     Args:
-        folder: of the run, whose lock is held.
-        state: where root's clusters are.
+        folder: Folder of the run, whose lock is held.
+        state: Folder of root's clusters.
 
     Raises:
-        StartError: this machine cannot run PostgreSQL for root; says why, and what else can be done.
+        StartError: This machine cannot run PostgreSQL for root; the message has the reason and the alternatives.
     """
     if os.geteuid() != 0:
         if folder.postgres.is_symlink():  # root ran this checkout before; its data are not for others
@@ -118,7 +118,7 @@ def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
 
 
 def remove_cluster(folder: RunFolder, state: Path = STATE) -> None:
-    """Remove what root's runs keep outside of a run's folder, and the programs with the last of it."""
+    """Remove what root's runs keep outside of a run's folder; with the last of it, the programs too."""
     if not folder.postgres.is_symlink():
         return
     folder.postgres.unlink()
@@ -174,7 +174,7 @@ def _serves(data: Path) -> bool:
 
 
 def _copied_programs(state: Path, owner: User) -> Path:
-    """The programs where the owner can run them, copied once for each version of their package."""
+    """Folder of the programs, where the owner can run them; copied once for each version of their package."""
     installed = postgres_programs().parent
     record = metadata.distribution(POSTGRES_PACKAGE).read_text("RECORD") or ""  # a digest of every file
     copy = state / "programs" / hashlib.sha256(record.encode()).hexdigest()[:16]
@@ -185,8 +185,8 @@ def _copied_programs(state: Path, owner: User) -> Path:
         new = copy.with_name(f"{copy.name}.new")
         shutil.rmtree(new, ignore_errors=True)
         home = new / programs.parent
-        for part in _COPIED:
-            _copy(installed / part, home / part)
+        for path in _COPIED:
+            _copy(installed / path, home / path)
         libraries = installed.parent.with_name(f"{installed.parent.name}.libs")
         if libraries.is_dir():
             _copy(libraries, new / libraries.name)
@@ -223,7 +223,7 @@ def _require_runs(programs: Path, owner: User) -> None:
 
 
 def _as_user(user: User | None) -> list[str]:
-    """The start of a command line that runs as another user, without any of root's rights and with no way to any."""
+    """The start of a command line that runs as another user, without root's rights and with no way to gain any."""
     if user is None:
         return []
     setpriv = shutil.which("setpriv")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mesh.errors import MeshError
 from mesh.interrupts import Interrupts
-from mesh.paths import RunFolder, python
+from mesh.paths import RunFolder
 from mesh.process_record import require_unlocked
 from mesh.running_state import State, read_state
 
@@ -23,16 +23,16 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
     """Start `python -m mesh up` in a session of its own, and wait until it is ready.
 
     Args:
-        options: of `mesh up`.
-        folder: of the run.
+        options: Options of `mesh up`.
+        folder: Folder of the run.
 
     Returns:
         The state of the run.
 
     Raises:
-        AlreadyRunningError: another run has the port base.
-        MeshError: it ended instead; its messages have been shown.
-        Interrupted: the user asked to stop; it has been stopped.
+        AlreadyRunningError: Another run has the port base.
+        MeshError: It ended instead; its messages have been shown.
+        Interrupted: The user asked to stop; it has been stopped.
     """
     interrupts = Interrupts()
     interrupts.install()
@@ -42,7 +42,7 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
         folder.state.unlink(missing_ok=True)
         with log.open("wb") as out:
             process = subprocess.Popen(  # noqa: S603 - our own command line
-                [python(), "-m", "mesh", "up", *options],
+                [sys.executable, "-m", "mesh", "up", *options],
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
@@ -55,7 +55,7 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
                 shown = _show(log, shown)
                 if process.poll() is not None:
                     _show(log, shown)
-                    raise MeshError("it did not start; the cause is above.")
+                    raise MeshError("The system did not start; the messages above say why.")
                 interrupts.check()
                 time.sleep(POLL_S)
         except BaseException:

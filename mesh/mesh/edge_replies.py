@@ -1,7 +1,7 @@
-"""What the edge itself answers when it cannot pass a request on: the shop's errors, in the shape of a gateway's.
+"""What the edge itself answers when it cannot pass a request on: the shop's errors, shaped as a gateway shapes them.
 
-A problem (RFC 9457) over HTTP, a status and a message over gRPC; neither tells of the inside. The codes, titles and
-types are those of `shop.platform.error_table`.
+A problem (RFC 9457) over HTTP, a status and a message over gRPC; neither gives away what is behind the edge. Codes,
+titles and types are those of `shop.platform.error_table`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 REASON = "%LOCAL_REPLY_BODY%"
-"""What Envoy says of a request that it refuses: a route's own words, or the transcoder's."""
+"""Envoy's message for a request that it refuses: the route's own, or the transcoder's."""
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class Reply:
     """One kind of failure.
 
     Attributes:
-        least: the lowest HTTP status that it is for.
-        most: the highest.
-        code: the shop's error code.
-        title: the problem's title.
-        grpc_status: number of the status over gRPC.
-        detail: what to tell the client.
+        least: The lowest HTTP status that it is for.
+        most: The highest HTTP status that it is for.
+        code: The shop's error code.
+        title: Title of the problem.
+        grpc_status: Number of the status over gRPC.
+        detail: Message for the client.
     """
 
     least: int
@@ -45,7 +45,7 @@ REPLIES = (
     Reply(504, 504, "DEADLINE_EXCEEDED", "Deadline exceeded", 4, "the shop did not answer in time; try again"),
     Reply(500, 599, "INTERNAL", "Internal error", 13, "internal error"),
 )
-"""The first that fits a status counts."""
+"""The first one whose range has the status counts."""
 
 _CALLS_GRPC = (
     {"header_filter": {"header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}}},

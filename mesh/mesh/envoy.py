@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from mesh.topology import GATEWAYS, SERVICES, Protocol, Topology
 EDGE = "edge"
 OTLP_CLUSTER = "jaeger-otlp"
 BASE_FILE = ROOT / "gateway" / "envoy" / "edge.yaml"
-"""What does not depend on the topology."""
+"""The part of the configuration that does not depend on the topology."""
 DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
 """The contract with its REST paths, made by `make stubs`."""
 ACCESS_LOG = "edge.access.jsonl"
@@ -29,74 +28,59 @@ TYPES = "type.googleapis.com"
 COMPRESSOR = "envoy.filters.http.compressor"
 
 
-Match = Mapping[str, Any]
-"""Envoy's way to say which paths a route is for."""
+Route = tuple[str, Mapping[str, Any]]
+"""A component, and Envoy's match of the paths that lead to it."""
 
 
-@dataclass(frozen=True)
-class Route:
-    """Where the edge sends requests.
-
-    Attributes:
-        match: which paths it is for.
-        component: where it leads.
-    """
-
-    match: Match
-    component: str
+def _exactly(component: str, path: str) -> Route:
+    return component, {"path": path}
 
 
-def _exactly(path: str) -> Match:
-    return {"path": path}
+def _below(component: str, path: str) -> Route:
+    return component, {"path_separated_prefix": path}
 
 
-def _below(path: str) -> Match:
-    return {"path_separated_prefix": path}
-
-
-def _like(regex: str) -> Match:
-    return {"safe_regex": {"regex": regex}}
-
-
-OF_GATEWAYS: Mapping[str, Sequence[Match]] = {
-    "graphql-gateway": (_below("/graphql"),),
-    "rest-gateway": (_below("/v1"), _below("/docs"), _exactly("/openapi.json")),
+OF_GATEWAYS: Sequence[Route] = (
+    _below("graphql-gateway", "/graphql"),
+    _below("rest-gateway", "/v1"),
+    _below("rest-gateway", "/docs"),
+    _exactly("rest-gateway", "/openapi.json"),
+)
+OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
+    Protocol.REST: (
+        # A user's orders are the order service's; so this comes before the users.
+        ("order", {"safe_regex": {"regex": "/v1/users/[^/]+/orders"}}),
+        _below("product", "/v1/products"),
+        _below("product", "/v1/reviews"),
+        _below("product", "/v1/product-rows"),
+        _below("user", "/v1/users"),
+        _exactly("user", "/v1/sessions"),
+        # Also `/v1/orders/17:cancel`, which is below it.
+        _below("order", "/v1/orders"),
+        _below("order", "/v1/order-lines"),
+        _below("payment", "/v1/payments"),
+    ),
+    # The services refuse what only services may call: the edge marks its requests.
+    Protocol.GRPC: [
+        (service, {"prefix": f"/shop.{service}.v1.{service.capitalize()}Service/"}) for service in SERVICES
+    ],
 }
-OF_REST: Sequence[tuple[str, Match]] = (
-    # A user's orders are the order service's; so this comes before the users.
-    ("order", _like("/v1/users/[^/]+/orders")),
-    ("product", _below("/v1/products")),
-    ("product", _below("/v1/reviews")),
-    ("product", _below("/v1/product-rows")),
-    ("user", _below("/v1/users")),
-    ("user", _exactly("/v1/sessions")),
-    # Also `/v1/orders/17:cancel`, which is below it.
-    ("order", _below("/v1/orders")),
-    ("order", _below("/v1/order-lines")),
-    ("payment", _below("/v1/payments")),
-)
-OF_GRPC: Sequence[tuple[str, Match]] = tuple(
-    (service, {"prefix": f"/shop.{service}.v1.{service.capitalize()}Service/"}) for service in SERVICES
-)
-"""Paths of a service's methods. What only services may call is refused by the services: the edge marks its requests."""
 
 
 def routes(topology: Topology) -> list[Route]:
-    """The edge's routes for a topology, the first match counts."""
-    found = [Route(match, gateway) for gateway in topology.gateways for match in OF_GATEWAYS[gateway]]
-    tables = {Protocol.REST: OF_REST, Protocol.GRPC: OF_GRPC}
-    for protocol in sorted(set(topology.exposed.values())):
-        found += [Route(match, service) for service, match in tables[protocol]]
-    return found
+    """The edge's routes for a topology; the first that matches a path counts."""
+    to_gateways = [route for gateway in topology.gateways for route in OF_GATEWAYS if route[0] == gateway]
+    protocols = sorted(set(topology.exposed.values()))
+    return to_gateways + [route for protocol in protocols for route in OF_SERVICES[protocol]]
 
 
 def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]:
     """Envoy's whole configuration.
 
     Args:
-        topology: whose entry components the edge leads to.
-        ports: of the run.
-        access_log: the file of the JSON access log.
+        topology: The topology; the edge leads to its entries.
+        ports: Ports of the run.
+        access_log: File of the JSON access log.
 
     Returns:
         The configuration as plain data, ready for YAML.
@@ -113,7 +97,8 @@ def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]
     action = host.pop("upstream_action")
     behind = {**topology.exposed, **GATEWAYS}
     host["routes"] += [
-        _route(route, action, behind[route.component], compresses=topology.transcodes) for route in routes(topology)
+        _route(component, match, action, behind[component], compresses=topology.transcodes)
+        for component, match in routes(topology)
     ]
     buffer, compressor, transcoder, router = manager["http_filters"]
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
@@ -125,7 +110,7 @@ def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]
                 **(over_http2 if behind[component] is Protocol.GRPC else over_http1),
                 **_endpoint(component, ports[port_name(component, behind[component])]),
             }
-            for component in dict.fromkeys(route.component for route in routes(topology))
+            for component in dict.fromkeys(component for component, _ in routes(topology))
         ),
         {**collector, **_endpoint(OTLP_CLUSTER, ports["jaeger-otlp-grpc"])},
     ]
@@ -136,19 +121,14 @@ def envoy_component(topology: Topology, ports: Ports, folder: RunFolder) -> Comp
     """What to run for the edge; writes its configuration into the run's folder.
 
     Raises:
-        NotInstalledError: there is no Envoy program.
+        NotInstalledError: There is no Envoy program.
     """
     file = write_config(topology, ports, folder)
-    return Component(
-        EDGE,
-        argv=lambda: command(file),
-        ready=http_ok(ports["edge-admin"], "/ready"),
-        stop_rank=0,
-    )
+    return Component(EDGE, argv=lambda: command(file), ready=http_ok(ports["edge-admin"], "/ready"))
 
 
 def write_config(topology: Topology, ports: Ports, folder: RunFolder) -> Path:
-    """Write the edge's configuration into the run's folder, and tell where it is."""
+    """Write the edge's configuration into the run's folder, and return its path."""
     file = folder.config / "envoy.yaml"
     file.write_text(yaml.safe_dump(render(topology, ports, folder.logs / ACCESS_LOG), sort_keys=False))
     return file
@@ -158,7 +138,7 @@ def command(file: Path, *extra: str) -> Sequence[str]:
     """Envoy's command line for a configuration file.
 
     Raises:
-        NotInstalledError: there is no Envoy program.
+        NotInstalledError: There is no Envoy program.
     """
     # One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory
     # would tie two runs of one machine together.
@@ -175,14 +155,16 @@ def _endpoint(name: str, port: int) -> dict[str, Any]:
     return {"name": name, "load_assignment": {"cluster_name": name, "endpoints": [{"lb_endpoints": [endpoint]}]}}
 
 
-def _route(route: Route, action: dict[str, Any], protocol: Protocol, *, compresses: bool) -> dict[str, Any]:
-    found: dict[str, Any] = {"match": dict(route.match), "route": {"cluster": route.component, **action}}
+def _route(
+    component: str, match: Mapping[str, Any], action: Mapping[str, Any], protocol: Protocol, *, compresses: bool
+) -> dict[str, Any]:
+    route: dict[str, Any] = {"match": dict(match), "route": {"cluster": component, **action}}
     if protocol is Protocol.GRPC:
         # gRPC resets a call without it, which would be UNAVAILABLE to the client.
         trailers = {"header": {"key": "te", "value": "trailers"}, "append_action": "OVERWRITE_IF_EXISTS_OR_ADD"}
-        found["request_headers_to_add"] = [trailers]
-    if compresses and route.component in GATEWAYS:
+        route["request_headers_to_add"] = [trailers]
+    if compresses and component in GATEWAYS:
         # A gateway compresses its own answers, as it does where there is no transcoder.
         per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"
-        found["typed_per_filter_config"] = {COMPRESSOR: {"@type": f"{TYPES}/{per_route}", "disabled": True}}
-    return found
+        route["typed_per_filter_config"] = {COMPRESSOR: {"@type": f"{TYPES}/{per_route}", "disabled": True}}
+    return route

@@ -1,12 +1,12 @@
 """What can go wrong while a topology is set up, started, run or stopped.
 
 MeshError                     shown to the user as it is, without a traceback
-├── InputError                something the user gave: names the input and the valid choices
-│   ├── TopologyError         an unknown topology, or a wrong topology file
-│   ├── SwitchError           a switch with a value it cannot have
+├── InputError                something that the user gave; names the input and the valid choices
+│   ├── TopologyError         an unknown topology, or a topology file with a mistake
+│   ├── SwitchError           a switch with a value that it cannot have
 │   └── PortError             a port base out of range, or a port that is taken
 ├── AlreadyRunningError       another run holds this port base
-├── NotInstalledError         a program that set-up should have brought is missing
+├── NotInstalledError         a program that set-up installs is missing
 ├── StartError                a component did not become ready, or a step before it failed
 └── ComponentDiedError        a component ended in mid-run
 """
@@ -15,15 +15,15 @@ from __future__ import annotations
 
 
 class MeshError(Exception):
-    """Anything that the user is told in one message, without a traceback."""
+    """An error whose message is shown to the user as it is, without a traceback."""
 
 
 class InputError(MeshError):
-    """Something the user gave is wrong; the message names it and what it may be."""
+    """Something that the user gave is not valid; the message names it and the valid choices."""
 
 
 class TopologyError(InputError):
-    """A topology is unknown, or its file is wrong."""
+    """A topology is unknown, or its file has a mistake."""
 
 
 class SwitchError(InputError):
@@ -39,7 +39,7 @@ class AlreadyRunningError(MeshError):
 
 
 class NotInstalledError(MeshError):
-    """A program that set-up should have brought is missing."""
+    """A program that set-up installs is missing."""
 
 
 class StartError(MeshError):
@@ -50,8 +50,8 @@ class ComponentDiedError(MeshError):
     """A component ended in mid-run.
 
     Args:
-        component: its name.
-        message: what is told to the user.
+        component: Name of the component.
+        message: Message for the user.
     """
 
     def __init__(self, component: str, message: str) -> None:

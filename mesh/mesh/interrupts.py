@@ -17,7 +17,7 @@ class Interrupted(KeyboardInterrupt):
     """The user, or the machine, asks to stop.
 
     Args:
-        signum: the signal that came.
+        signum: Number of the signal.
     """
 
     def __init__(self, signum: int) -> None:
@@ -26,7 +26,7 @@ class Interrupted(KeyboardInterrupt):
 
     @property
     def exit_code(self) -> int:
-        """What the process should exit with: 128 + the signal, as shells have it."""
+        """Exit code of the process: 128 + the signal, as in shells."""
         return 128 + self.signum
 
 
@@ -43,7 +43,7 @@ class Interrupts:
         self._pending: int | None = None
 
     def install(self) -> None:
-        """Take the signals over, held; except in a thread other than the main one, where Python allows no handlers."""
+        """Take the signals over, held; does nothing outside of the main thread, where Python allows no handlers."""
         if threading.current_thread() is not threading.main_thread():
             return
         for which in SIGNALS:
@@ -52,7 +52,7 @@ class Interrupts:
                 self._before[which] = signal.signal(which, self._on_signal)
 
     def restore(self) -> None:
-        """Give the signals back to whoever had them."""
+        """Give the signals back to their earlier handlers."""
         for which, handler in self._before.items():
             signal.signal(which, handler)
         self._before.clear()
@@ -69,7 +69,7 @@ class Interrupts:
         """Raise the signal that was held back, if any.
 
         Raises:
-            Interrupted: a signal has come.
+            Interrupted: A signal has come.
         """
         if self._pending is not None:
             signum, self._pending = self._pending, None
@@ -77,7 +77,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold signals for a block, then raise the one that came meanwhile."""
+        """Hold signals for as long as the context lasts, then raise the one that came meanwhile."""
         before, self._held = self._held, True
         try:
             yield

@@ -14,25 +14,17 @@ from mesh.processes import Component
 from mesh.readiness import http_ok
 
 JAEGER = "jaeger"
-PORTS = (
-    "jaeger-otlp-grpc",
-    "jaeger-otlp-http",
-    "jaeger-query-http",
-    "jaeger-query-grpc",
-    "jaeger-health",
-    "jaeger-metrics",
-)
 
 
 @dataclass(frozen=True)
 class SpanCounts:
-    """What Jaeger has done with spans since it started.
+    """Counts of the spans that have reached Jaeger since it started.
 
     Attributes:
-        accepted: taken in by its receivers.
-        refused: not taken in, or failed on the way; their senders were told.
-        stored: written to its store.
-        failed: taken in, but not written to its store.
+        accepted: Spans that its receivers accepted.
+        refused: Spans that its receivers refused, or lost on the way; their senders got an error.
+        stored: Spans that it wrote to its store.
+        failed: Spans that it accepted but could not write to its store.
     """
 
     accepted: int
@@ -45,19 +37,15 @@ def jaeger_component(ports: Ports, environ: Mapping[str, str]) -> Component:
     """What to run for Jaeger.
 
     Args:
-        ports: of the run.
+        ports: Ports of the run.
         environ: `JAEGER_BIN` is read from it.
 
     Raises:
-        NotInstalledError: there is no Jaeger program.
+        NotInstalledError: There is no Jaeger program.
     """
     program = jaeger(environ)
     env = {
-        "JAEGER_OTLP_GRPC": ports.address("jaeger-otlp-grpc"),
-        "JAEGER_OTLP_HTTP": ports.address("jaeger-otlp-http"),
-        "JAEGER_QUERY_HTTP": ports.address("jaeger-query-http"),
-        "JAEGER_QUERY_GRPC": ports.address("jaeger-query-grpc"),
-        "JAEGER_HEALTH": ports.address("jaeger-health"),
+        **{name.replace("-", "_").upper(): ports.address(name) for name in jaeger_ports(ports)},
         "JAEGER_METRICS_PORT": str(ports["jaeger-metrics"]),
         # Jaeger would trace itself to port 4317, where it is not, and wait 10 s for that at its end.
         "OTEL_TRACES_SAMPLER": "always_off",
@@ -73,11 +61,16 @@ def jaeger_component(ports: Ports, environ: Mapping[str, str]) -> Component:
     )
 
 
+def jaeger_ports(ports: Ports) -> list[str]:
+    """Names of the ports that Jaeger listens on."""
+    return [name for name in ports.offsets if name.startswith(f"{JAEGER}-")]
+
+
 def span_counts(ports: Ports) -> SpanCounts:
     """Ask a running Jaeger for its counters.
 
     Raises:
-        StartError: it does not answer.
+        StartError: It does not answer.
     """
     connection = http.client.HTTPConnection(HOST, ports["jaeger-metrics"], timeout=5)
     try:

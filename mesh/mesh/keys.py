@@ -13,8 +13,8 @@ class KeyPair:
     """Two PEM files with an Ed25519 key.
 
     Attributes:
-        private: signs; for the user service, and for the load generator's own tokens.
-        public: checks.
+        private: The key that signs; for the user service, and for the load generator's own tokens.
+        public: The key that checks signatures.
     """
 
     private: Path

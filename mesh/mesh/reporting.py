@@ -1,4 +1,4 @@
-"""How a command ends: with a message and an exit code, never with a traceback for what users can cause."""
+"""The end of a command: a message and an exit code, and no traceback for a mistake that users can make."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def reported() -> Iterator[None]:
-    """Turn the errors of a block into a message on standard error and an exit code.
+    """Turn an error of the context into a message on standard error and an exit code.
 
     Raises:
         SystemExit: 1 for a failure, 2 for wrong input, 128 + signal when stopped.
@@ -38,7 +38,7 @@ def reported() -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
         place = f" at {error.filename}" if error.filename else ""
-        _exit(f"error: {error.strerror}{place}. Make room or choose another place, and run it again.", FAILED)
+        _exit(f"error: {error.strerror}{place}. Make room or choose another place, then run the command again.", FAILED)
 
 
 def _exit(message: str, code: int) -> None:

@@ -1,4 +1,4 @@
-"""Starts components again that have died, as long as that helps."""
+"""Restarts components that have died, as long as that helps."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from mesh.errors import ComponentDiedError, StartError
 from mesh.run import Run
 
 MOST = 5
-"""How often in a row a component is started again that does not last."""
+"""How often in a row a component is restarted that does not last."""
 LASTS_S = 60.0
-"""A component that has run for so long lasts: when it dies, it gets as many starts as before."""
+"""A component that has run for this long counts as lasting: when it dies, its restarts count from zero again."""
 FIRST_PAUSE_S = 0.5
-"""Before the second start in a row; each further pause is twice as long. The first start follows at once."""
+"""Pause before the second restart in a row; each further pause is twice as long. The first restart has none."""
 
 
 class Restarts:
     """Keeps the components of a run alive. It must be used from the thread that started them.
 
     Args:
-        run: whose components; it runs.
-        say: told what died and what was done about it.
-        clock: gives the time in seconds.
+        run: The run, which has begun.
+        say: Receives a message on each death, and on what was done about it.
+        clock: Gives the time in seconds.
     """
 
     def __init__(self, run: Run, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
@@ -36,13 +36,13 @@ class Restarts:
         self.counts: Counter[str] = Counter()
 
     def look(self) -> bool:
-        """Start again what has died and whose pause is over.
+        """Restart the components that have died and whose pause is over.
 
         Returns:
-            Whether a component was started again.
+            Whether a component was restarted.
 
         Raises:
-            ComponentDiedError: one has died too often; says so.
+            ComponentDiedError: One has died too often.
         """
         before = self.counts.total()
         for death in self._run.ended():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,35 +17,45 @@ from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.process_record import RunLock, sweep
-from mesh.processes import Component, Supervisor, Timing
+from mesh.processes import Component, Supervisor
 
 
 class Run:
     """A context manager: components run inside of it, and none after it, however it is left.
 
     Args:
-        ports: of the run.
-        folder: of the run.
+        ports: Ports of the run.
+        folder: Folder of the run.
+        port_names: Names of the ports that must be free before the start.
+        components: Gives what to run, once the lock is held.
     """
 
-    def __init__(self, ports: Ports, folder: RunFolder) -> None:
+    def __init__(
+        self,
+        ports: Ports,
+        folder: RunFolder,
+        port_names: Sequence[str] = (),
+        components: Callable[[], Sequence[Component]] = tuple,
+    ) -> None:
         self.ports = ports
         self.folder = folder
+        self._port_names = port_names
+        self._components = components
         self._interrupts = Interrupts()
         self._lock = RunLock(folder)
         self._supervisor = Supervisor(folder, self._interrupts)
 
-    def port_names(self) -> list[str]:
-        """The ports that must be free before the start."""
-        raise NotImplementedError
+    def port_names(self) -> Sequence[str]:
+        """Names of the ports that must be free before the start."""
+        return self._port_names
 
     def components(self) -> Sequence[Component]:
-        """What to run."""
-        raise NotImplementedError
+        """What to run; called once the lock is held."""
+        return self._components()
 
     def __enter__(self) -> Self:
         self._interrupts.install()
-        # A second way to `_close`, for an exception that comes between `__enter__` and the block.
+        # A second way to `_close`, for an exception that comes between `__enter__` and the body of the statement.
         atexit.register(self._close)
         try:
             self._lock.acquire()
@@ -70,39 +80,30 @@ class Run:
         self._close()
 
     @property
-    def timings(self) -> list[Timing]:
-        """When each component was started and ready, in the order in which they became ready."""
-        return list(self._supervisor.timings)
-
-    @property
     def logs(self) -> Path:
         """The folder of the components' logs."""
         return self.folder.logs
-
-    def log(self, component: str) -> Path:
-        """The log of a component."""
-        return self._supervisor.log(component)
 
     def check(self) -> None:
         """Check that every component still runs.
 
         Raises:
-            ComponentDiedError: one has ended; names it and tells the end of its log.
+            ComponentDiedError: One has ended; the message names it and has the end of its log.
         """
-        self._supervisor.check()
+        for error in self.ended():
+            raise error
 
     def ended(self) -> list[ComponentDiedError]:
-        """Every component that should run and has ended."""
+        """An error for every component that should run and has ended, with the end of its log."""
         return self._supervisor.ended()
 
     def pids(self) -> dict[str, list[int]]:
         """Every process of each component, the one that was started first."""
-        found: dict[str, list[int]] = {}
-        for name, pid in self._supervisor.pids().items():
-            found[name] = [pid]
+        pids = {name: [pid] for name, pid in self._supervisor.pids().items()}
+        for processes in pids.values():
             with contextlib.suppress(psutil.Error):
-                found[name] += [child.pid for child in psutil.Process(pid).children(recursive=True)]
-        return found
+                processes += [child.pid for child in psutil.Process(processes[0]).children(recursive=True)]
+        return pids
 
     def kill(self, component: str) -> None:
         """Kill a component with SIGKILL, as a crash would."""
@@ -112,7 +113,7 @@ class Run:
         """Start a component again, after stopping it if it runs, and wait until it is ready.
 
         Raises:
-            StartError: it did not become ready.
+            StartError: It did not become ready.
         """
         self._supervisor.restart(component)
 

@@ -1,4 +1,4 @@
-"""What a system that was left running tells about itself, and how it is stopped from elsewhere."""
+"""The state that a running system leaves for other commands, and how they stop it."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class State:
     """What `status` shows of a run that is ready.
 
     Attributes:
-        topology: its name.
-        switches: how it runs.
-        urls: what people open, by what it is.
-        edge: where clients reach it.
-        logs: the folder of the logs.
-        since: when it was ready, in seconds of the epoch.
-        restarts: how often each component that died was started again.
+        topology: Name of the topology.
+        switches: Values of the switches.
+        urls: URLs that people open, by the page's name.
+        edge: URL that clients reach it at.
+        logs: Folder of the logs.
+        since: When it was ready, in seconds since the epoch.
+        restarts: How often each component was restarted.
     """
 
     topology: str
@@ -44,7 +44,7 @@ class State:
 
 
 def write_state(folder: RunFolder, state: State) -> None:
-    """Tell that a run is ready."""
+    """Write the state of a run that is ready."""
     write_json(folder.state, asdict(state))
 
 
@@ -81,7 +81,7 @@ def stop_run(folder: RunFolder) -> list[str]:
         The components that were stopped; nothing if none ran.
 
     Raises:
-        MeshError: it did not stop in time.
+        MeshError: It did not stop in time.
     """
     holder = lock_holder(folder)
     if holder is None:

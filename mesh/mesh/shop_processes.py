@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from mesh.database import Database
 from mesh.keys import KeyPair
-from mesh.paths import python
+from mesh.paths import GRAPHIQL
 from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.readiness import grpc_serving, http_ok
 from mesh.topology import GATEWAYS, SERVICES, Plan, Protocol, Topology
 
-MODULES: Mapping[str, str] = {
-    **{service: f"shop.{service}" for service in SERVICES},
-    "graphql-gateway": "graphql_gateway",
-    "rest-gateway": "rest_gateway",
-}
 SCHEMES: Mapping[Protocol, str] = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "graphql"}
 TRIAL_DATABASE = "shop_trial"
 PREPARE, CLONE = "database-prepare", "database-clone"
@@ -26,11 +22,11 @@ PREPARE, CLONE = "database-prepare", "database-clone"
 
 @dataclass(frozen=True)
 class Data:
-    """Which data a run begins with.
+    """The data that a run begins with.
 
     Attributes:
-        scale: 1 is 10,000 of each.
-        seed: of the generated data.
+        scale: Size of the data; 1 is 10,000 users, products and orders.
+        seed: Seed of the generated data.
     """
 
     scale: int = 1
@@ -42,13 +38,13 @@ class Surroundings:
     """What all processes of a run have in common.
 
     Attributes:
-        topology: who runs, and who calls whom.
-        ports: of the run.
-        database: where the data are.
-        keys: of the tokens.
-        trial: the run's name, for its traces.
-        extra: more settings, by component.
-        delay_ms: added to every request that a component serves, by component.
+        topology: Which components run, and which calls which.
+        ports: Ports of the run.
+        database: The database server.
+        keys: Key pair of the tokens.
+        trial: Name of the trial, for its traces.
+        extra: More settings, by component.
+        delay_ms: Time added to every request that a component serves, by component.
     """
 
     topology: Topology
@@ -85,7 +81,7 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
         "OTEL_SERVICE_NAME": component,
         "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-grpc"),
     }
-    # Whoever clients reach checks their tokens; `user` also signs them.
+    # A component that clients reach checks their tokens; `user` also signs them.
     if component in GATEWAYS or component in topology.exposed or component == "user":
         env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
     if component in GATEWAYS:
@@ -94,6 +90,8 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(component), TRIAL_DATABASE)
         for protocol in topology.protocols_of(component):
             env[f"SHOP_LISTEN_{protocol.upper()}"] = ports.address(port_name(component, protocol))
+    if Protocol.GRAPHQL in topology.protocols_of(component):
+        env["SHOP_GRAPHIQL"] = str(GRAPHIQL)
     if component == "graphql-gateway" and topology.plan is Plan.NAIVE:
         env["SHOP_GRAPHQL_LOADERS"] = "off"
     if component == "user":
@@ -109,24 +107,23 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str]) 
     """What to run for a service or a gateway.
 
     Args:
-        component: its name.
-        around: the run's surroundings.
-        after: what must be ready before a service starts; a gateway connects when it is asked, and waits for nobody.
+        component: Name of the component.
+        around: Surroundings of the run.
+        after: Components that must be ready before a service starts; a gateway connects on its first request, and waits
+            for none.
     """
     ports = around.ports
     protocol = around.topology.protocols_of(component)[0]
     port = ports[port_name(component, protocol)]
-    ready = grpc_serving(port) if protocol is Protocol.GRPC else http_ok(port, "/healthz")
-    rank = 1 if component in GATEWAYS else 2
-    if component in GATEWAYS:
-        after = frozenset()
+    is_gateway = component in GATEWAYS
+    module = component.replace("-", "_") if is_gateway else f"shop.{component}"
     return Component(
         component,
-        argv=lambda: [python(), "-m", MODULES[component]],
+        argv=lambda: [sys.executable, "-m", module],
         env=environment(component, around),
-        ready=ready,
-        after=after,
-        stop_rank=rank,
+        ready=grpc_serving(port) if protocol is Protocol.GRPC else http_ok(port, "/healthz"),
+        after=frozenset() if is_gateway else after,
+        stop_rank=1 if is_gateway else 2,
     )
 
 
@@ -134,9 +131,9 @@ def database_tasks(database: Database, data: Data, after: frozenset[str]) -> lis
     """The tasks that give a run its data: the seeded template if it is not there, then a clone of it.
 
     Args:
-        database: where the data go.
-        data: which data.
-        after: what must be ready before.
+        database: The database server.
+        data: The data.
+        after: Components that must be ready before.
     """
     template: list[str] = []
     admin = {"SHOP_ADMIN_URL": database.admin_url}
@@ -145,7 +142,7 @@ def database_tasks(database: Database, data: Data, after: frozenset[str]) -> lis
         template.append(output.strip().splitlines()[-1])
 
     def module(command: str, *options: str) -> list[str]:
-        return [python(), "-m", "shop.database", command, *options]
+        return [sys.executable, "-m", "shop.database", command, *options]
 
     return [
         Component(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
@@ -12,8 +12,7 @@ from urllib.parse import urlsplit, urlunsplit
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
 from mesh.envoy import ACCESS_LOG, EDGE, envoy_component
 from mesh.errors import SwitchError
-from mesh.jaeger import PORTS as JAEGER_PORTS
-from mesh.jaeger import SpanCounts, jaeger_component, span_counts
+from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -22,24 +21,27 @@ from mesh.processes import Component
 from mesh.run import Run
 from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, port_name, shop_component
 from mesh.switches import Switches
-from mesh.topology import Protocol, Topology
+from mesh.topology import GATEWAYS, Protocol, Topology
+
+PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
+"""The page that a component has for each protocol that it serves, and its path."""
 
 
 class System(Run):
-    """Everything of one trial: database, trace store, services, gateways, edge. Use it in a `with` block.
+    """Everything of one trial: database, trace store, services, gateways, edge. Use it in a `with` statement.
 
     Args:
-        topology: who runs, and who calls whom.
-        switches: how.
-        ports: where.
-        trial: the run's name; every span carries it.
-        data: which data the run begins with; the switches' scale and seed 1, unless told.
-        environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
-        extra: more settings, by component.
-        folder: of the run, if not `.run/<base>`.
+        topology: Which components run, and which calls which.
+        switches: The switches that it runs with.
+        ports: Ports of the run.
+        trial: Name of the trial; every span carries it.
+        data: The data that the run begins with; by default, the switches' scale and seed 1.
+        environ: `DATABASE_URL` and `JAEGER_BIN` are read from it; by default, the process's environment.
+        extra: More settings, by component.
+        folder: Folder of the run; by default, `.run/<base>`.
 
     Raises:
-        SwitchError: the topology cannot run with these switches.
+        SwitchError: The topology cannot run with these switches.
         InputError: DATABASE_URL is not the URL of a PostgreSQL server.
     """
 
@@ -60,86 +62,77 @@ class System(Run):
         self.topology = topology
         self.switches = switches
         self.trial = trial
-        self.data = data or Data(scale=switches.scale)
+        self._data = data or Data(scale=switches.scale)
         self._environ = os.environ if environ is None else environ
         self._extra = extra or {}
+        self._has_edge = switches.edge == "envoy"
         self.database = database(ports, self._environ, self.folder)
 
     @property
     def database_name(self) -> str:
-        """The name of the trial's database on `self.database`'s server."""
+        """Name of the trial's database on `self.database`'s server."""
         return TRIAL_DATABASE
 
     @property
     def target(self) -> Path:
-        """The file that tells the load generator where to send."""
+        """File that names the load generator's target."""
         return self.folder.target
 
     @property
     def url(self) -> str:
         """Where clients reach the topology: the edge, or without one the first channel's gateway."""
-        return self.ports.url(EDGE if self.switches.edge != "none" else self.topology.gateways[0])
+        return self.ports.url(EDGE if self._has_edge else self.topology.gateways[0])
 
     @property
     def urls(self) -> dict[str, str]:
         """What people open in a browser, by what it is."""
-        pages = {"graphql-gateway": ("GraphiQL", "/graphql"), "rest-gateway": ("Swagger UI", "/docs")}
-        found = {f"Swagger UI of {service}": url for service, url in self._service_documents()}
+        urls = {}
+        for service, protocol in self.topology.exposed.items():
+            if protocol in PAGES:
+                title, path = PAGES[protocol]
+                urls[f"{title} of {service}"] = self.ports.url(port_name(service, protocol)) + path
         for gateway in self.topology.gateways:
-            title, path = pages[gateway]
-            found[title] = self._base_of(gateway) + path
-        found["Jaeger"] = self.ports.url("jaeger-query-http")
-        if self.switches.edge == "envoy":
-            found["Envoy admin"] = self.ports.url("edge-admin")
-        return found
+            title, path = PAGES[GATEWAYS[gateway]]
+            urls[title] = self.ports.url(EDGE if self._has_edge else gateway) + path
+        urls["Jaeger"] = self.ports.url("jaeger-query-http")
+        if self._has_edge:
+            urls["Envoy admin"] = self.ports.url("edge-admin")
+        return urls
 
     @property
     def edge_log(self) -> Path | None:
         """The edge's access log, complete once the edge has stopped; None without an edge."""
-        return self.logs / ACCESS_LOG if self.switches.edge == "envoy" else None
+        return self.logs / ACCESS_LOG if self._has_edge else None
 
     def span_counts(self) -> SpanCounts:
-        """What Jaeger has done with spans since it started."""
+        """Counts of the spans that have reached Jaeger since it started."""
         return span_counts(self.ports)
 
-    def port_names(self) -> list[str]:
-        """The ports that must be free before the start."""
-        found = [EDGE, "edge-admin"] if self.switches.edge == "envoy" else []
-        for component in self.topology.components:
-            found += [port_name(component, protocol) for protocol in self.topology.protocols_of(component)]
-        return [*found, *([POSTGRES] if self.database.embedded else []), *JAEGER_PORTS]
-
-    def components(self) -> Sequence[Component]:
-        """What to run; also writes the files that the components and the generator read."""
-        around = Surroundings(
-            self.topology,
-            self.ports,
-            self.database,
-            key_pair(self.folder),
-            self.trial,
-            self._extra,
-            self.switches.delay_ms,
-        )
-        write_json(self.target, self._target(around))
-        store = _database_components(self.database, self.folder, self.ports)
-        cloned = frozenset({CLONE})
+    def port_names(self) -> Sequence[str]:
+        topology = self.topology
         return [
-            *store,
-            *database_tasks(self.database, self.data, after=frozenset(item.name for item in store)),
-            jaeger_component(self.ports, self._environ),
-            *(shop_component(name, around, after=cloned) for name in self.topology.components),
-            *([envoy_component(self.topology, self.ports, self.folder)] if self.switches.edge == "envoy" else []),
+            *([EDGE, "edge-admin"] if self._has_edge else []),
+            *(port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)),
+            *_database_ports(self.database),
+            *jaeger_ports(self.ports),
         ]
 
-    def _base_of(self, gateway: str) -> str:
-        return self.ports.url(EDGE if self.switches.edge == "envoy" else gateway)
+    def components(self) -> Sequence[Component]:
+        keys = key_pair(self.folder)
+        around = Surroundings(
+            self.topology, self.ports, self.database, keys, self.trial, self._extra, self.switches.delay_ms
+        )
+        write_json(self.target, self._target(keys.private))
+        store = _database_components(self.database, self.folder, self.ports)
+        return [
+            *store,
+            *database_tasks(self.database, self._data, after=frozenset(item.name for item in store)),
+            jaeger_component(self.ports, self._environ),
+            *(shop_component(name, around, after=frozenset({CLONE})) for name in self.topology.components),
+            *([envoy_component(self.topology, self.ports, self.folder)] if self._has_edge else []),
+        ]
 
-    def _service_documents(self) -> Iterator[tuple[str, str]]:
-        for service, protocol in self.topology.exposed.items():
-            if protocol is Protocol.REST:
-                yield service, self.ports.url(port_name(service, protocol)) + "/docs"
-
-    def _target(self, around: Surroundings) -> dict[str, Any]:
+    def _target(self, private_key: Path) -> dict[str, Any]:
         entry = {channel.value: {"protocol": self.topology.client_speaks(channel)} for channel in self.topology.entry}
         return {
             "topology": self.topology.name,
@@ -150,15 +143,15 @@ class System(Run):
             "plan": self.topology.plan.value,
             "entry": entry,
             "otlp": self.ports.address("jaeger-otlp-grpc"),
-            "jwt_private_key": str(around.keys.private),
+            "jwt_private_key": str(private_key),
         }
 
 
 def require_fit(topology: Topology, switches: Switches) -> None:
-    """Checks that a topology can run with these switches.
+    """Check that a topology can run with these switches.
 
     Raises:
-        SwitchError: it cannot; says why, and what it can run with.
+        SwitchError: It cannot; the message has the reason, and what it can run with.
     """
     entered = sorted(set(topology.entry.values()))
     if switches.edge == "none" and (len(entered) > 1 or not topology.gateways):
@@ -174,46 +167,36 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         )
 
 
-class DatabaseRun(Run):
-    """The database alone.
+def database_run(db: Database, ports: Ports, folder: RunFolder) -> Run:
+    """A run of the database alone.
 
     Args:
-        db: where the data are.
-        ports: of the run.
-        folder: of the run.
+        db: The database.
+        ports: Ports of the run.
+        folder: Folder of the run.
     """
-
-    def __init__(self, db: Database, ports: Ports, folder: RunFolder) -> None:
-        super().__init__(ports, folder)
-        self._database = db
-
-    def port_names(self) -> list[str]:
-        """The ports that must be free before the start."""
-        return [POSTGRES] if self._database.embedded else []
-
-    def components(self) -> Sequence[Component]:
-        """What to run."""
-        return _database_components(self._database, self.folder, self.ports)
+    return Run(ports, folder, _database_ports(db), lambda: _database_components(db, folder, ports))
 
 
 @contextmanager
 def open_database(ports: Ports, environ: Mapping[str, str] | None = None) -> Iterator[Database]:
-    """The database of a port base: the one that runs there now, else started for the block.
+    """The database of a port base: the one that runs there now, else one that runs as long as the context lasts.
 
     Args:
-        ports: of the run.
-        environ: `DATABASE_URL` is read from it.
+        ports: Ports of the run.
+        environ: `DATABASE_URL` is read from it; by default, the process's environment.
 
     Yields:
-        Where the data are.
+        The database.
     """
     folder = RunFolder.of(ports.base)
     db = database(ports, os.environ if environ is None else environ, folder)
-    if lock_holder(folder) is not None:
+    with nullcontext() if lock_holder(folder) is not None else database_run(db, ports, folder):
         yield db
-        return
-    with DatabaseRun(db, ports, folder):
-        yield db
+
+
+def _database_ports(db: Database) -> Sequence[str]:
+    return [POSTGRES] if db.embedded else []
 
 
 def _database_components(db: Database, folder: RunFolder, ports: Ports) -> list[Component]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mesh.errors import TopologyError
 from mesh.paths import TOPOLOGIES
-from mesh.yaml_lines import DuplicateKeyError, line_of, load_unique
+from mesh.yaml_lines import line_of, load_unique
 
 
 class Protocol(StrEnum):
-    """What a link speaks."""
+    """Protocol of a link."""
 
     GRPC = "grpc"
     REST = "rest"
@@ -24,7 +26,7 @@ class Protocol(StrEnum):
 
 
 class Channel(StrEnum):
-    """Who sends a journey."""
+    """Kind of client that sends a journey."""
 
     WEB = "web"
     MOBILE = "mobile"
@@ -32,20 +34,25 @@ class Channel(StrEnum):
 
 
 class Plan(StrEnum):
-    """How well a topology's protocols are used."""
+    """Whether a topology makes the best use of its protocols."""
 
     BEST = "best"
     NAIVE = "naive"
 
 
-SERVICES = ("product", "user", "payment", "order")
-"""The four services."""
+SERVICES: Mapping[str, frozenset[str]] = {
+    "product": frozenset(),
+    "user": frozenset(),
+    "payment": frozenset(),
+    "order": frozenset({"product", "user", "payment"}),
+}
+"""The services, callees before their callers, and which others each one calls."""
 
 GATEWAYS: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
-"""The processes between the edge and the services, and what their clients speak."""
+"""The components between the edge and the services, and what their clients speak."""
 
 CLIENT, TRANSCODER = "client", "transcoder"
-"""Callers that are no processes of the shop: the client itself, and the edge's gRPC-JSON transcoder."""
+"""Callers that are no components of their own: the client itself, and the edge's gRPC-JSON transcoder."""
 
 SERVICES_ENTRY = "services"
 """Where a channel enters whose client composes its journeys from the services' own answers."""
@@ -54,19 +61,16 @@ ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER)
 """Where a channel may enter."""
 
 SERVES: Mapping[str, frozenset[Protocol]] = {
-    **{service: frozenset(Protocol) for service in SERVICES},
+    **dict.fromkeys(SERVICES, frozenset(Protocol)),
     **{gateway: frozenset({protocol}) for gateway, protocol in GATEWAYS.items()},
 }
 """Which protocols each component can serve; a link may use no other."""
 
 CALLS: Mapping[str, frozenset[str]] = {
-    "product": frozenset(),
-    "user": frozenset(),
-    "payment": frozenset(),
-    "order": frozenset({"product", "user", "payment"}),
-    **{caller: frozenset(SERVICES) for caller in (*GATEWAYS, CLIENT, TRANSCODER)},
+    **SERVICES,
+    **dict.fromkeys((*GATEWAYS, CLIENT, TRANSCODER), frozenset(SERVICES)),
 }
-"""Which components each one needs a link to."""
+"""Which components each caller needs a link to."""
 
 SPEAKS: Mapping[str, frozenset[Protocol]] = {
     CLIENT: frozenset({Protocol.GRPC, Protocol.REST}),
@@ -74,20 +78,19 @@ SPEAKS: Mapping[str, frozenset[Protocol]] = {
 }
 """Callers that can speak only some of the protocols."""
 
-
 LONGEST_NAME = 60
 """Characters of a topology's name."""
 
 
 class Topology(BaseModel):
-    """Which components run, and what speaks what to which.
+    """Which components run, which calls which, and over which protocol.
 
     Attributes:
-        name: how people call it: letters, digits and hyphens, as folders of results are named by it.
-        about: one sentence on it.
-        entry: the component that each channel's requests reach behind the edge.
-        links: for each caller, its callees and the protocol of the link.
-        plan: `naive` for a request per item, as a protocol is used without its batches; never the default.
+        name: Name of the topology: letters, digits and hyphens, as folders of results are named after it.
+        about: One sentence about it.
+        entry: Where each channel's requests go behind the edge, one of `ENTRIES`.
+        links: Callees of each caller, with the protocol of the link.
+        plan: `naive` sends a request for each item, and makes no use of a protocol's batches; never the default.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -117,7 +120,8 @@ class Topology(BaseModel):
     def client_speaks(self, channel: Channel) -> str:
         """What the clients of a channel send: `graphql`, `rest`, `rest-services`, `rest-transcoded` or `grpc`.
 
-        `rest` is one request a journey to the REST gateway; `rest-services` composes it from the services' own APIs.
+        With `rest`, a journey is one request to the REST gateway; with `rest-services`, the client composes it from the
+        services' own APIs.
         """
         entry = self.entry[channel]
         if entry in GATEWAYS:
@@ -151,17 +155,17 @@ def names(folder: Path = TOPOLOGIES) -> list[str]:
 
 
 def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
-    """Load a topology by its name, or from a file of one's own.
+    """Load a topology by its name, or from any other file.
 
     Args:
-        which: a name such as `hybrid`, or the path of a YAML file.
-        folder: where the named ones are.
+        which: A name such as `hybrid`, or the path of a YAML file.
+        folder: Folder of the topologies that have names.
 
     Returns:
         The checked topology.
 
     Raises:
-        TopologyError: it is unknown or wrong; says which file, line and what.
+        TopologyError: It is unknown or wrong; the message names the file, the line and the mistake.
     """
     file = folder / f"{which}.yaml"
     if which.endswith((".yaml", ".yml")) or "/" in which:
@@ -182,15 +186,13 @@ def parse_topology(text: str, source: str) -> Topology:
 
     Args:
         text: YAML.
-        source: how messages call the file.
+        source: Name of the file, for messages.
 
     Raises:
-        TopologyError: it is not YAML, has a wrong shape, or describes something that cannot run.
+        TopologyError: It is not YAML, has the wrong shape, or describes a system that cannot run.
     """
     try:
         data = load_unique(text)
-    except DuplicateKeyError as error:
-        raise TopologyError(f"{source}:{error.line}: {error}") from error
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f":{mark.line + 1}" if mark is not None else ""
@@ -202,10 +204,9 @@ def parse_topology(text: str, source: str) -> Topology:
         topology = Topology.model_validate(data)
     except ValidationError as error:
         raise TopologyError("\n".join(_explain(error, text, source))) from error
-    problems = list(_problems(topology))
+    problems = [f"{source}:{line_of(text, path)}: {problem}" for path, problem in _problems(topology)]
     if problems:
-        lines = [f"{source}:{line_of(text, path)}: {problem}" for path, problem in problems]
-        raise TopologyError("\n".join(lines))
+        raise TopologyError("\n".join(problems))
     return topology
 
 
@@ -215,7 +216,7 @@ def _choices(folder: Path) -> str:
 
 def _explain(error: ValidationError, text: str, source: str) -> Iterator[str]:
     for item in error.errors():
-        path = [part for part in item["loc"] if part != "[key]"]
+        path = [key for key in item["loc"] if key != "[key]"]
         yield f"{source}:{line_of(text, path)}: {'.'.join(map(str, path))}: {_what(item)}"
 
 
@@ -224,12 +225,12 @@ def _what(item: Any) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        return f"is no key of a topology; valid: {', '.join(Topology.model_fields)}"
+        return f"is not a key of a topology; valid: {', '.join(Topology.model_fields)}"
     if kind == "enum":
         return f"{item['input']!r} is unknown; valid: {item['ctx']['expected']}"
     if kind in ("string_pattern_mismatch", "string_too_long"):
         return (
-            f"{item['input']!r} is no name; valid: letters and digits, with single hyphens between them, "
+            f"{item['input']!r} is not a valid name; use letters and digits, with single hyphens between them, "
             f"{LONGEST_NAME} characters at most, as my-topology"
         )
     return str(item["msg"])
@@ -245,9 +246,11 @@ def _problems(topology: Topology) -> Iterator[Problem]:
         yield from unknown
         return
     yield from _entry_problems(topology)
-    cycle = _cycle(topology)
-    if cycle:
-        yield ["links", cycle[0]], f"makes a cycle: {' -> '.join(cycle)}"
+    try:
+        TopologicalSorter(topology.links).prepare()
+    except CycleError as error:
+        callers = error.args[1][::-1]
+        yield ["links", callers[0]], f"makes a cycle: {' -> '.join(callers)}"
         return
     yield from _link_problems(topology)
     yield from _mixture_problems(topology)
@@ -269,7 +272,7 @@ def _unknown_components(topology: Topology) -> Iterator[Problem]:
 def _entry_problems(topology: Topology) -> Iterator[Problem]:
     for channel in Channel:
         if channel not in topology.entry:
-            yield ["entry"], f"channel {channel} is left out; every one of {', '.join(Channel)} must enter somewhere"
+            yield ["entry"], f"channel {channel} is missing; {', '.join(Channel)} must each enter somewhere"
     for channel, component in topology.entry.items():
         if component not in ENTRIES:
             yield ["entry", channel], f"{component} cannot be entered by clients; valid: {', '.join(ENTRIES)}"
@@ -295,39 +298,16 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
     for caller in sorted(running):
         for callee in sorted(CALLS[caller] - set(topology.links.get(caller, {}))):
             place = ["links", caller] if caller in topology.links else ["links"]
-            yield place, f"the link {caller} -> {callee} is left out; {caller} cannot work without it"
+            yield place, f"the link {caller} -> {callee} is missing; {caller} cannot work without it"
 
 
 def _mixture_problems(topology: Topology) -> Iterator[Problem]:
     spoken = sorted(set(topology.links.get(CLIENT, {}).values()))
     if len(spoken) > 1:
         yield ["links", CLIENT], f"{CLIENT} speaks {' and '.join(spoken)}; it must speak one of them to every service"
-    if topology.transcodes and SERVICES_ENTRY in topology.entry.values():
-        place = ["entry"]
-        yield place, f"{TRANSCODER} and {SERVICES_ENTRY} cannot both be entered: the edge would not know which is meant"
-    if topology.transcodes and "rest-gateway" in topology.entry.values():
-        yield ["entry"], f"{TRANSCODER} and rest-gateway cannot both be entered: both answer below /v1"
-    if SERVICES_ENTRY in topology.entry.values() and "rest-gateway" in topology.entry.values():
-        yield ["entry"], f"{SERVICES_ENTRY} and rest-gateway cannot both be entered: both answer below /v1"
-
-
-def _cycle(topology: Topology) -> list[str]:
-    done: set[str] = set()
-
-    def walk(component: str, path: list[str]) -> list[str]:
-        if component in path:
-            return [*path[path.index(component) :], component]
-        if component in done:
-            return []
-        for callee in topology.links.get(component, {}):
-            found = walk(callee, [*path, component])
-            if found:
-                return found
-        done.add(component)
-        return []
-
-    for caller in topology.links:
-        found = walk(caller, [])
-        if found:
-            return found
-    return []
+    for one, other in combinations((TRANSCODER, SERVICES_ENTRY, "rest-gateway"), 2):
+        if {one, other} <= set(topology.entry.values()):
+            yield (
+                ["entry"],
+                f"{one} and {other} cannot both be entered: the edge could not tell requests below /v1 apart",
+            )

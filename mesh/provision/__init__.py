@@ -1,1 +1,1 @@
-"""Fetches and builds what a fresh machine lacks. Only the standard library: it runs before anything is installed."""
+"""Fetches and builds what a fresh machine lacks, with the standard library only: nothing else is installed yet."""

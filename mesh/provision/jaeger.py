@@ -2,57 +2,31 @@
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
-import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-from provision.golang import build as build_go
+from provision import golang
 from provision.paths import BIN, ROOT, cache
-from provision.step import say
+from provision.shared import link_to_shared
 
 MODULE = ROOT / "observability" / "jaeger" / "build"
 COMMAND = "github.com/jaegertracing/jaeger/cmd/jaeger"
-LINK = BIN / "jaeger"
+HINT = "5 min on 2 cores, once; later checkouts find it in the cache"
 
 
 def build() -> None:
-    """Put `.tools/bin/jaeger` in place: a link into the shared cache, where Jaeger is built if it is not there yet.
+    """Put `.tools/bin/jaeger` in place, and build Jaeger if the shared cache does not have it.
 
     Raises:
-        SetupError: a module cannot be fetched, or it does not compile.
+        SetupError: A module cannot be fetched or does not compile.
     """
-    program = cached()
-    with _alone(program.parent):
-        if not program.is_file():
-            hint = "5 min on 2 cores, once; later checkouts find it in the cache"
-            build_go("Jaeger", MODULE, COMMAND, program, hint)
-    BIN.mkdir(parents=True, exist_ok=True)
-    link = LINK.with_name(f".jaeger.{os.getpid()}")
-    link.unlink(missing_ok=True)
-    link.symlink_to(program)
-    link.replace(LINK)
+    link_to_shared(BIN / "jaeger", cached(), lambda program: golang.build("Jaeger", MODULE, COMMAND, program, HINT))
 
 
 def cached() -> Path:
-    """Where this version's program is, or will be: the folder's name has its version and the hash of its pins."""
+    """Path of this version's program in the cache; the folder is named by the version and the hash of its pins."""
     pins = (MODULE / "go.mod").read_bytes() + (MODULE / "go.sum").read_bytes()
-    found = re.search(r"jaegertracing/jaeger v(\S+)", pins.decode())
-    version = found.group(1) if found else "unknown"
+    pinned = re.search(r"jaegertracing/jaeger v(\S+)", pins.decode())
+    version = pinned.group(1) if pinned else "unknown"
     return cache() / f"jaeger-{version}-{hashlib.sha256(pins).hexdigest()[:12]}" / "jaeger"
-
-
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, so that two checkouts do not build the same thing at the same time."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say("Another checkout is building Jaeger; waiting for it …")
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield

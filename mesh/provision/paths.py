@@ -1,4 +1,4 @@
-"""Where set-up puts things."""
+"""The folders that set-up writes into."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ VENV = ROOT / ".venv"
 
 
 def cache() -> Path:
-    """The folder that all checkouts of this user share."""
+    """The cache that all checkouts of this user share: `HOPWISE_CACHE`, else `hopwise` in the user's cache folder."""
     given = os.environ.get("HOPWISE_CACHE")
     if given:
         return Path(given).expanduser().resolve()

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from provision.errors import SetupError
 from provision.paths import LOGS, ROOT
 
 POLL_S = 0.1
@@ -21,14 +22,11 @@ QUIET_BEAT_S = 15.0
 TAIL_LINES = 12
 NO_ANSWER = re.compile(
     r"timed? ?out|connection (refused|reset|broken)|cannot connect|connect error|dial tcp|no such host"
-    r"|name resolution|error sending request|network is unreachable|no route to host|i/o timeout|TLS handshake",
+    r"|name resolution|error sending request|network is unreachable|no route to host|i/o timeout|TLS handshake"
+    r"|ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT",
     re.IGNORECASE,
 )
-"""How pip, uv and go say that a registry does not answer."""
-
-
-class SetupError(Exception):
-    """Set-up cannot go on; the message says which step, why, and what to do."""
+"""How pip, uv, go and npm say that a registry does not answer."""
 
 
 @dataclass(frozen=True)
@@ -36,17 +34,17 @@ class Step:
     """A command that takes long.
 
     Attributes:
-        title: what it does, for people.
-        hint: about how long it takes.
-        argv: the command line.
-        advice: what to do when it fails.
-        registry: what it fetches from, to be named when the network is at fault.
-        cwd: where it runs.
-        env: settings besides the environment.
-        limit_s: it is ended after this time, in seconds.
-        silence_s: it is ended after this time without output, in seconds; None where silence is normal.
-        unit: what one line of its output stands for, to be counted; None to show the last line instead.
-        total: about how many units there are.
+        title: What the command does, for people.
+        hint: How long it takes, roughly.
+        argv: The command line.
+        advice: What to do when it fails.
+        registry: The registry that it fetches from, named when the network is at fault.
+        cwd: The folder that it runs in.
+        env: Variables besides those of the environment.
+        limit_s: It is ended after this time, in seconds.
+        silence_s: It is ended after this time without output, in seconds; None where silence is normal.
+        unit: What one line of its output stands for, to be counted; None to show the last line instead.
+        total: How many units there are, roughly.
     """
 
     title: str
@@ -63,7 +61,7 @@ class Step:
 
     @property
     def log(self) -> Path:
-        """Where its output is kept."""
+        """File that keeps the command's output."""
         words = re.findall(r"[a-z0-9]+", self.title.split("(")[0].lower())
         return LOGS / f"{'-'.join(words)}.log"
 
@@ -75,7 +73,7 @@ def run(step: Step) -> str:
         Its standard output and error.
 
     Raises:
-        SetupError: it failed, took too long, or fell silent; tells the end of its output and what to do.
+        SetupError: It failed, took too long, or fell silent; the message has the end of its output and the advice.
     """
     step.log.parent.mkdir(parents=True, exist_ok=True)
     say(f"{step.title} (about {step.hint}) …")
@@ -102,25 +100,42 @@ def run(step: Step) -> str:
         silent = step.registry and NO_ANSWER.search(output)
         cause = f"{step.registry} does not answer" if silent else f"it ended with exit code {process.returncode}"
     if cause is not None:
-        raise SetupError(f"{step.title}: {cause}.\nFrom {step.log}:\n{_telling(output)}\n{step.advice}")
+        raise SetupError(f"{step.title}: {cause}.\nFrom {step.log}:\n{_cause(output)}\n{step.advice}")
     say(f"{step.title}: done in {time.monotonic() - began:.0f} s")
     return output
 
 
 def say(line: str) -> None:
-    """Tell the user something, on standard error."""
+    """Print a line for the user, on standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
-def _telling(output: str) -> str:
-    """The lines that tell why: those on the network if there are any, else the last ones."""
+def output_of(*argv: str, **variables: str) -> str:
+    """Ask a program something quick.
+
+    Args:
+        argv: The command line.
+        variables: Variables besides those of the environment.
+
+    Returns:
+        Its standard output; empty if the program is not there, fails, or takes longer than 20 s.
+    """
+    env = {**os.environ, **variables}
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20, env=env).stdout
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _cause(output: str) -> str:
+    """The lines that name the cause: those about the network if there are any, else the last ones."""
     lines = output.splitlines()
-    telling = [line for line in lines if NO_ANSWER.search(line)] or lines
-    return "\n".join(f"  {line[:300]}" for line in telling[-TAIL_LINES:])
+    about_network = [line for line in lines if NO_ANSWER.search(line)]
+    return "\n".join(f"  {line[:300]}" for line in (about_network or lines)[-TAIL_LINES:])
 
 
 def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | None:
-    """Wait for the end; returns why it must be cut off, if it must."""
+    """Wait for the end; returns why the command must be ended early, None if it ended by itself."""
     beat, heard, size = began, began, 0
     terminal = sys.stderr.isatty()
     try:
@@ -156,7 +171,7 @@ def _progress(step: Step) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and what it started, if it still runs."""
+    """End a process that still runs, and those that it started."""
     if process.poll() is not None:
         return
     for which in (signal.SIGTERM, signal.SIGKILL):

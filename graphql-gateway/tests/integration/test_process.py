@@ -74,6 +74,8 @@ def test_it_serves_and_stops(process: subprocess.Popen[bytes], environment: dict
     answer = httpx.post(f"{url}/graphql", json=body, timeout=10).json()
     assert answer["errors"][0]["extensions"]["code"] == "UNAVAILABLE"
     assert httpx.post(f"{url}/graphql", json={"query": "{ __typename }"}).json() == {"data": {"__typename": "Query"}}
+    page = httpx.get(f"{url}/graphql", headers={"accept": "text/html"})
+    assert (page.status_code, "GraphiQL is not installed" in page.text) == (503, True)
 
     process.send_signal(signal.SIGTERM)
     _, stderr = process.communicate(timeout=5)

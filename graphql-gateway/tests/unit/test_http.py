@@ -33,14 +33,6 @@ async def test_unknown_paths(gateway: Any) -> None:
     assert "/graphql" in response.json()["errors"][0]["message"]
 
 
-async def test_a_browser_gets_graphiql(gateway: Any) -> None:
-    response = await gateway.http.get("/graphql", headers={"accept": "text/html,*/*;q=0.8"})
-
-    assert response.status_code == 200
-    assert response.headers["content-type"].startswith("text/html")
-    assert "GraphiQL" in response.text
-
-
 async def test_queries_by_get(gateway: Any) -> None:
     parameters = {"query": "query q($n: Int!) { products(first: $n) { edges { cursor } } }", "variables": '{"n": 2}'}
     response = await gateway.http.get("/graphql", params=parameters, headers={"accept": "*/*"})

@@ -13,7 +13,7 @@ import psycopg
 from mesh.database import database
 from mesh.paths import RunFolder, postgres_programs
 from mesh.ports import load_ports
-from mesh.system import DatabaseRun
+from mesh.system import database_run
 
 if __name__ == "__main__":
     uid, root, base = int(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
@@ -29,7 +29,7 @@ if __name__ == "__main__":
     os.setuid(uid)
     folder = RunFolder.of(ports.base, root)
     db = database(ports, {}, folder)
-    with DatabaseRun(db, ports, folder) as started:
+    with database_run(db, ports, folder) as started:
         pid = started.pids()["postgres"][0]
         assert os.stat(f"/proc/{pid}").st_uid == uid
         assert not folder.postgres.is_symlink()

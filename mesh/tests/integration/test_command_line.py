@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import sys
 import time
 from pathlib import Path
 
+import httpx
 import pytest
 
 from mesh.ports import Ports
@@ -93,6 +95,10 @@ def test_up_status_up_again_down(ports: Ports) -> None:
         assert state["topology"] == "hybrid"
         assert state["edge"] == ports.url("edge")
         assert set(state["urls"]) == {"GraphiQL", "Swagger UI", "Jaeger", "Envoy admin"}
+        for title, wanted in (("GraphiQL", "graphiql.js"), ("Swagger UI", "swagger-ui-bundle.js")):
+            page = httpx.get(state["urls"][title], headers={"accept": "text/html"}, trust_env=False)
+            (script,) = re.findall(rf'src="(/[^"]*/{wanted})"', page.text)
+            assert httpx.get(ports.url("edge") + script, trust_env=False).status_code == 200
         status = json.loads(mesh(ports, "status", "--json").stdout)
         assert {row["component"] for row in status["components"]} >= {"postgres", "order", "rest-gateway", "edge"}
         assert all(row["running"] for row in status["components"])

@@ -15,8 +15,7 @@ import httpx
 import pytest
 
 from mesh.envoy import ACCESS_LOG, command, envoy_component, write_config
-from mesh.jaeger import JAEGER, SpanCounts, jaeger_component, span_counts
-from mesh.jaeger import PORTS as JAEGER_PORTS
+from mesh.jaeger import JAEGER, SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.processes import Component
@@ -34,7 +33,7 @@ class EdgeRun(Run):
 
     def port_names(self) -> list[str]:
         """Theirs."""
-        return ["edge", "edge-admin", *JAEGER_PORTS]
+        return ["edge", "edge-admin", *jaeger_ports(self.ports)]
 
     def components(self) -> Sequence[Component]:
         """Envoy and Jaeger."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import time
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
-from mesh.errors import ComponentDiedError, StartError
+from mesh.errors import StartError
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -52,16 +53,29 @@ def test_independent_components_start_side_by_side(supervisor: Supervisor) -> No
 
 
 def test_dependencies_are_ready_before_their_dependents_start(supervisor: Supervisor) -> None:
+    happened: list[str] = []
+
+    def noted(name: str, code: str, *, after: frozenset[str] = frozenset(), is_task: bool = False) -> Component:
+        def argv() -> list[str]:
+            happened.append(f"{name} started")
+            return [sys.executable, "-c", code]
+
+        def note_ready(*_: str) -> bool:
+            happened.append(f"{name} ready")
+            return True
+
+        ready = {"ready": None, "on_output": note_ready} if is_task else {"ready": note_ready}
+        return Component(name, argv=argv, after=after, **ready)  # type: ignore[arg-type]
+
     supervisor.start(
         [
-            component("third", SLEEP, after=frozenset({"second"})),
-            component("second", "import time; time.sleep(0.2)", ready=None, after=frozenset({"first"})),
-            component("first", SLEEP),
+            noted("third", SLEEP, after=frozenset({"second"})),
+            noted("second", "import time; time.sleep(0.2)", after=frozenset({"first"}), is_task=True),
+            noted("first", SLEEP),
         ]
     )
-    at = {timing.component: timing for timing in supervisor.timings}
-    assert at["first"].ready_s <= at["second"].started_s
-    assert at["second"].ready_s <= at["third"].started_s
+    order = [f"{name} {event}" for name in ("first", "second", "third") for event in ("started", "ready")]
+    assert happened == order
 
 
 def test_a_task_hands_over_its_output(supervisor: Supervisor) -> None:
@@ -97,12 +111,12 @@ def test_an_answer_of_somebody_else_does_not_make_a_dead_process_ready(superviso
 def test_death_in_mid_run_is_noticed(supervisor: Supervisor) -> None:
     supervisor.start([component("healthy", SLEEP), component("frail", "print('bye', flush=True); " + SLEEP)])
     time.sleep(0.2)
-    supervisor.check()
+    assert supervisor.ended() == []
     os.kill(supervisor.pids()["frail"], signal.SIGSEGV)
     time.sleep(0.3)
-    with pytest.raises(ComponentDiedError, match=r"(?s)frail ended in mid-run, by SIGSEGV.*bye") as error:
-        supervisor.check()
-    assert error.value.component == "frail"
+    (death,) = supervisor.ended()
+    assert death.component == "frail"
+    assert re.search(r"(?s)frail ended in mid-run, by SIGSEGV.*bye", str(death))
 
 
 def test_components_stop_in_the_order_of_their_ranks(supervisor: Supervisor, folder: RunFolder) -> None:
@@ -123,8 +137,8 @@ def test_components_stop_in_the_order_of_their_ranks(supervisor: Supervisor, fol
     assert order.read_text() == "abc"
 
 
-def test_a_deaf_component_is_killed_in_time(supervisor: Supervisor) -> None:
-    ready = supervisor.log("deaf")
+def test_a_deaf_component_is_killed_in_time(supervisor: Supervisor, folder: RunFolder) -> None:
+    ready = folder.logs / "deaf.log"
     supervisor.start([component("deaf", DEAF, ready=lambda: "deaf" in ready.read_text(), stop_limit_s=0.3)])
     began = time.monotonic()
     assert supervisor.stop() == ["deaf"]
@@ -136,7 +150,7 @@ def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
     first = supervisor.pids()["server"]
     supervisor.kill("server")
     assert not psutil.pid_exists(first)
-    supervisor.check()
+    assert supervisor.ended() == []
     supervisor.restart("server")
     assert supervisor.pids()["server"] != first
     assert tcp(ports["edge"])()

@@ -79,7 +79,10 @@ def test_what_died_is_started_again_and_nothing_else(ports: Ports, folder: RunFo
         restarts = Restarts(run, said.append)
         before = run.pids()
         assert not restarts.look()
+        run.check()
         kill(run, "frail")
+        with pytest.raises(ComponentDiedError, match="frail ended in mid-run"):
+            run.check()
         assert restarts.look()
         assert run.pids()["sturdy"] == before["sturdy"]
         assert run.pids()["frail"] != before["frail"]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from mesh.envoy import command, render, routes
+from mesh.envoy import OF_GATEWAYS, OF_SERVICES, command, render, routes
 from mesh.ports import load_ports
-from mesh.topology import load_topology, names
+from mesh.topology import GATEWAYS, SERVICES, load_topology, names
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
@@ -26,6 +26,12 @@ def clusters(name: str) -> dict[str, int]:
     return found
 
 
+def test_every_gateway_and_service_has_a_route() -> None:
+    assert {component for component, _ in OF_GATEWAYS} == set(GATEWAYS)
+    for table in OF_SERVICES.values():
+        assert {component for component, _ in table} == set(SERVICES)
+
+
 def test_rest_leads_to_the_services_own_apis() -> None:
     assert clusters("rest") == {"order": 30031, "product": 30021, "user": 30041, "payment": 30051, "jaeger-otlp": 30070}
 
@@ -35,7 +41,7 @@ def test_grpc_leads_to_the_services_methods() -> None:
 
 
 def test_a_user_s_orders_are_looked_for_before_the_users() -> None:
-    order = [str(dict(route.match)) for route in routes(load_topology("rest"))]
+    order = [str(match) for _, match in routes(load_topology("rest"))]
     assert order.index("{'safe_regex': {'regex': '/v1/users/[^/]+/orders'}}") < order.index(
         "{'path_separated_prefix': '/v1/users'}"
     )

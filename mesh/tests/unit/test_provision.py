@@ -1,7 +1,13 @@
 from __future__ import annotations
 
+import ast
+import base64
+import hashlib
+import io
+import os
 import subprocess
 import sys
+import tarfile
 import tomllib
 from dataclasses import replace
 from pathlib import Path
@@ -9,10 +15,12 @@ from pathlib import Path
 import pytest
 
 from mesh.paths import ROOT
+from shop.platform.graphql.graphiql import FETCHED
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
-from provision import golang, jaeger, step
+from provision import golang, graphiql, jaeger, step
+from provision.errors import SetupError
 
 
 @pytest.fixture(autouse=True)
@@ -38,7 +46,7 @@ def test_output_is_returned_and_kept(capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_failure_tells_step_end_of_output_and_advice() -> None:
-    with pytest.raises(step.SetupError) as error:
+    with pytest.raises(SetupError) as error:
         step.run(a_step("print('name resolution failed'); raise SystemExit(3)"))
     for part in ("Fetching things", "exit code 3", "name resolution failed", "Check the network."):
         assert part in str(error.value)
@@ -46,23 +54,23 @@ def test_failure_tells_step_end_of_output_and_advice() -> None:
 
 def test_a_registry_that_does_not_answer_is_named() -> None:
     failing = a_step("print('dial tcp 10.0.0.1:443: i/o timeout'); raise SystemExit(1)")
-    with pytest.raises(step.SetupError, match="Fetching things: the module proxy does not answer"):
+    with pytest.raises(SetupError, match="Fetching things: the module proxy does not answer"):
         step.run(replace(failing, registry="the module proxy"))
 
 
 def test_silence_is_ended() -> None:
-    with pytest.raises(step.SetupError, match=r"no sign of life for 0 s"):
+    with pytest.raises(SetupError, match=r"no sign of life for 0 s"):
         step.run(a_step("import time; time.sleep(60)", silence_s=0.3))
 
 
 def test_slowness_is_ended() -> None:
     code = "import time\nwhile True: print('.', flush=True); time.sleep(0.05)"
-    with pytest.raises(step.SetupError, match=r"longer than 1 s"):
+    with pytest.raises(SetupError, match=r"longer than 1 s"):
         step.run(a_step(code, limit_s=0.6))
 
 
 def test_missing_program() -> None:
-    with pytest.raises(step.SetupError, match="cannot be started"):
+    with pytest.raises(SetupError, match="cannot be started"):
         step.run(step.Step(title="x", hint="1 s", argv=["/no/such/program"], advice=""))
 
 
@@ -79,12 +87,80 @@ def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.Monkey
     assert program.parent.name.startswith("jaeger-1.76.0-")
 
 
+@pytest.fixture
+def npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A program that stands in for npm; set-up keeps what it fetches below the test's folder."""
+    program = tmp_path / "bin" / "npm"
+    program.parent.mkdir()
+    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("HOPWISE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(graphiql, "LINK", tmp_path / "tools" / "graphiql")
+    return program
+
+
+def become(program: Path, script: str) -> None:
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+
+
+def packed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes tarballs with the files of the real ones, and pins them."""
+    pins = []
+    for package in graphiql.PACKAGES:
+        file = folder / f"{package.name}-{package.version}.tgz"
+        with tarfile.open(file, "w:gz") as archive:
+            for path in package.files.values():
+                content = path.encode()
+                entry = tarfile.TarInfo(path)
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+        digest = base64.b64encode(hashlib.sha512(file.read_bytes()).digest()).decode()
+        pins.append(replace(package, sha512=digest))
+    monkeypatch.setattr(graphiql, "PACKAGES", tuple(pins))
+
+
+def test_graphiql_is_fetched_once_for_all_checkouts(npm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed(tmp_path, monkeypatch)
+    become(npm, f"cp {tmp_path}/*.tgz .; echo $@ >> {tmp_path}/calls")
+    graphiql.fetch()
+    graphiql.fetch()
+
+    assert (tmp_path / "calls").read_text() == "pack graphiql@4.1.2 react@18.3.1 react-dom@18.3.1\n"
+    assert sorted(file.name for file in graphiql.LINK.iterdir()) == sorted(FETCHED)
+    assert (graphiql.LINK / "react.js").read_text() == "package/umd/react.production.min.js"
+
+
+def test_graphiql_with_other_bytes_than_those_pinned_is_refused(
+    npm: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packed(tmp_path, monkeypatch)
+    become(npm, f"cp {tmp_path}/*.tgz .; echo more >> react-18.3.1.tgz")
+    with pytest.raises(SetupError, match=r"react-18\.3\.1\.tgz has the SHA-512 .* is pinned"):
+        graphiql.fetch()
+    assert not graphiql.LINK.exists()
+
+
+def test_a_npm_registry_that_does_not_answer_is_named(npm: Path) -> None:
+    become(npm, "echo 'npm error code ENOTFOUND'; exit 1")
+    with pytest.raises(SetupError, match=r"(?s)the npm registry does not answer.*Everything else works without it"):
+        graphiql.fetch()
+
+
 def test_unknown_step_lists_the_valid_ones() -> None:
-    answer = subprocess.run(
-        [sys.executable, "-m", "provision", "kafka"], cwd=ROOT / "mesh", capture_output=True, text=True, check=False
-    )
+    # Without site-packages, as on a machine where nothing is installed yet.
+    command = [sys.executable, "-S", "-m", "provision", "kafka"]
+    answer = subprocess.run(command, cwd=ROOT / "mesh", capture_output=True, text=True, check=False)
     assert answer.returncode == 2
-    assert "venv, generator, jaeger" in answer.stderr
+    assert "venv, generator, jaeger, graphiql" in answer.stderr
+
+
+def test_set_up_needs_the_standard_library_only() -> None:
+    for file in (ROOT / "mesh" / "provision").glob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom | ast.Import):
+                names = [node.module or ""] if isinstance(node, ast.ImportFrom) else [name.name for name in node.names]
+                tops = {name.partition(".")[0] for name in names}
+                assert tops <= {*sys.stdlib_module_names, "provision"}, file
 
 
 def test_every_pin_stands_in_the_lock_file() -> None:

@@ -10,10 +10,10 @@ import pytest
 from mesh.database import Database, database
 from mesh.errors import InputError
 from mesh.keys import KeyPair, key_pair
-from mesh.paths import RunFolder
+from mesh.paths import GRAPHIQL, RunFolder
 from mesh.ports import load_ports
-from mesh.shop_processes import Data, Surroundings, database_tasks, environment, role_passwords
-from mesh.topology import load_topology
+from mesh.shop_processes import Data, Surroundings, database_tasks, environment, port_name, role_passwords
+from mesh.topology import SERVES, load_topology
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 PASSWORD = hmac.new(b"secret", b"shop_order", hashlib.sha256).hexdigest()
@@ -64,6 +64,19 @@ def test_a_gateway_has_every_peer_and_no_database() -> None:
         "SHOP_PEER_PAYMENT",
     }
     assert "SHOP_DATABASE_URL" not in env
+
+
+def test_every_component_has_a_port_for_each_protocol_that_it_may_serve() -> None:
+    served = {port_name(component, protocol) for component in SERVES for protocol in SERVES[component]}
+    assert served <= set(PORTS.offsets)
+
+
+def test_whoever_serves_graphql_shows_graphiql() -> None:
+    everywhere = replace(around(), topology=load_topology("graphql"))
+    for surroundings, shows in ((around(), ["graphql-gateway"]), (everywhere, everywhere.topology.components)):
+        components = surroundings.topology.components
+        with_page = {name: environment(name, surroundings).get("SHOP_GRAPHIQL") for name in components}
+        assert with_page == {name: str(GRAPHIQL) if name in shows else None for name in components}
 
 
 def test_a_delay_reaches_its_component_alone() -> None:

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
 import json
+import re
+from inspect import signature
+from typing import get_type_hints
 
 import pytest
 
+from mesh import cli
 from mesh.errors import SwitchError
-from mesh.switches import Switches, delays_in_words, parse_switches
+from mesh.paths import ROOT
+from mesh.switches import SWITCHES, Switches, delays_in_words, parse_switches
 from mesh.system import require_fit
 from mesh.topology import load_topology
 
@@ -71,7 +76,7 @@ def test_empty_stands_for_the_default() -> None:
         ("delay", "payment:-2ms", "payment:-2ms is no delay"),
         ("delay", "payment:nanms", "is no delay"),
         ("delay", "payment:²ms", "is no delay"),
-        ("delay", "payment:2ms,", "an empty part is no delay"),
+        ("delay", "payment:2ms,", "an empty item is no delay"),
         ("delay", "payment:2ms,payment:1ms", "payment is named twice"),
         ("delay", "payment:0ms", "out of range; valid: above 0"),
         ("delay", "payment:0.1us", "out of range"),
@@ -81,7 +86,7 @@ def test_empty_stands_for_the_default() -> None:
 )
 def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: str) -> None:
     with pytest.raises(SwitchError, match=message):
-        parse_switches(**{name: value})  # type: ignore[arg-type]
+        parse_switches(**{name: value})
 
 
 def test_no_edge_means_http_1() -> None:
@@ -93,6 +98,29 @@ def test_a_delay_needs_a_component_that_runs() -> None:
     with pytest.raises(SwitchError, match=r"delay=graphql-gateway: rest does not run graphql-gateway; it runs product"):
         require_fit(load_topology("rest"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))
     require_fit(load_topology("hybrid"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))
+
+
+def test_an_unknown_switch_is_a_mistake_of_the_program() -> None:
+    with pytest.raises(KeyError, match="speed"):
+        parse_switches(speed="2")
+
+
+def test_the_table_has_every_switch() -> None:
+    in_results = {"rtt": "rtt_ms", "delay": "delay_ms"}
+    assert [in_results.get(name, name) for name in SWITCHES] == list(Switches().as_dict())
+
+
+def test_commands_and_make_help_have_the_table_s_words() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    settings = dict(re.findall(r"^(BENCH|UP) := (.*)$", makefile, re.MULTILINE))
+    assert set(SWITCHES) <= set(settings["BENCH"].split())
+    options = {name: option for name, option in signature(cli.up).parameters.items() if name in SWITCHES}
+    assert set(options) == set(SWITCHES) & set(settings["UP"].split())
+    hints = get_type_hints(cli.up, include_extras=True)
+    for name, switch in SWITCHES.items():
+        assert f" {name}={switch.valid.replace(' or ', '|').replace(' to ', '..')} " in makefile.replace('"', " ")
+        if name in options:
+            assert hints[name].__metadata__[0].help == switch.help
 
 
 def test_delays_in_words() -> None:

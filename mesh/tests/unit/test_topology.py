@@ -71,12 +71,15 @@ def replaced(old: str, new: str) -> str:
         (replaced("name: mine\n", ""), r"t\.yaml:1: name: is missing"),
         (replaced("about: one of my own", "about: 3"), r"t\.yaml:2: about: .*string"),
         *(
-            (replaced("name: mine", f"name: {name!r}"), r"t\.yaml:1: name: .* is no name; valid: letters and digits")
+            (
+                replaced("name: mine", f"name: {name!r}"),
+                r"t\.yaml:1: name: .* is not a valid name; use letters and digits",
+            )
             for name in ("../../mine", "..", "", "a/b", "a b", "-a", "a--b", "mine\n", "a.b", "ä", "x" * 61)
         ),
-        (GOOD + "colour: red\n", r"t\.yaml:14: colour: is no key of a topology; valid: name, about, entry, links"),
+        (GOOD + "colour: red\n", r"t\.yaml:14: colour: is not a key of a topology; valid: name, about, entry, links"),
         (replaced("  web:", "  fax:"), r"t\.yaml:4: entry\.fax: 'fax' is unknown; valid: 'web', 'mobile' or 'partner'"),
-        (replaced("  mobile: graphql-gateway\n", ""), "channel mobile is left out"),
+        (replaced("  mobile: graphql-gateway\n", ""), "channel mobile is missing"),
         (replaced("  web: graphql-gateway", "  web: order"), r"t\.yaml:4: order cannot be entered by clients"),
         (
             replaced("  web: graphql-gateway", "  web: gateway"),
@@ -97,23 +100,23 @@ def replaced(old: str, new: str) -> str:
             + "  client: {product: grpc, order: grpc, user: grpc, payment: rest}\n",
             "client speaks grpc and rest; it must speak one of them",
         ),
-        (replaced("partner: graphql-gateway", "partner: services"), "the link client -> order is left out"),
-        (replaced("partner: graphql-gateway", "partner: transcoder"), "the link transcoder -> order is left out"),
+        (replaced("partner: graphql-gateway", "partner: services"), "the link client -> order is missing"),
+        (replaced("partner: graphql-gateway", "partner: transcoder"), "the link transcoder -> order is missing"),
         (
             replaced("partner: graphql-gateway", "partner: transcoder")
             + "  transcoder: {product: rest, order: grpc, user: grpc, payment: grpc}\n",
             "transcoder does not speak rest; valid: grpc",
         ),
         (GOOD + "plan: lazy\n", "'lazy' is unknown; valid: 'best' or 'naive'"),
-        (replaced("    user: grpc\n", ""), "the link graphql-gateway -> user is left out"),
-        (replaced("user: grpc, ", ""), r"t\.yaml:13: the link order -> user is left out"),
-        (GOOD[: GOOD.index("  order: {")], "the link order -> payment is left out"),
+        (replaced("    user: grpc\n", ""), "the link graphql-gateway -> user is missing"),
+        (replaced("user: grpc, ", ""), r"t\.yaml:13: the link order -> user is missing"),
+        (GOOD[: GOOD.index("  order: {")], "the link order -> payment is missing"),
         (GOOD + "  product: {order: grpc}\n", "makes a cycle: product -> order -> product"),
         (GOOD + "  user: {user: grpc}\n", "makes a cycle: user -> user"),
         (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
         (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: nothing leads to rest-gateway"),
-        (GOOD + "name: twice\n", r"t\.yaml:14: the key 'name' is there twice"),
-        (GOOD + "  order: {}\n", r"t\.yaml:14: the key 'order' is there twice"),
+        (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' is there twice"),
+        (GOOD + "  order: {}\n", r"t\.yaml:14: not valid YAML: the key 'order' is there twice"),
     ],
 )
 def test_wrong_file_says_line_and_what(text: str, message: str) -> None:

@@ -44,6 +44,7 @@ class ServiceConfig:
         page_token_key: Key of the page tokens.
         log_level: Least severe level that is logged.
         graphql_loaders: Whether the GraphQL gateway batches its reads; off is the naive variant.
+        graphiql: Folder of GraphiQL's files; None for a `/graphql` that shows browsers how to get them.
     """
 
     component: str
@@ -64,6 +65,7 @@ class ServiceConfig:
     page_token_key: bytes = DEFAULT_KEY
     log_level: str = "INFO"
     graphql_loaders: bool = True
+    graphiql: str | None = None
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> ServiceConfig:
@@ -99,6 +101,7 @@ class ServiceConfig:
             page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
             log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),
             graphql_loaders=_choice(env, "SHOP_GRAPHQL_LOADERS", SWITCH, "on") == "on",
+            graphiql=env.get("SHOP_GRAPHIQL") or None,
         )
 
 

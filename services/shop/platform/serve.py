@@ -72,7 +72,13 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
                 server = grpc_server(listen, protocols.grpc, authenticator)
             else:
                 build: BuildApp = getattr(protocols, protocol)
-                server = http_server(build(authenticator), listen)
+                app = build(authenticator)
+                if protocol == "graphql":
+                    # Here, so that a process that serves no GraphQL does not load Strawberry.
+                    from shop.platform.graphql.graphiql import GraphiQL
+
+                    app = GraphiQL(app, config.graphiql)
+                server = http_server(app, listen)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
 

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import orjson
-from strawberry.http.ides import get_graphql_ide_html
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
 from shop.platform.backstop import Backstop
@@ -52,7 +51,6 @@ class Endpoint:
         self._schema = schema
         self._context = context
         self._documents = Documents(schema._schema, measure)
-        self._graphiql = get_graphql_ide_html(graphql_ide="graphiql").encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the start and end of the server."""
@@ -60,10 +58,10 @@ class Endpoint:
             if scope["path"] == ROUTE:
                 await self._graphql(scope, receive, send)
             elif scope["path"] == "/healthz":
-                await _respond(send, 200, b"ok\n", b"text/plain; charset=utf-8")
+                await respond(send, 200, b"ok\n", b"text/plain; charset=utf-8")
             else:
                 error = NotFound(f"there is nothing at {scope['path'][:100]}; POST {ROUTE} answers queries")
-                await _respond(send, 404, _errors([shop_error(error)]), _JSON)
+                await respond(send, 404, _errors([shop_error(error)]), _JSON)
         elif scope["type"] == "lifespan":
             await _live(receive, send)
 
@@ -74,26 +72,23 @@ class Endpoint:
                 with deadline(work_s(_waits(headers))):
                     request = await _from_post(headers, receive)
             elif scope["method"] == "GET":
-                if not scope["query_string"] and b"text/html" in headers.get(b"accept", b""):
-                    await _respond(send, 200, self._graphiql, b"text/html; charset=utf-8")
-                    return
                 request = from_query_string(scope["query_string"])
             else:
                 raise _bad_method("only GET and POST are valid", b"GET, POST")
             status, body = await self._answer(request, self._made(headers), headers, scope["method"])
         except Refused as refused:
             body = _errors([shop_error(refused.error)])
-            await _respond(send, refused.status, body, _JSON, refused.headers)
+            await respond(send, refused.status, body, _JSON, refused.headers)
             return
         except Exception:
             _LOG.exception("a request failed")
-            await _respond(send, 500, _errors([shop_error(Internal("internal error"))]), _JSON)
+            await respond(send, 500, _errors([shop_error(Internal("internal error"))]), _JSON)
             return
         if _RESPONSE_JSON in headers.get(b"accept", b""):
-            await _respond(send, status, body, _RESPONSE_JSON)
+            await respond(send, status, body, _RESPONSE_JSON)
         else:
             # Of application/json, clients expect 200 for whatever was a GraphQL request.
-            await _respond(send, 200, body, _JSON)
+            await respond(send, 200, body, _JSON)
 
     def _made(self, headers: dict[bytes, bytes]) -> RequestContext:
         try:
@@ -158,9 +153,18 @@ def _errors(errors: Sequence[dict[str, Any]]) -> bytes:
     return orjson.dumps({"errors": errors})
 
 
-async def _respond(
+async def respond(
     send: Send, status: int, body: bytes, content_type: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()
 ) -> None:
+    """Sends a whole answer.
+
+    Args:
+        send: The request's way back.
+        status: The HTTP status.
+        body: The content.
+        content_type: The Content-Type.
+        headers: Headers besides those of the content.
+    """
     length = (b"content-length", str(len(body)).encode())
     await send(
         {

