@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from hops.run.documents import ObserverEffect
-from hops.statistics.over_blocks import LEAST_BLOCKS, half_width
+from hops.statistics.over_blocks import LEAST_BLOCKS, spread_of
 from hops.statistics.sample import Floats, observer_effect, stratified_effect
 from hops.units import NS_PER_MS
 
@@ -42,8 +42,7 @@ def _over_blocks(value: float | None, by_block: Sequence[float | None]) -> list[
     known = np.array([one for one in by_block if one is not None])
     if value is None or known.size < max(LEAST_BLOCKS, len(by_block)):
         return [None, None]
-    reach = half_width(known - value)
-    return [value - reach, value + reach]
+    return list(spread_of(known - value).around(value))
 
 
 def _strata(ok: pl.DataFrame) -> Strata:

@@ -7,7 +7,7 @@ from typing import cast
 
 import polars as pl
 
-from hops.analysis.comparisons import compare_cpu, compare_latencies, corrected
+from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.cost import TOTAL, cost, used_by_group
 from hops.analysis.hop_differences import hop_differences
 from hops.analysis.latencies import Latencies, latencies_of
@@ -46,6 +46,7 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     }
     comparisons = compare_latencies(latencies)
     comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()})
+    correct(comparisons)
     gates = experiment_gates(run)
     return Summary(
         schema=SCHEMA,
@@ -62,7 +63,7 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         switches=manifest["switches"],
         topologies=topologies,
         observer_effect_ms=observer_effect_of(run.journeys, seed=seed),
-        comparisons=corrected(comparisons),
+        comparisons=comparisons,
         hop_differences=_hop_differences(run, hops),
     )
 

@@ -15,8 +15,8 @@ from hops.budget.budget import UNATTRIBUTED
 from hops.errors import NotEnoughDataError
 from hops.run.documents import Estimate, JourneySummary, TopologySummary, WireSummary
 from hops.run.rows import FAILURES, SAMPLE
-from hops.statistics.over_blocks import Floats, sections_of
-from hops.statistics.sample import Interval, describe
+from hops.statistics.over_blocks import sections_of
+from hops.statistics.sample import Floats, Interval, describe
 from hops.units import ALL, NS_PER_MS
 
 

@@ -15,9 +15,9 @@ from typing import Any, TypedDict
 import numpy as np
 from scipy import stats
 
-from hops.analysis.comparisons import SIGNIFICANCE, compare_latencies, corrected
+from hops.analysis.comparisons import SIGNIFICANCE, compare_latencies, correct
+from hops.statistics.contrast import contrast
 from hops.statistics.holm import holm
-from hops.statistics.over_blocks import contrast
 from hops.synthetic.experiment import Noise, Setting, Simulation, draw_setting
 from hops.units import ALL
 
@@ -244,7 +244,8 @@ def _aa(seed: np.random.SeedSequence) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     setting = draw_setting(rng, blocks=(3, 5, 5, 5, 8), journeys=(400, 1200))
     topologies = Simulation(setting, rng).experiment(SAME)
-    rows = [row for row in corrected(compare_latencies(topologies)) if row["metric"] in METRICS]
+    rows = [row for row in compare_latencies(topologies) if row["metric"] in METRICS]
+    correct(rows)
     tested = [row for row in rows if row["p"] is not None]
     pooled = {name: side.pooled(ALL, sorted(side.blocks)) for name, side in topologies.items()}
     pairs = [(row["left"], row["right"]) for row in rows if (row["journey"], row["metric"]) == (ALL, "mean")]
@@ -269,7 +270,9 @@ def _power(seed: np.random.SeedSequence, *, step: float, noise: Noise) -> Counte
     topologies = Simulation(Setting(_POWER_BLOCKS, _POWER_JOURNEYS, noise), rng).experiment(factors)
     neighbours = set(pairwise(names))
     found = Counter(experiments=1)
-    for row in corrected(compare_latencies(topologies)):
+    rows = compare_latencies(topologies)
+    correct(rows)
+    for row in rows:
         if (row["left"], row["right"]) not in neighbours:
             continue
         if (row["journey"], row["metric"]) == (ALL, "mean"):

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from scipy import optimize, signal, special
 
 from hops.analysis.latencies import Latencies, cells_of
-from hops.statistics.over_blocks import MEAN, Floats
-from hops.statistics.sample import PERCENTILES
+from hops.statistics.over_blocks import MEAN
+from hops.statistics.sample import PERCENTILES, Floats
 from hops.units import ALL
 
 

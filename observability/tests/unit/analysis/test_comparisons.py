@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hops.analysis.comparisons import compare_cpu, compare_latencies, corrected
+from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.latencies import Latencies, cells_of
 from hops.synthetic.experiment import KINDS, Noise, Setting, Simulation
 
@@ -13,6 +13,11 @@ from hops.synthetic.experiment import KINDS, Noise, Setting, Simulation
 def simulated(factors: dict[str, float], *, blocks: int = 5, journeys: int = 1200, seed: int = 1):
     setting = Setting(blocks, journeys, Noise(sigma=0.3, block=0.03, trial=0.01))
     return Simulation(setting, np.random.default_rng(seed)).experiment(factors)
+
+
+def corrected(rows):
+    correct(rows)
+    return rows
 
 
 def test_a_slower_topology_is_shown_and_the_same_ones_are_not():
