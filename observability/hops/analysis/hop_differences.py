@@ -29,7 +29,7 @@ class TracedMeans:
     """Mean parts of one topology's traces, and each block's deviation from them.
 
     Args:
-        hops: rows of `tables.HOPS` with `block` in front, of this topology only.
+        hops: rows of `rows.HOPS` with `block` in front, of this topology only.
         journeys: names, in the order in which they are weighed.
         blocks: in the order of the deviations; traces of others are left out.
         parts: names, in the order of the columns.
@@ -62,7 +62,7 @@ def hop_differences(
     """Splits the difference of each pair of topologies, for all journeys together and each of them.
 
     Args:
-        hops: rows of `tables.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
+        hops: rows of `rows.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
         journeys: how often each is in the load.
         blocks: of each topology.
 

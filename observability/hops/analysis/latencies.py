@@ -12,8 +12,6 @@ from hops.statistics.over_blocks import Section, sections_of
 from hops.statistics.sample import Floats
 from hops.units import ALL, NS_PER_MS
 
-_BLOCK = pl.lit(1, dtype=pl.Int32).alias("block")
-
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
@@ -50,11 +48,10 @@ def latencies_of(journeys: pl.DataFrame) -> Latencies:
     """Sorts out one topology's rows.
 
     Args:
-        journeys: rows of `tables.JOURNEYS`, of this topology only; without a column `block` they are one block. Those
-            that did not end ok are left out.
+        journeys: rows of `rows.JOURNEYS` with `block` in front, of this topology only. Those that did not end ok are
+            left out.
     """
-    labelled = journeys if "block" in journeys.columns else journeys.with_columns(_BLOCK)
-    ok = labelled.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
+    ok = journeys.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
     latencies: dict[tuple[str, int], Floats] = {
         (str(journey), int(block)): rows["latency_ns"].to_numpy() / NS_PER_MS
         for (journey, block), rows in ok.partition_by("journey", "block", as_dict=True).items()
