@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import optimize, signal, special
+from scipy import optimize, special
 
 from hops.analysis.latencies import Latencies, cells_of
 from hops.statistics.over_blocks import MEAN
@@ -41,6 +41,9 @@ class Noise:
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Factors of neighbouring journeys, each with mean 1, without what belongs to the tape."""
+        # Takes half a second to import, which every command would wait for.
+        from scipy import signal
+
         sigma = self.sigma * math.sqrt(1 - self.tape)
         fresh = rng.standard_normal(count)
         fresh[1:] *= math.sqrt(1 - self.correlation**2)

@@ -31,7 +31,7 @@ def test_the_rule_in_use_is_not_worse_than_half_of_a_call_ahead_nor_than_any_oth
     assert list(rules) == list(RULES)
     assert rules[AHEAD_PERCENT]["all"] <= rules[50]["all"]
     assert rules[50]["more_ci95"][0] > 0
-    assert found["ok"]
+    assert found["holds"]
 
 
 def test_the_command_shows_every_rule_and_marks_the_one_in_use():
