@@ -21,7 +21,7 @@ SWEEP := topologies objective profile start max seed workload trace http connect
 STRESS := topologies users think profile seed workload trace http connections
 RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples \
-  hops sizes kills
+  hops sizes kills experiments traces
 UP := topology seed scale edge mesh mtls http rtt delay
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
@@ -59,12 +59,6 @@ sweep: setup ## Find the highest rate that each topology holds with p99 under ob
 stress: setup ## Load topologies with users=100,300,1000,3000,10000 in a closed loop, and count what fails
 	@$(RUN) -m experiment stress $(call options,$(STRESS))
 
-.PHONY: prove-statistics
-prove-statistics: setup ## Made-up experiments: do intervals hold the truth, is nothing shown in A/A, and how much of what is there?
-	@$(RUN) -m hops prove coverage
-	@$(RUN) -m hops prove aa
-	@$(RUN) -m hops prove power
-
 .PHONY: compare-runs
 compare-runs: setup ## Hold run b against run a (a change, a switch); threshold=10% fails if b is slower by more
 	@$(RUN) -m experiment compare-runs $(call options,$(RUNS))
@@ -87,13 +81,23 @@ audit: setup ## Check the shop's invariants on what `make up` runs, else on what
 
 ##@ Prove
 
+.PHONY: prove-statistics
+prove-statistics: setup ## Simulate experiments: do intervals hold the truth, is nothing shown in A/A, how much is shown of what is there?
+	@$(RUN) -m experiment prove coverage $(call options,experiments seed)
+	@$(RUN) -m experiment prove aa $(call options,experiments seed)
+	@$(RUN) -m experiment prove power $(call options,experiments seed)
+
+.PHONY: prove-siblings
+prove-siblings: setup ## Simulate traces whose waits are known: does any rule for overlapping spans beat the one in use?
+	@$(RUN) -m experiment prove siblings $(call options,traces seed)
+
 .PHONY: prove-delays
 prove-delays: setup ## Slow hops=payment,product,user by sizes=500us,1ms,2ms,5ms and find each again, about 20 min
-	@$(RUN) -m experiment prove-delays $(call options,hops sizes blocks seed resume)
+	@$(RUN) -m experiment prove delays $(call options,hops sizes blocks seed resume)
 
 .PHONY: prove-resume
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and look for what was lost
-	@$(RUN) -m experiment prove-resume $(call options,kills blocks seed)
+	@$(RUN) -m experiment prove resume $(call options,kills blocks seed)
 
 ##@ Run
 
@@ -168,4 +172,5 @@ help: ## Show this
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
+	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."

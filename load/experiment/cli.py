@@ -10,8 +10,7 @@ from experiment.commands.capacity import stress_command, sweep_command
 from experiment.commands.compare import compare_command
 from experiment.commands.compare_runs import compare_runs_command
 from experiment.commands.parity import parity_command
-from experiment.commands.prove_delays import prove_delays_command
-from experiment.commands.prove_resume import prove_resume_command
+from experiment.commands.prove import app as prove
 from experiment.commands.report import report_command
 from experiment.commands.trace import trace_command
 
@@ -31,5 +30,4 @@ app.command("parity")(parity_command)
 app.command("report")(report_command)
 app.command("trace")(trace_command)
 app.command("audit")(audit_command)
-app.command("prove-delays")(prove_delays_command)
-app.command("prove-resume")(prove_resume_command)
+app.add_typer(prove, name="prove")

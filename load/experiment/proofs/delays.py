@@ -39,8 +39,10 @@ from experiment.errors import UsageError
 from experiment.plan.plan import Arm, Plan
 from experiment.plan.profiles import Profile
 from hops.analysis.hop_differences import hop_differences
-from hops.run.documents import HopDifference, PartDifference
+from hops.run.documents import PartDifference
 from hops.run.files import RunFiles, read_run
+from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.statistics.sample import CONFIDENCE
 from hops.units import NS_PER_MS
 from mesh.paths import ROOT
 from mesh.switches import parse_switches
@@ -60,50 +62,47 @@ JOURNEYS: Mapping[str, str] = {
 }
 HOPS = ("payment", "product", "user")
 SIZES = ("500us", "1ms", "2ms", "5ms")
-#: Fewer give no interval; two give one that is too wide to refute anything.
-LEAST_BLOCKS = 3
-CONFIDENCE = 0.95
 #: On a quiet machine 0.01 to 0.05 ms were usual.
 AFTER_EFFECT_MS = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """One delay: at which component, how long."""
+    """One delay: which component has it, and how long it is."""
 
     component: str
     delay_ms: float
 
     @property
     def label(self) -> str:
-        """Of its arm."""
+        """Name of the delay's arm."""
         return f"{self.component}-{self.delay_ms:g}ms"
 
     @property
     def part(self) -> str:
-        """Of the hop budget, where it must be found."""
+        """The part of the hop budget in which the delay must be found."""
         return f"work:{self.component}"
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """What the measurement says of one delay; times in ms.
+class FoundDelay:
+    """What the measurement says about one delay; times in ms.
 
     Attributes:
-        component: That was slowed.
-        delay_ms: By how much, each request.
-        journey: That was looked at.
-        traces: With the delay, and without it.
-        crossings: Mean of the component's requests on a journey's critical path.
-        paused_ms: How long these were held up, a journey, by the component's own clock.
-        expected_ms: By how much the component's part of the budget should grow.
-        found_ms: By how much it grew.
+        component: The component that was slowed.
+        delay_ms: Delay of each of its requests.
+        journey: The journey in which the delay is looked for.
+        traces: Number of traces with the delay, and without it.
+        crossings: Mean number of the component's requests on a journey's critical path.
+        paused_ms: How long these were held up, for each journey, by the component's own clock.
+        expected_ms: Expected growth of the component's part of the budget.
+        found_ms: Measured growth of that part.
         ci95: Interval of `found_ms` by itself.
         ci95_joint: The same, wide enough that all rows of the table hold together in 95 % of all proofs.
         largest: The part that surely changed most.
-        second: The part, other than the component's work, that did so most.
-        second_ms: By how much that part changed.
-        whole_ms: By how much the journey's mean grew.
+        second: The part, other than the component's work, that surely changed most.
+        second_ms: Change of that part.
+        whole_ms: Growth of the journey's mean.
     """
 
     component: str
@@ -127,7 +126,7 @@ class Found:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """Why the delay counts as not found; empty if it was."""
+        """Why the delay counts as not found; empty if it was found."""
         reasons = {
             f"{self.largest} surely changed more": self.largest != Injected(self.component, self.delay_ms).part,
             "the interval holds 0": self.ci95_joint[0] <= 0,
@@ -142,11 +141,11 @@ class Found:
 
 
 def injected(hops: str, sizes: str) -> list[Injected]:
-    """Reads which delays to put where.
+    """Reads which delays to inject, and where.
 
     Args:
         hops: Components, with commas between them.
-        sizes: Delays as the switch has them, likewise.
+        sizes: Delays as `delay=` takes them, with commas between them.
 
     Raises:
         UsageError: A component without a journey that waits for it in sequence, or something named twice.
@@ -158,14 +157,14 @@ def injected(hops: str, sizes: str) -> list[Injected]:
             raise UsageError(
                 f"hops={hops}: {component or 'an empty part'} is not valid; choose from {', '.join(JOURNEYS)}"
             )
-    found = [
+    delays = [
         Injected(component, parse_switches(delay=f"{component}:{size.strip()}").delay_ms[component])
         for component in components
         for size in sizes.split(",")
     ]
-    if len(set(found)) < len(found):
+    if len(set(delays)) < len(delays):
         raise UsageError(f"hops={hops} sizes={sizes}: something is named twice; give each once")
-    return found
+    return delays
 
 
 def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, seed: int) -> Plan:
@@ -192,12 +191,12 @@ def delays_of(plan: Plan) -> list[Injected]:
     return [Injected(component, ms) for arm in plan.arms for component, ms in arm.switches.delay_ms.items()]
 
 
-def judge(folder: Path, delays: Sequence[Injected]) -> list[Found]:
+def judge(folder: Path, delays: Sequence[Injected]) -> list[FoundDelay]:
     """Looks for each delay in a run's files.
 
     Args:
-        folder: Of the results.
-        delays: What was injected; each has its arm.
+        folder: Folder of the results.
+        delays: The delays that were injected; each has its arm.
 
     Raises:
         HopsError: The files are not whole.
@@ -210,26 +209,30 @@ def judge(folder: Path, delays: Sequence[Injected]) -> list[Found]:
     together = pl.col("topology").str.replace(f"^{BASELINE}-.*$", BASELINE)
     hops = hops.join(done.select("block", "topology", "trace_id"), on=["block", "topology", "trace_id"], how="semi")
     hops = hops.with_columns(together)
-    return [_found(run, hops, delay, rows=len(delays)) for delay in delays]
+    return [_judged(run, hops, delay, rows=len(delays)) for delay in delays]
 
 
-def _found(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> Found:
+def _judged(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) -> FoundDelay:
     journey = JOURNEYS[delay.component]
-    sides = [
-        hops.filter((pl.col("topology") == name) & (pl.col("journey") == journey)) for name in (delay.label, BASELINE)
-    ]
-    difference = _difference(run, sides, delay, journey)
+    labels = (delay.label, BASELINE)
+    blocks = {label: {row["block"] for row in run.used if row["topology"] == label} for label in labels}
+    of_journey = hops.filter(pl.col("journey") == journey)
+    sides = {label: of_journey.filter(pl.col("topology") == label) for label in labels}
+    differences = hop_differences(sides, {journey: 1}, blocks)
+    difference = next((row for row in differences if row["journey"] == journey), None)
+    if difference is None:
+        raise UsageError(f"{delay.label}: {run.path} has no trace of {journey} on both sides; measure again")
     own = next((row for row in difference["parts"] if row["part"] == delay.part), None)
-    if own is None or own["ci95"][0] is None or own["ci95"][1] is None:
+    low, high = own["ci95"] if own else (None, None)
+    if own is None or low is None or high is None:
         raise UsageError(f"{delay.label}: {run.path} has too few traces of {journey} to find anything; measure again")
-    low, high = own["ci95"][0], own["ci95"][1]
-    slowed, plain = (_on_path(side, delay.part) for side in sides)
+    slowed, plain = (_on_path(side, delay.part) for side in sides.values())
     work_ms = plain.work_ms / plain.crossings if plain.crossings else 0.0
     expected = slowed.paused_ms + work_ms * (slowed.crossings - plain.crossings)
-    joint = _widened((low, high), _blocks(run, delay), rows)
+    joint = _widened((low, high), len(blocks[delay.label] & blocks[BASELINE]), rows)
     parts = sorted(difference["parts"], key=_sure_ms, reverse=True)
     others = [row for row in parts if row["part"] != delay.part]
-    return Found(
+    return FoundDelay(
         component=delay.component,
         delay_ms=delay.delay_ms,
         journey=journey,
@@ -252,23 +255,6 @@ def _sure_ms(row: PartDifference) -> tuple[float, float]:
     low, high = row["ci95"]
     sure = 0.0 if low is None or high is None else max(0.0, low, -high)
     return sure, abs(row["difference_ms"])
-
-
-def _difference(run: RunFiles, sides: Sequence[pl.DataFrame], delay: Injected, journey: str) -> HopDifference:
-    blocks = {name: _blocks_of(run, name) for name in (delay.label, BASELINE)}
-    found = hop_differences(dict(zip(blocks, sides, strict=True)), {journey: 1}, blocks)
-    for row in found:
-        if row["journey"] == journey:
-            return row
-    raise UsageError(f"{delay.label}: {run.path} has no trace of {journey} on both sides; measure again")
-
-
-def _blocks_of(run: RunFiles, label: str) -> set[int]:
-    return {row["block"] for row in run.used if row["topology"] == label}
-
-
-def _blocks(run: RunFiles, delay: Injected) -> int:
-    return len(_blocks_of(run, delay.label) & _blocks_of(run, BASELINE))
 
 
 @dataclass(frozen=True, slots=True)

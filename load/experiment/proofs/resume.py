@@ -13,7 +13,7 @@ import random
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,11 +48,11 @@ class Kill:
     """One kill and what it left.
 
     Attributes:
-        number: From 1; the last row of a proof is the end that nobody killed.
+        number: Number of the kill, from 1; the last row of a proof is the end that nobody killed.
         after_s: Seconds from the process's start to its end.
-        doing: What it had said last.
-        finished: Trials that are finished now.
-        wrong: What must not be; empty if all is well.
+        doing: What the process had said last.
+        finished: Number of trials that are finished now.
+        wrong: What is not as it should be; empty if all is well.
     """
 
     number: int
@@ -64,7 +64,7 @@ class Kill:
 
 @dataclass(slots=True)
 class Proof:
-    """The whole: every kill, and what holds at the end."""
+    """The whole proof: every kill, and what is wrong at the end."""
 
     planned: int
     kills: list[Kill] = field(default_factory=list)
@@ -82,49 +82,57 @@ def proof_plan(blocks: int, seed: int) -> Plan:
     return Plan("proof", NAME, arms, blocks, PROFILE, seed, WORKLOAD)
 
 
-def prove(plan: Plan, folder: ResultsFolder, run: RunFolder, log: Path, *, kills: int, seed: int) -> Proof:
+def prove(
+    plan: Plan,
+    folder: ResultsFolder,
+    run: RunFolder,
+    log: Path,
+    *,
+    kills: int,
+    seed: int,
+    progress: Callable[[int], None] = lambda _: None,
+) -> Proof:
     """Starts, kills and resumes an experiment until it was killed so often, then lets it end.
 
     Each kill waits until a number of trials are finished that was drawn for it, and then for some seconds more that
     were drawn too: so kills come at any moment of any trial, and on a slow machine as well.
 
     Args:
-        plan: The experiment's.
-        folder: Of its results; begun, and held by nobody.
-        run: The folder of its port base.
-        log: Takes what it says.
+        plan: Plan of the experiment.
+        folder: Folder of its results; begun, and held by nobody.
+        run: Run folder of its port base.
+        log: File that takes what the experiment says.
         kills: How often to kill it.
-        seed: Of the moments.
+        seed: Seed of the moments.
+        progress: Called with the number of starts that are over.
     """
     proof = Proof(len(plan.trials()))
     drawn = random.Random(f"{seed}/kills")
     after = sorted(drawn.randrange(proof.planned) for _ in range(kills))
     before: Hashes = {}
-    for number, finished in enumerate(after, start=1):
+    for number in range(1, kills + 2):
+        to_be_killed = number <= kills
         began, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
         child = _started(folder, log)
-        with _killed_at_last(child):
-            _wait_for(child, folder, log, offset, finished, drawn.uniform(EARLIEST_S, LATEST_S))
-            code = child.poll()
-        if code is not None:
-            proof.wrong.append(f"it ended by itself, with code {code}, before kill {number}; see {log}")
-            return proof
+        with _killed_at_last(child), contextlib.suppress(subprocess.TimeoutExpired):
+            if to_be_killed:
+                _wait_for(child, folder, log, offset, after[number - 1], drawn.uniform(EARLIEST_S, LATEST_S))
+            else:
+                child.wait(LONGEST_END_S)
+            if to_be_killed and child.poll() is not None:
+                proof.wrong.append(f"it ended by itself, with code {child.returncode}, before kill {number}; see {log}")
+                return proof
         after_s = time.monotonic() - began
-        wrong = [f"left running: {', '.join(left)}"] if (left := _left_running(run, folder)) else []
+        wrong = []
+        if to_be_killed and (left := _left_running(run, folder)):
+            wrong.append(f"left running: {', '.join(left)}")
         now = finished_trials(folder)
         wrong += changes(before, now)
+        if not to_be_killed and child.returncode:
+            wrong.append(f"the last start ended with code {child.returncode}; see {log}")
         proof.kills.append(Kill(number, after_s, _said_last(log, offset), len(now), tuple(wrong)))
         before = now
-    began, offset = time.monotonic(), log.stat().st_size if log.exists() else 0
-    child = _started(folder, log)
-    with _killed_at_last(child), contextlib.suppress(subprocess.TimeoutExpired):
-        child.wait(LONGEST_END_S)
-    after_s = time.monotonic() - began
-    now = finished_trials(folder)
-    wrong = changes(before, now)
-    if child.returncode:
-        wrong.append(f"the last start ended with code {child.returncode}; see {log}")
-    proof.kills.append(Kill(kills + 1, after_s, _said_last(log, offset), len(now), tuple(wrong)))
+        progress(number)
     proof.wrong += at_the_end(plan, folder)
     return proof
 
@@ -135,7 +143,7 @@ def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
     A trial whose record is written counts, though a crash kept it from getting its name.
     """
     root = _where(folder)
-    found: dict[str, dict[str, str]] = {}
+    hashes: dict[str, dict[str, str]] = {}
     for record in root.glob(f"trials/*/{RECORD}"):
         trial = record.parent
         name = trial.name.removeprefix(".").removesuffix(PARTIAL)
@@ -144,8 +152,8 @@ def finished_trials(folder: ResultsFolder) -> dict[str, dict[str, str]]:
         moved = root / "vegeta" / f"{name}.gob"
         if moved.is_file():
             files.setdefault(VEGETA, _hash(moved))
-        found[name] = files
-    return found
+        hashes[name] = files
+    return hashes
 
 
 def changes(before: Hashes, now: Hashes) -> list[str]:
@@ -224,16 +232,16 @@ def _left_running(run: RunFolder, folder: ResultsFolder) -> list[str]:
 
 def _belonging(*marks: str) -> list[str]:
     """Processes with one of these marks on their command line or in their environment, this one excepted."""
-    found = []
+    processes = []
     mine = {psutil.Process().pid, *(parent.pid for parent in psutil.Process().parents())}
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):
             if process.pid in mine or process.status() == psutil.STATUS_ZOMBIE:
                 continue
-            told = " ".join([*process.cmdline(), *process.environ().values()])
-            if any(mark in told for mark in marks):
-                found.append(f"{process.name()} ({process.pid})")
-    return found
+            marked = " ".join([*process.cmdline(), *process.environ().values()])
+            if any(mark in marked for mark in marks):
+                processes.append(f"{process.name()} ({process.pid})")
+    return processes
 
 
 def _where(folder: ResultsFolder) -> Path:

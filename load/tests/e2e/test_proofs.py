@@ -1,4 +1,4 @@
-"""`make prove-delays` and `make prove-resume`, small, and the switch that they need, as a user runs them."""
+"""The proofs, small, and the switch that they need, as a user runs them."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ pytestmark = pytest.mark.e2e
         (["prove-delays", "blocks=2"], "give at least 3"),
         (["prove-delays", "resume=nothing"], "no interrupted proof"),
         (["prove-resume", "kills=0"], "from 1 to 100"),
+        (["prove-siblings", "kills=3"], "prove-siblings has no setting kills"),
+        (["prove-statistics", "traces=3"], "prove-statistics has no setting traces"),
     ],
 )
 def test_wrong_input_is_named_and_costs_nothing(refused, arguments: list[str], message: str) -> None:
@@ -47,6 +49,12 @@ def test_a_delay_is_found_where_it_is(terminal) -> None:
     newest = max(terminal.results.glob("2*-prove-delays/proof.json"))
     assert json.loads(newest.read_text())["holds"]
     assert terminal.left_over() == []
+
+
+def test_the_rule_for_siblings_is_proven(terminal) -> None:
+    done = terminal.make("prove-siblings", "traces=200")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "No rule is better than the one in use" in " ".join(done.stdout.split())
 
 
 def test_an_experiment_that_is_killed_loses_nothing(terminal) -> None:

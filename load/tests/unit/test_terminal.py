@@ -6,14 +6,13 @@ import io
 import json
 from pathlib import Path
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 
 from experiment.commands.options import console
-from experiment.commands.prove_delays import proof_table
-from experiment.commands.prove_resume import kills_table
+from experiment.commands.prove import delays_table, kills_view
 from experiment.commands.trace import print_exemplars
 from experiment.parity.across import Parity, parity_table
-from experiment.proofs.delays import Found
+from experiment.proofs.delays import FoundDelay
 from experiment.proofs.resume import Kill, Proof
 from hops.terminal.tables import terminal
 
@@ -40,16 +39,16 @@ def test_parity() -> None:
 
 
 def test_proofs() -> None:
-    found = Found(
+    found = FoundDelay(
         component=SERVICE, delay_ms=0.5, journey=JOURNEY, traces=(300, 900), crossings=1.0, paused_ms=0.532,
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest=f"work:{SERVICE}",
         second="db:user", second_ms=0.1, whole_ms=0.6,
     )  # fmt: skip
-    text = printed(proof_table([found]))
+    text = printed(delays_table([found]))
     assert SERVICE in text
     assert JOURNEY in text
     wrong = Proof(3, [Kill(1, 2.0, f"starting {SERVICE}", 1, (f"{JOURNEY} is lost",)), Kill(2, 3.0, "", 3, ())])
-    text = printed(kills_table(wrong))
+    text = printed(Group(*kills_view(wrong)))
     assert f"starting {SERVICE}" in text
     assert f"{JOURNEY} is lost" in text
 

@@ -54,7 +54,7 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
         for name, block, count in run.journeys.group_by("topology", "block").len().iter_rows()
         if name == topology
     }
-    found: dict[str, dict[int, tuple[float, int]]] = {}
+    used: dict[str, dict[int, tuple[float, int]]] = {}
     for trial in run.used:
         if trial["topology"] != topology:
             continue
@@ -64,8 +64,8 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
             sums[group] = sums.get(group, 0.0) + cpu_s
             sums[TOTAL] += 0.0 if group == GENERATOR_GROUP else cpu_s
         for group, cpu_s in sums.items():
-            found.setdefault(group, {})[trial["block"]] = (cpu_s, counts.get(trial["block"], 0))
-    return {group: found[group] for group in GROUPS if group in found}
+            used.setdefault(group, {})[trial["block"]] = (cpu_s, counts.get(trial["block"], 0))
+    return {group: used[group] for group in GROUPS if group in used}
 
 
 def cost(used: Mapping[str, Used]) -> dict[str, Estimate]:
@@ -74,9 +74,9 @@ def cost(used: Mapping[str, Used]) -> dict[str, Estimate]:
     Args:
         used: as `used_by_group` gives it.
     """
-    found: dict[str, Estimate] = {}
+    estimates: dict[str, Estimate] = {}
     for group, blocks in used.items():
         section = rate_section(blocks.values(), CORE_HOURS_A_MILLION)
         if section.value is not None:
-            found[group] = Estimate(value=section.value, ci95=list(section.interval))
-    return found
+            estimates[group] = Estimate(value=section.value, ci95=list(section.interval))
+    return estimates

@@ -20,7 +20,8 @@ import polars as pl
 
 from hops.budget.groups import GROUPS, group_of
 from hops.run.documents import HopDifference, PartDifference
-from hops.statistics.over_blocks import Floats, half_width, refusal
+from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
+from hops.statistics.sample import Floats
 from hops.units import ALL, NS_PER_MS
 
 
@@ -28,7 +29,7 @@ class TracedMeans:
     """Mean parts of one topology's traces, and each block's deviation from them.
 
     Args:
-        hops: rows of `tables.HOPS` with `block` in front, of this topology only.
+        hops: rows of `rows.HOPS` with `block` in front, of this topology only.
         journeys: names, in the order in which they are weighed.
         blocks: in the order of the deviations; traces of others are left out.
         parts: names, in the order of the columns.
@@ -61,7 +62,7 @@ def hop_differences(
     """Splits the difference of each pair of topologies, for all journeys together and each of them.
 
     Args:
-        hops: rows of `tables.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
+        hops: rows of `rows.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
         journeys: how often each is in the load.
         blocks: of each topology.
 
@@ -70,7 +71,7 @@ def hop_differences(
     """
     parts = sorted({part for frame in hops.values() for part in frame["part"].unique()})
     names = sorted(journeys)
-    found: list[HopDifference] = []
+    rows: list[HopDifference] = []
     for left, right in combinations(hops, 2):
         shared = sorted(blocks[left] & blocks[right])
         if not shared:
@@ -82,8 +83,8 @@ def hop_differences(
             continue
         weights = {ALL: load / load.sum()}
         weights |= {name: np.eye(len(names))[index] for index, name in enumerate(names) if both[index]}
-        found += [_split(name, left, right, ours, theirs, weight, parts) for name, weight in weights.items()]
-    return found
+        rows += [_split(name, left, right, ours, theirs, weight, parts) for name, weight in weights.items()]
+    return rows
 
 
 def _split(
@@ -127,11 +128,10 @@ def _split(
 
 def _row(part: str, left_ms: float, right_ms: float, deviations: Floats, known: bool) -> PartDifference:
     difference = float(left_ms - right_ms)
-    reach = half_width(deviations) if known else 0.0
     return PartDifference(
         part=part,
         left_ms=float(left_ms),
         right_ms=float(right_ms),
         difference_ms=difference,
-        ci95=[difference - reach, difference + reach] if known else [None, None],
+        ci95=list(spread_of(deviations).around(difference) if known else NO_INTERVAL),
     )

@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from hops.statistics.over_blocks import Floats, Section, sections_of
+from hops.statistics.over_blocks import Section, sections_of
+from hops.statistics.sample import Floats
 from hops.units import ALL, NS_PER_MS
-
-_BLOCK = pl.lit(1, dtype=pl.Int32).alias("block")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +32,8 @@ class Latencies:
     def pooled(self, journey: str, blocks: Iterable[int]) -> Floats:
         """All of a journey's latencies, in ms, in these blocks."""
         cell = self.cells.get(journey, {})
-        found = [cell[block] for block in blocks if block in cell]
-        return np.concatenate(found) if found else np.empty(0)
+        latencies = [cell[block] for block in blocks if block in cell]
+        return np.concatenate(latencies) if latencies else np.empty(0)
 
     def sections(self, journey: str, blocks: Iterable[int]) -> dict[str, Section]:
         """Mean and percentiles of a journey over these blocks."""
@@ -49,26 +48,25 @@ def latencies_of(journeys: pl.DataFrame) -> Latencies:
     """Sorts out one topology's rows.
 
     Args:
-        journeys: rows of `tables.JOURNEYS`, of this topology only; without a column `block` they are one block. Those
-            that did not end ok are left out.
+        journeys: rows of `rows.JOURNEYS` with `block` in front, of this topology only. Those that did not end ok are
+            left out.
     """
-    labelled = journeys if "block" in journeys.columns else journeys.with_columns(_BLOCK)
-    ok = labelled.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
-    found: dict[tuple[str, int], Floats] = {
+    ok = journeys.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
+    latencies: dict[tuple[str, int], Floats] = {
         (str(journey), int(block)): rows["latency_ns"].to_numpy() / NS_PER_MS
         for (journey, block), rows in ok.partition_by("journey", "block", as_dict=True).items()
     }
-    return Latencies(cells_of(found))
+    return Latencies(cells_of(latencies))
 
 
-def cells_of(found: Mapping[tuple[str, int], Floats]) -> dict[str, dict[int, Floats]]:
+def cells_of(latencies: Mapping[tuple[str, int], Floats]) -> dict[str, dict[int, Floats]]:
     """Latencies by journey and then by block, with all journeys together as `all`.
 
     Args:
-        found: ms by journey and block.
+        latencies: ms by journey and block.
     """
-    blocks = sorted({block for _, block in found})
-    names = sorted({journey for journey, _ in found})
-    cells = {name: {block: found.get((name, block), np.empty(0)) for block in blocks} for name in names}
+    blocks = sorted({block for _, block in latencies})
+    names = sorted({journey for journey, _ in latencies})
+    cells = {name: {block: latencies.get((name, block), np.empty(0)) for block in blocks} for name in names}
     everything = {block: np.concatenate([cells[name][block] for name in names]) for block in blocks}
     return {ALL: everything, **cells}

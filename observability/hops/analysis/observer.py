@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from hops.run.documents import ObserverEffect
-from hops.statistics.over_blocks import LEAST_BLOCKS, half_width
+from hops.statistics.over_blocks import LEAST_BLOCKS, spread_of
 from hops.statistics.sample import Floats, observer_effect, stratified_effect
 from hops.units import NS_PER_MS
 
@@ -22,17 +22,16 @@ def observer_effect_of(journeys: pl.DataFrame, *, seed: int = 0) -> ObserverEffe
     (`hops.statistics.over_blocks`).
 
     Args:
-        journeys: rows of `tables.JOURNEYS`; with a column `topology`, strata are journeys of one topology; with a
-            column `block`, intervals are over blocks.
+        journeys: rows of `rows.JOURNEYS` with `block` and `topology` in front; a stratum is a journey of one topology.
         seed: of the bootstrap.
     """
     ok = journeys.filter(pl.col("outcome") == "ok")
-    blocks = sorted(ok["block"].unique()) if "block" in ok.columns else []
+    blocks = sorted(ok["block"].unique())
     if len(blocks) <= 1:
-        found = observer_effect(_strata(ok), seed=seed)
-        if found is None:
+        effect = observer_effect(_strata(ok), seed=seed)
+        if effect is None:
             return ObserverEffect(p50=None, ci95=[None, None])
-        return ObserverEffect(p50=found.value, ci95=list(found.interval))
+        return ObserverEffect(p50=effect.value, ci95=list(effect.interval))
     value = stratified_effect(_strata(ok))
     by_block = [stratified_effect(_strata(ok.filter(pl.col("block") == block))) for block in blocks]
     return ObserverEffect(p50=value, ci95=_over_blocks(value, by_block))
@@ -42,12 +41,11 @@ def _over_blocks(value: float | None, by_block: Sequence[float | None]) -> list[
     known = np.array([one for one in by_block if one is not None])
     if value is None or known.size < max(LEAST_BLOCKS, len(by_block)):
         return [None, None]
-    reach = half_width(known - value)
-    return [value - reach, value + reach]
+    return list(spread_of(known - value).around(value))
 
 
 def _strata(ok: pl.DataFrame) -> Strata:
-    keys = [name for name in ("topology", "journey") if name in ok.columns]
+    keys = ("topology", "journey")
     cells = ok.select(*keys, "sampled", "latency_ns").partition_by(*keys, as_dict=True)
     strata: Strata = []
     for key in sorted(cells, key=lambda key: tuple(map(str, key))):

@@ -7,16 +7,16 @@ from typing import cast
 
 import polars as pl
 
-from hops.analysis.comparisons import compare_cpu, compare_latencies, corrected
-from hops.analysis.cost import TOTAL, cost, used_by_group
+from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
+from hops.analysis.cost import TOTAL, Used, cost, used_by_group
 from hops.analysis.hop_differences import hop_differences
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.observer import observer_effect_of
-from hops.analysis.topology import Resources, Wire, summarise_topology
+from hops.analysis.topology import summarise_topology
 from hops.errors import MalformedRunError
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.trial import is_valid
-from hops.run.documents import SCHEMA, HopDifference, Summary, TopologySummary, TrialRecord
+from hops.run.documents import SCHEMA, HopDifference, Summary, TopologySummary, TrialRecord, WireSummary
 from hops.run.files import RunFiles
 
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
@@ -46,6 +46,7 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     }
     comparisons = compare_latencies(latencies)
     comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()})
+    correct(comparisons)
     gates = experiment_gates(run)
     return Summary(
         schema=SCHEMA,
@@ -62,7 +63,7 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         switches=manifest["switches"],
         topologies=topologies,
         observer_effect_ms=observer_effect_of(run.journeys, seed=seed),
-        comparisons=corrected(comparisons),
+        comparisons=comparisons,
         hop_differences=_hop_differences(run, hops),
     )
 
@@ -74,11 +75,11 @@ def check_run(run: RunFiles) -> None:
         MalformedRunError: naming the trials.
     """
     planned = {(row["block"], row["topology"]) for row in run.used}
-    found = set(run.journeys.select("block", "topology").unique().iter_rows())
-    if planned != found:
-        odd = ", ".join(f"block {block} of {topology}" for block, topology in sorted(planned ^ found))
+    measured = set(run.journeys.select("block", "topology").unique().iter_rows())
+    if planned != measured:
+        odd = ", ".join(f"block {block} of {topology}" for block, topology in sorted(planned ^ measured))
         raise MalformedRunError(f"{run.path}: trials.json and journeys.parquet do not hold the same trials: {odd}")
-    unmeasured = [topology for topology in run.topologies if topology not in {name for _, name in found}]
+    unmeasured = [topology for topology in run.topologies if topology not in {name for _, name in measured}]
     if unmeasured:
         raise MalformedRunError(f"{run.path}: there is no trial of {', '.join(unmeasured)}")
 
@@ -95,42 +96,44 @@ def _topology(
     journeys: pl.DataFrame,
     hops: pl.DataFrame,
     latencies: Latencies,
-    used: Mapping[str, Mapping[int, tuple[float, int]]],
+    used: Mapping[str, Used],
     seed: int,
 ) -> TopologySummary:
     trials = [row for row in run.used if row["topology"] == topology]
+    cpu_s: dict[str, float] = {}
+    rss_mb: dict[str, float] = {}
+    for trial in trials:
+        cpu_s |= {name: cpu_s.get(name, 0.0) + seconds for name, seconds in trial["cpu_s"].items()}
+        rss_mb |= {name: max(rss_mb.get(name, 0.0), memory) for name, memory in trial["rss_mb"].items()}
     return summarise_topology(
         journeys,
         hops,
-        _resources(trials),
+        latencies,
         sample=run.sample(topology),
-        wire=_wire(trials),
+        cpu_s=cpu_s,
+        rss_mb=rss_mb,
         cost=cost(used),
-        latencies=latencies,
+        wire=_wire(trials, journeys.height),
         seed=seed,
     )
 
 
-def _resources(trials: list[TrialRecord]) -> Resources:
-    """CPU of all trials added up, memory of the one that used most."""
-    cpu_s: dict[str, float] = {}
-    rss_mb: dict[str, float] = {}
-    for trial in trials:
-        for component, seconds in trial["cpu_s"].items():
-            cpu_s[component] = cpu_s.get(component, 0.0) + seconds
-        for component, memory in trial["rss_mb"].items():
-            rss_mb[component] = max(rss_mb.get(component, 0.0), memory)
-    return Resources(cpu_s, rss_mb)
-
-
-def _wire(trials: list[TrialRecord]) -> Wire | None:
+def _wire(trials: list[TrialRecord], journeys: int) -> WireSummary | None:
     """What all trials carried together; None if one did not count."""
     if any(name not in trial["generator"] for trial in trials for name in _WIRE):
         return None
     bytes_in, bytes_out, opening_in, opening_out, connections = (
         sum(int(trial["generator"][name]) for trial in trials) for name in _WIRE
     )
-    return Wire(bytes_in, bytes_out, opening_in, opening_out, connections)
+    return WireSummary(
+        bytes_in=bytes_in,
+        bytes_out=bytes_out,
+        in_per_journey=bytes_in / journeys,
+        out_per_journey=bytes_out / journeys,
+        opening_bytes_in=opening_in,
+        opening_bytes_out=opening_out,
+        connections=connections,
+    )
 
 
 def _tape(run: RunFiles) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Two runs held against each other: what changed, by how much, and how sure that is."""
+"""Two runs compared: what changed, by how much, and how sure that is."""
 
 from __future__ import annotations
 
@@ -9,52 +9,38 @@ from typing import Literal, TypedDict
 import polars as pl
 
 from hops.analysis.comparable import Differs, pairs, require_comparable, require_fields, what_differs
-from hops.analysis.comparisons import CPU, METRICS, SIGNIFICANCE, superiority
+from hops.analysis.comparisons import CPU, METRICS, Pair, correct, latency_pairs, tested
 from hops.analysis.cost import TOTAL, used_by_group
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.summary import check_run
 from hops.gates.experiment import experiment_gates, failed
 from hops.run.delay_notice import delay_notice
-from hops.run.documents import SCHEMA
+from hops.run.documents import SCHEMA, Difference
 from hops.run.files import RunFiles
-from hops.statistics.holm import holm
+from hops.statistics.contrast import contrast, independent
 from hops.statistics.over_blocks import Section, rate_section
-from hops.statistics.unpaired import unpaired_contrast
 from hops.units import ALL
 
 #: Those that a threshold looks at unless the user names others.
 WATCHED = ("p50", "p99")
 KNOWN_METRICS = (*METRICS, CPU)
 
-Verdict = Literal["higher", "lower", "not_shown", "unknown"]
 #: `shown`: beyond the threshold with its whole interval. `possible`: the figure itself is, its interval is not.
 Regression = Literal["shown", "possible", "no", "unknown"]
 
 
-class RunDifference(TypedDict):
-    """One metric of one journey, of two runs.
+class RunDifference(Difference):
+    """One metric of one journey, of two runs: `difference` is b less a, `ratio` b divided by a.
 
-    `difference` is b less a, in ms, `ratio` b through a. `effect` is the chance that a journey of b takes less time
-    than one of a. `verdict` is about b, by `p_holm`. `regression` is None where no threshold was given or the metric is
-    not watched.
+    `effect` is the chance that a journey of b takes less time than one of a. `verdict` says what b is, `lower` or
+    `higher`. `regression` is None where no threshold was given or the metric is not watched.
     """
 
     topology_a: str
     topology_b: str
-    journey: str
-    metric: str
     a: float | None
     b: float | None
-    difference: float | None
-    ci95: list[float | None]
-    ratio: float | None
-    ratio_ci95: list[float | None]
-    p: float | None
-    p_holm: float | None
-    effect: float | None
-    verdict: Verdict
     regression: Regression | None
-    reason: str | None
 
 
 class RunFacts(TypedDict):
@@ -128,9 +114,11 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
     require_comparable(a, b)
     rows: list[RunDifference] = []
     for name_a, name_b in pairs(a, b):
-        rows += _latency_rows(_latencies(a, name_a), _latencies(b, name_b), name_a, name_b)
-        rows.append(_row(name_a, name_b, ALL, CPU, _cpu(a, name_a), _cpu(b, name_b), None))
-    rows = _corrected(rows)
+        before, after = _latencies(a, name_a), _latencies(b, name_b)
+        compared = [*latency_pairs(after, before, sorted(after.blocks), sorted(before.blocks))]
+        compared.append(Pair(ALL, CPU, _cpu(b, name_b), _cpu(a, name_a)))
+        rows += [_row(name_a, name_b, pair) for pair in compared]
+    correct(rows, lower="lower", higher="higher")
     if threshold is not None:
         for row in rows:
             row["regression"] = threshold.judge(row)
@@ -148,14 +136,14 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
     )
 
 
-def regressions(found: RunsComparison, level: Regression) -> list[RunDifference]:
+def regressions(comparison: RunsComparison, level: Regression) -> list[RunDifference]:
     """The rows that the threshold judged so."""
-    return [row for row in found["rows"] if row["regression"] == level]
+    return [row for row in comparison["rows"] if row["regression"] == level]
 
 
-def watched(found: RunsComparison) -> list[RunDifference]:
+def watched(comparison: RunsComparison) -> list[RunDifference]:
     """The rows that the threshold looked at."""
-    return [row for row in found["rows"] if row["regression"] is not None]
+    return [row for row in comparison["rows"] if row["regression"] is not None]
 
 
 def _latencies(run: RunFiles, topology: str) -> Latencies:
@@ -166,58 +154,21 @@ def _cpu(run: RunFiles, topology: str) -> Section:
     return rate_section(used_by_group(run, topology)[TOTAL].values(), 1e3)
 
 
-def _latency_rows(mine: Latencies, other: Latencies, name_a: str, name_b: str) -> list[RunDifference]:
-    blocks_a, blocks_b = sorted(mine.blocks), sorted(other.blocks)
-    rows = []
-    for journey in (ALL, *sorted({*mine.cells, *other.cells} - {ALL})):
-        left, right = mine.sections(journey, blocks_a), other.sections(journey, blocks_b)
-        effect = superiority(other.pooled(journey, blocks_b), mine.pooled(journey, blocks_a))
-        rows += [
-            _row(name_a, name_b, journey, metric, left[metric], right[metric], effect)
-            for metric in METRICS
-            # Few runs are long enough for p99.9, and rows of refusals help nobody.
-            if metric != "p99_9" or not (left[metric].reason or right[metric].reason)
-        ]
-    return rows
-
-
-def _row(
-    name_a: str, name_b: str, journey: str, metric: str, mine: Section, other: Section, effect: float | None
-) -> RunDifference:
-    found = unpaired_contrast(other, mine)
-    reasons = [f"{letter}: {side.reason}" for letter, side in (("a", mine), ("b", other)) if side.reason]
+def _row(name_a: str, name_b: str, pair: Pair) -> RunDifference:
+    result = contrast(pair.left, pair.right, independent)
+    reasons = [f"{name}: {side.reason}" for name, side in (("a", pair.right), ("b", pair.left)) if side.reason]
     return RunDifference(
         topology_a=name_a,
         topology_b=name_b,
-        journey=journey,
-        metric=metric,
-        a=mine.value,
-        b=other.value,
-        difference=found.difference,
-        ci95=list(found.interval),
-        ratio=found.ratio,
-        ratio_ci95=list(found.ratio_interval),
-        p=found.p,
-        p_holm=None,
-        effect=effect,
+        journey=pair.journey,
+        metric=pair.metric,
+        a=pair.right.value,
+        b=pair.left.value,
+        **tested(result, pair.effect),
         verdict="unknown",
         regression=None,
-        reason="; ".join(reasons) or found.reason,
+        reason="; ".join(reasons) or result.reason,
     )
-
-
-def _corrected(rows: Sequence[RunDifference]) -> list[RunDifference]:
-    """Adds Holm's correction over all rows of one metric, and the verdicts."""
-    made = [row.copy() for row in rows]
-    for metric in dict.fromkeys(row["metric"] for row in made):
-        family = {i: row["p"] for i, row in enumerate(made) if row["metric"] == metric and row["p"] is not None}
-        for index, p_holm in holm(family).items():
-            row = made[index]
-            row["p_holm"] = p_holm
-            row["verdict"] = "not_shown"
-            if p_holm < SIGNIFICANCE and row["difference"]:
-                row["verdict"] = "higher" if row["difference"] > 0 else "lower"
-    return made
 
 
 def _facts(run: RunFiles) -> RunFacts:

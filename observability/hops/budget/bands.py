@@ -30,42 +30,40 @@ def totals(hops: pl.DataFrame) -> pl.DataFrame:
     return grouped.sort("total_ns", "trace_id")
 
 
-def banded_budgets(hops: pl.DataFrame, journey: str | None = None) -> dict[str, dict[str, float]]:
-    """Mean budgets of one journey, or of all.
+def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
+    """Mean budgets over all traces and over bands of them.
 
     Args:
-        hops: rows of `tables.HOPS`.
-        journey: all of them if not given.
+        hops: rows of `rows.HOPS`.
 
     Returns:
         For each of `BANDS`: ms by part, largest first; parts that cost nothing in any trace of the band left out.
         Empty budgets if there is no trace.
     """
-    rows = hops if journey is None else hops.filter(pl.col("journey") == journey)
-    by_trace = totals(rows)
-    found: dict[str, dict[str, float]] = {}
+    by_trace = totals(hops)
+    budgets: dict[str, dict[str, float]] = {}
     for band in BANDS:
         inside = _inside(by_trace, band)
         sums = (
-            rows.filter(pl.col("trace_id").is_in(inside))
+            hops.filter(pl.col("trace_id").is_in(inside))
             .group_by("part")
             .agg(pl.col("ns").sum())
             .filter(pl.col("ns") > 0)
             .sort(["ns", "part"], descending=[True, False])
         )
-        found[band] = {part: ns / len(inside) / NS_PER_MS for part, ns in sums.iter_rows()}
-    return found
+        budgets[band] = {part: ns / len(inside) / NS_PER_MS for part, ns in sums.iter_rows()}
+    return budgets
 
 
 def exemplars(hops: pl.DataFrame) -> dict[str, dict[str, str]]:
     """Trace ids to look at: for `all` and each journey, those whose totals are nearest to p50 and p99."""
     by_trace = totals(hops)
-    found: dict[str, dict[str, str]] = {}
+    chosen: dict[str, dict[str, str]] = {}
     for journey in (ALL, *sorted(by_trace["journey"].unique())):
         rows = by_trace if journey == ALL else by_trace.filter(pl.col("journey") == journey)
         if rows.height:
-            found[journey] = {"p50": _nearest(rows, 0.5), "p99": _nearest(rows, 0.99)}
-    return found
+            chosen[journey] = {"p50": _nearest(rows, 0.5), "p99": _nearest(rows, 0.99)}
+    return chosen
 
 
 def _inside(by_trace: pl.DataFrame, band: str) -> Sequence[str]:
@@ -74,13 +72,13 @@ def _inside(by_trace: pl.DataFrame, band: str) -> Sequence[str]:
         return ids
     values = by_trace["total_ns"].to_numpy()
     if band == "p99_band":
-        chosen = values >= np.quantile(values, 0.99)
+        inside = values >= np.quantile(values, 0.99)
     else:
         low, high = np.quantile(values, [0.45, 0.55])
-        chosen = (values >= low) & (values <= high)
-        if not chosen.any():
+        inside = (values >= low) & (values <= high)
+        if not inside.any():
             return [_nearest(by_trace, 0.5)]
-    return [trace_id for trace_id, taken in zip(ids, chosen.tolist(), strict=True) if taken]
+    return [trace_id for trace_id, taken in zip(ids, inside.tolist(), strict=True) if taken]
 
 
 def _nearest(by_trace: pl.DataFrame, share: float) -> str:

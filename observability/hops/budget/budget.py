@@ -83,20 +83,8 @@ class Budget:
         return abs(self.total_ns - sum(self.parts.values()))
 
 
-def budget_of(spans: Iterable[Span]) -> Budget | None:
-    """Makes the budget of one trace.
-
-    Args:
-        spans: of one trace, in any order.
-
-    Returns:
-        None if no span is a root.
-    """
-    return budget_of_tree(grow(spans))
-
-
 def budget_of_tree(tree: Tree) -> Budget | None:
-    """Makes the budget of a grown tree; None if it has no root."""
+    """Makes the budget of one trace; None if no span is a root."""
     root = tree.root
     if root is None:
         return None

@@ -35,22 +35,22 @@ class RuleErrors(TypedDict):
 
 
 class SiblingsProof(TypedDict):
-    """All rules; ok if none is better than the one in use by `LEAST_GAIN`, beyond chance."""
+    """All rules; it holds if none is better than the one in use by `LEAST_GAIN`, beyond chance."""
 
+    holds: bool
     traces: int
     seed: int
     used_percent: int
     rules: list[RuleErrors]
-    ok: bool
 
 
-def prove_siblings(traces: int, seed: int, told: Callable[[int], None] = lambda _: None) -> SiblingsProof:
+def prove_siblings(traces: int, seed: int, progress: Callable[[int], None] = lambda _: None) -> SiblingsProof:
     """Holds every rule against the same traces.
 
     Args:
         traces: how many of each cause.
         seed: same seed, same traces.
-        told: is told how many traces are done, of all causes together.
+        progress: called with the number of traces that are done, of all causes together.
     """
     errors = np.zeros((len(RULES), len(CAUSES), traces))
     for row, cause in enumerate(CAUSES):
@@ -59,7 +59,7 @@ def prove_siblings(traces: int, seed: int, told: Callable[[int], None] = lambda 
             root = grow(known.spans).root
             assert root is not None
             errors[:, row, number] = [_error(known, root, rule) for rule in RULES]
-            told(row * traces + number + 1)
+            progress(row * traces + number + 1)
     by_trace = errors.mean(axis=1)
     more = by_trace - by_trace[RULES.index(AHEAD_PERCENT)]
     rules = []
@@ -75,8 +75,8 @@ def prove_siblings(traces: int, seed: int, told: Callable[[int], None] = lambda 
                 more_ci95=[mean - half, mean + half],
             )
         )
-    ok = all(rule["more_ci95"][1] > -LEAST_GAIN for rule in rules)
-    return SiblingsProof(traces=traces, seed=seed, used_percent=AHEAD_PERCENT, rules=rules, ok=ok)
+    holds = all(rule["more_ci95"][1] > -LEAST_GAIN for rule in rules)
+    return SiblingsProof(holds=holds, traces=traces, seed=seed, used_percent=AHEAD_PERCENT, rules=rules)
 
 
 def _error(known: KnownTrace, root: Node, ahead_percent: int) -> float:

@@ -1,4 +1,4 @@
-"""Are the statistics right? Made-up experiments, whose truth is known, through the code that reports use."""
+"""Are the statistics right? Simulated experiments, whose truth is known, go through the code that reports use."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from typing import Any, TypedDict
 import numpy as np
 from scipy import stats
 
-from hops.analysis.comparisons import SIGNIFICANCE, compare_latencies, corrected
+from hops.analysis.comparisons import SIGNIFICANCE, compare_latencies, correct
+from hops.statistics.contrast import contrast
 from hops.statistics.holm import holm
-from hops.statistics.over_blocks import contrast
 from hops.synthetic.experiment import Noise, Setting, Simulation, draw_setting
 from hops.units import ALL
 
@@ -64,7 +64,7 @@ class AA(TypedDict):
     is what Mann and Whitney's p would have shown, from the pooled journeys of `all`.
     """
 
-    ok: bool
+    holds: bool
     experiments: int
     seed: int
     metrics: list[MetricAA]
@@ -89,7 +89,7 @@ class Coverage(TypedDict):
 class CoverageProof(TypedDict):
     """Coverage over all experiments; `by` tells it apart by number of blocks, by shift, and by journeys in a block."""
 
-    ok: bool
+    holds: bool
     experiments: int
     seed: int
     figures: list[Coverage]
@@ -110,8 +110,9 @@ class Power(TypedDict):
 
 
 class PowerProof(TypedDict):
-    """What experiments of the default size can show; nothing that could fail."""
+    """What experiments of the default size can show; it has no limit, so it always holds."""
 
+    holds: bool
     experiments: int
     seed: int
     cells: list[Power]
@@ -131,13 +132,13 @@ Progress = Callable[[int], None]
 def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -> AA:
     """Compares four topologies that are one and the same.
 
-    It is ok unless a metric shows false differences in more than 5 % of the experiments, beyond chance: the whole 95 %
+    It holds unless a metric shows false differences in more than 5 % of the experiments, beyond chance: the whole 95 %
     interval of their share lies above.
 
     Args:
         experiments: how many.
         seed: same seed, same result.
-        progress: told how many are done.
+        progress: called with the number of experiments that are done.
     """
     tests: Counter[str] = Counter()
     low: Counter[str] = Counter()
@@ -157,7 +158,7 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
         for name in METRICS
     ]
     return AA(
-        ok=all(row["experiments"]["ci95"][0] <= SIGNIFICANCE for row in metrics),
+        holds=all(row["experiments"]["ci95"][0] <= SIGNIFICANCE for row in metrics),
         experiments=experiments,
         seed=seed,
         metrics=metrics,
@@ -168,12 +169,12 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
 
 
 def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: None) -> CoverageProof:
-    """Counts how often 95 % intervals hold a known truth; ok if each kind of figure does in 93 to 97 %.
+    """Counts how often 95 % intervals hold a known truth; the proof holds if each kind of figure does in 93 to 97 %.
 
     Args:
         experiments: how many.
         seed: same seed, same result.
-        progress: told how many are done.
+        progress: called with the number of experiments that are done.
     """
     held: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     by: dict[str, list[int]] = {}
@@ -192,7 +193,7 @@ def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: N
         if of:
             shares.setdefault(label, {})[metric] = hits / of
     return CoverageProof(
-        ok=all(row["ok"] for row in figures), experiments=experiments, seed=seed, figures=figures, by=shares
+        holds=all(row["ok"] for row in figures), experiments=experiments, seed=seed, figures=figures, by=shares
     )
 
 
@@ -202,7 +203,7 @@ def measure_power(experiments: int, seed: int, progress: Progress = lambda _: No
     Args:
         experiments: how many for each step and shift.
         seed: same seed, same result.
-        progress: told how many experiments are done.
+        progress: called with the number of experiments that are done.
     """
     cells: list[Power] = []
     for step in STEPS:
@@ -221,7 +222,7 @@ def measure_power(experiments: int, seed: int, progress: Progress = lambda _: No
                     frequent_p50=rate(sums["frequent shown"], sums["frequent"]),
                 )
             )
-    return PowerProof(experiments=experiments, seed=seed, cells=cells)
+    return PowerProof(holds=True, experiments=experiments, seed=seed, cells=cells)
 
 
 def rate(count: int, of: int) -> Rate:
@@ -244,7 +245,8 @@ def _aa(seed: np.random.SeedSequence) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     setting = draw_setting(rng, blocks=(3, 5, 5, 5, 8), journeys=(400, 1200))
     topologies = Simulation(setting, rng).experiment(SAME)
-    rows = [row for row in corrected(compare_latencies(topologies)) if row["metric"] in METRICS]
+    rows = [row for row in compare_latencies(topologies) if row["metric"] in METRICS]
+    correct(rows)
     tested = [row for row in rows if row["p"] is not None]
     pooled = {name: side.pooled(ALL, sorted(side.blocks)) for name, side in topologies.items()}
     pairs = [(row["left"], row["right"]) for row in rows if (row["journey"], row["metric"]) == (ALL, "mean")]
@@ -269,7 +271,9 @@ def _power(seed: np.random.SeedSequence, *, step: float, noise: Noise) -> Counte
     topologies = Simulation(Setting(_POWER_BLOCKS, _POWER_JOURNEYS, noise), rng).experiment(factors)
     neighbours = set(pairwise(names))
     found = Counter(experiments=1)
-    for row in corrected(compare_latencies(topologies)):
+    rows = compare_latencies(topologies)
+    correct(rows)
+    for row in rows:
         if (row["left"], row["right"]) not in neighbours:
             continue
         if (row["journey"], row["metric"]) == (ALL, "mean"):

@@ -8,6 +8,8 @@ SCHEMA = 2
 
 #: Who says when a journey starts: the tape, or virtual users, each once it has its last answer.
 Mode = Literal["open", "closed"]
+#: What a comparison shows. Of two topologies it names the lower one, of two runs it says what b is.
+Finding = Literal["left_lower", "right_lower", "lower", "higher", "not_shown", "unknown"]
 
 
 class JourneySummary(TypedDict):
@@ -83,22 +85,14 @@ class ClosedLoop(TypedDict):
     think_s: float
 
 
-class Comparison(TypedDict):
-    """One metric of one journey, of two topologies.
+class Tested(TypedDict):
+    """What is known of a difference: how large, how sure.
 
-    `metric` is `mean` or a percentile of the latency, in ms, or `cpu_ms` for a journey (journey `all` only).
-    `difference` is left less right, `ratio` left through right. `effect` is the chance that a journey of the left
-    takes less time than one of the right (ties half): 0.5 where neither is quicker; None for `cpu_ms`. `verdict` is
-    `left_lower` or `right_lower` if `p_holm` is below 5 %, else `not_shown`; `unknown` where nothing could be tested,
-    with `reason`.
+    `p` belongs to the ratio, `p_holm` is `p` after Holm's correction. `effect` is the chance that a journey of the
+    system that is subtracted from takes less time than one of the other (ties half): 0.5 where neither is quicker;
+    None for `cpu_ms`.
     """
 
-    journey: str
-    metric: str
-    left: str
-    right: str
-    left_value: float | None
-    right_value: float | None
     difference: float | None
     ci95: list[float | None]
     ratio: float | None
@@ -106,8 +100,29 @@ class Comparison(TypedDict):
     p: float | None
     p_holm: float | None
     effect: float | None
-    verdict: Literal["left_lower", "right_lower", "not_shown", "unknown"]
+
+
+class Difference(Tested):
+    """One metric of one journey, of two systems.
+
+    `metric` is `mean` or a percentile of the latency, in ms, or `cpu_ms` for a journey (journey `all` only). `verdict`
+    names the lower or the higher side if `p_holm` is below 5 %, else it is `not_shown`; `unknown` where nothing could
+    be tested, with `reason`.
+    """
+
+    journey: str
+    metric: str
+    verdict: Finding
     reason: str | None
+
+
+class Comparison(Difference):
+    """One metric of one journey, of two topologies: `difference` is left less right, `ratio` left divided by right."""
+
+    left: str
+    right: str
+    left_value: float | None
+    right_value: float | None
 
 
 class PartDifference(TypedDict):

@@ -1,4 +1,4 @@
-"""95 % intervals that respect blocks: of one figure, and of the difference of two.
+"""95 % intervals that respect blocks.
 
 Journeys of one trial share its luck: a warm cache, a busy neighbour, the order of the processes. So they are not
 independent, and thousands of them say little about the next trial. Independent are the blocks. Every figure here is
@@ -18,9 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from hops.statistics.sample import CONFIDENCE, PERCENTILES, Interval
-
-Floats = npt.NDArray[np.float64]
+from hops.statistics.sample import CONFIDENCE, PERCENTILES, Floats, Interval
 
 MEAN = "mean"
 NO_INTERVAL: Interval = (None, None)
@@ -32,6 +30,47 @@ LEAST_BLOCKS = 3
 LEAST_BEYOND = 2
 #: Rows that a block must have, on average, for a mean.
 LEAST_ROWS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How far an estimate scatters.
+
+    Args:
+        error: standard error of the estimate.
+        freedom: degrees of freedom of Student's t.
+    """
+
+    error: float
+    freedom: float
+
+    @property
+    def half_width(self) -> float:
+        """Half of the 95 % interval around the estimate."""
+        return float(special.stdtrit(self.freedom, (1 + CONFIDENCE) / 2) * self.error)
+
+    def around(self, estimate: float) -> tuple[float, float]:
+        """The 95 % interval of an estimate."""
+        return (estimate - self.half_width, estimate + self.half_width)
+
+    def p_value(self, estimate: float) -> float:
+        """Probability of an estimate at least this far from 0, on either side, if the truth is 0."""
+        if not estimate:
+            return 1.0
+        return float(2 * special.stdtr(self.freedom, -abs(estimate) / self.error)) if self.error else 0.0
+
+
+def spread_of(deviations: Floats) -> Spread:
+    """How far a figure scatters over its blocks.
+
+    The deviations are from the whole's value and not from their mean, which they may miss together (a percentile of few
+    rows is biased): this makes the interval wider where that is so.
+
+    Args:
+        deviations: how far each block's value lies from the whole's; at least 2.
+    """
+    blocks = deviations.size
+    return Spread(float(np.sqrt((deviations**2).sum() / (blocks - 1) / blocks)), blocks - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,30 +98,8 @@ class Section:
         """95 % interval, in the unit of the value."""
         if self.value is None or self.reason is not None:
             return NO_INTERVAL
-        reach = float(np.exp(half_width(self.deviations)))
+        reach = float(np.exp(spread_of(self.deviations).half_width))
         return (self.value / reach, self.value * reach)
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """Two figures of the same blocks, left against right.
-
-    Args:
-        difference: left less right; None if a side has no value.
-        interval: of the difference.
-        ratio: left through right; None if a side has no value, or right is 0.
-        ratio_interval: of the ratio.
-        p: probability of a ratio at least this far from 1 if there is no difference; below 5 % if and only if the
-            ratio's interval leaves out 1.
-        reason: why there are no intervals and no p; None if there are.
-    """
-
-    difference: float | None
-    interval: Interval
-    ratio: float | None
-    ratio_interval: Interval
-    p: float | None
-    reason: str | None
 
 
 def sections_of(blocks: Sequence[npt.ArrayLike]) -> dict[str, Section]:
@@ -145,65 +162,5 @@ def refusal(blocks: int, rows: int, share: float | None) -> str | None:
     return None
 
 
-def half_width(deviations: Floats) -> float:
-    """Half of the 95 % interval around the whole's value.
-
-    Args:
-        deviations: of each block's value from the whole's.
-    """
-    return float(t_quantile(deviations.shape[-1]) * standard_error(deviations))
-
-
-def standard_error(deviations: Floats) -> Floats:
-    """Standard error of the whole's value, over the last axis.
-
-    The deviations are from the whole's value and not from their mean, which they may miss together (a percentile of few
-    rows is biased): this makes the interval wider where that is so.
-
-    Args:
-        deviations: of each block's value from the whole's.
-    """
-    blocks = deviations.shape[-1]
-    return np.asarray(np.sqrt((deviations**2).sum(axis=-1) / (blocks - 1) / blocks))
-
-
-def t_quantile(blocks: int) -> float:
-    """Student's t that a two-sided 95 % interval over blocks reaches to."""
-    return float(special.stdtrit(blocks - 1, (1 + CONFIDENCE) / 2))
-
-
-def contrast(left: Section, right: Section) -> Contrast:
-    """Compares two figures, block by block.
-
-    The blocks of both must be the same ones in the same order: what a block does to both sides cancels.
-    """
-    if left.value is None or right.value is None:
-        return Contrast(None, NO_INTERVAL, None, NO_INTERVAL, None, left.reason or right.reason)
-    difference = left.value - right.value
-    ratio = left.value / right.value if right.value else None
-    reason = left.reason or right.reason
-    if reason is not None or ratio is None:
-        return Contrast(difference, NO_INTERVAL, ratio, NO_INTERVAL, None, reason or "one side is 0")
-    relative = left.deviations - right.deviations
-    # To the first order a value deviates by itself times the deviation of its logarithm.
-    absolute = left.value * left.deviations - right.value * right.deviations
-    if not relative.any() and difference:
-        return Contrast(difference, NO_INTERVAL, ratio, NO_INTERVAL, None, "the blocks do not scatter")
-    reach = half_width(absolute)
-    factor = float(np.exp(half_width(relative)))
-    # What a block does to both it does by a factor: it cancels in the ratio, and not in the difference.
-    p = _p_value(float(np.log(ratio)), relative)
-    return Contrast(
-        difference, (difference - reach, difference + reach), ratio, (ratio / factor, ratio * factor), p, None
-    )
-
-
 def _figures(values: Floats) -> Floats:
     return np.array([values.mean(), *np.quantile(values, list(PERCENTILES.values()))])
-
-
-def _p_value(estimate: float, deviations: Floats) -> float:
-    if not estimate:
-        return 1.0
-    error = float(standard_error(deviations))
-    return float(2 * special.stdtr(deviations.size - 1, -abs(estimate) / error)) if error else 0.0

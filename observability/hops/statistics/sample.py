@@ -27,38 +27,23 @@ _LEAST_PER_SIDE = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
-    """One sample, described; all values in the unit of the sample.
-
-    Args:
-        count: size of the sample.
-        mean: arithmetic mean.
-        percentiles: by name (`p50` .. `p99_9`), interpolated linearly between order statistics.
-        maximum: the largest value.
-        intervals: 95 % intervals by name, `mean` among them; an end is None where the sample is too small for it.
-    """
-
-    count: int
-    mean: float
-    percentiles: dict[str, float]
-    maximum: float
-    intervals: dict[str, Interval]
-
-
-@dataclass(frozen=True, slots=True)
 class Difference:
     """A difference of two medians with its 95 % interval, in the unit of the samples."""
 
     value: float
-    interval: tuple[float, float]
+    interval: Interval
 
 
-def describe(sample: npt.ArrayLike, *, seed: int = 0) -> Distribution:
+def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float], dict[str, Interval]]:
     """Describes one sample.
 
     Args:
         sample: one-dimensional, finite.
         seed: of the bootstrap.
+
+    Returns:
+        `mean` and percentiles (interpolated linearly between order statistics), and their 95 % intervals, both by name;
+        an end of an interval is None where the sample is too small for it.
 
     Raises:
         NotEnoughDataError: the sample is empty.
@@ -66,14 +51,11 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> Distribution:
     values = np.sort(np.asarray(sample, dtype=np.float64))
     if not values.size:
         raise NotEnoughDataError("cannot describe an empty sample")
-    quantiles = np.quantile(values, list(PERCENTILES.values()))
+    quantiles = np.quantile(values, list(PERCENTILES.values())).tolist()
     intervals = {name: percentile_interval(values, share) for name, share in PERCENTILES.items()}
-    return Distribution(
-        count=int(values.size),
-        mean=float(values.mean()),
-        percentiles=dict(zip(PERCENTILES, quantiles.tolist(), strict=True)),
-        maximum=float(values[-1]),
-        intervals={"mean": mean_interval(values, seed=seed), **intervals},
+    return (
+        {"mean": float(values.mean()), **dict(zip(PERCENTILES, quantiles, strict=True))},
+        {"mean": mean_interval(values, seed=seed), **intervals},
     )
 
 
@@ -95,8 +77,7 @@ def percentile_interval(sample: npt.ArrayLike, share: float) -> Interval:
     if not values.size:
         return (None, None)
     test: Any = stats.quantile_test(values, p=share)
-    found = test.confidence_interval(confidence_level=CONFIDENCE)
-    return (_known(found.low), _known(found.high))
+    return _ends(test.confidence_interval(confidence_level=CONFIDENCE))
 
 
 def mean_interval(sample: npt.ArrayLike, *, seed: int = 0) -> Interval:
@@ -109,16 +90,7 @@ def mean_interval(sample: npt.ArrayLike, *, seed: int = 0) -> Interval:
     values = np.asarray(sample, dtype=np.float64)
     if values.size < 2:
         return (None, None)
-    found = stats.bootstrap(
-        (values,),
-        np.mean,
-        n_resamples=RESAMPLES,
-        batch=max(1, _BATCH_VALUES // values.size),
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return (_known(found.low), _known(found.high))
+    return _bootstrap([values], np.mean, seed)
 
 
 def observer_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], *, seed: int = 0) -> Difference | None:
@@ -141,17 +113,7 @@ def observer_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]], *, se
     if not kept:
         return None
     effect = _effect_of(kept)
-    found = stats.bootstrap(
-        tuple(kept),
-        effect,
-        n_resamples=RESAMPLES,
-        batch=max(1, _BATCH_VALUES // sum(values.size for values in kept)),
-        confidence_level=CONFIDENCE,
-        method="percentile",
-        vectorized=True,
-        rng=np.random.default_rng(seed),
-    ).confidence_interval
-    return Difference(float(effect(*kept)), (float(found.low), float(found.high)))
+    return Difference(float(effect(*kept)), _bootstrap(kept, effect, seed))
 
 
 def stratified_effect(strata: Sequence[tuple[npt.ArrayLike, npt.ArrayLike]]) -> float | None:
@@ -182,6 +144,21 @@ def _effect_of(kept: Sequence[Floats]) -> Callable[..., Any]:
     return effect
 
 
-def _known(value: Any) -> float | None:
-    number = float(value)
-    return number if np.isfinite(number) else None
+def _bootstrap(samples: Sequence[Floats], statistic: Callable[..., Any], seed: int) -> Interval:
+    """95 % interval of a statistic, by percentile bootstrap; each sample is drawn from apart."""
+    result = stats.bootstrap(
+        tuple(samples),
+        statistic,
+        n_resamples=RESAMPLES,
+        batch=max(1, _BATCH_VALUES // sum(values.size for values in samples)),
+        confidence_level=CONFIDENCE,
+        method="percentile",
+        vectorized=True,
+        rng=np.random.default_rng(seed),
+    )
+    return _ends(result.confidence_interval)
+
+
+def _ends(interval: Any) -> Interval:
+    low, high = (float(end) if np.isfinite(end) else None for end in (interval.low, interval.high))
+    return low, high

@@ -1,1 +1,1 @@
-"""Made-up traces, runs and experiments whose truth is known."""
+"""A synthetic shop, and the traces, runs and experiments that are drawn from it; their truth is known."""

@@ -1,4 +1,4 @@
-"""Experiments made up from a seed whose truth is known: what the statistics are held against.
+"""Synthetic experiments whose truth is known: what the statistics are checked against.
 
 Latencies are as real ones are. They are lognormal, so skewed. Neighbours are correlated, as a queue makes them. What a
 journey asks for makes it quick or slow in every trial alike, since all of them replay one tape. Each block and each
@@ -10,15 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
-from scipy import optimize, signal, special
+from scipy import optimize, special
 
 from hops.analysis.latencies import Latencies, cells_of
-from hops.statistics.over_blocks import MEAN, Floats
-from hops.statistics.sample import PERCENTILES
+from hops.statistics.over_blocks import MEAN
+from hops.statistics.sample import PERCENTILES, Floats
+from hops.synthetic.shop import JOURNEY_SHAPES
 from hops.units import ALL
 
 
@@ -42,6 +41,9 @@ class Noise:
 
     def draw(self, count: int, rng: np.random.Generator) -> Floats:
         """Factors of neighbouring journeys, each with mean 1, without what belongs to the tape."""
+        # Takes half a second to import, which every command would wait for.
+        from scipy import signal
+
         sigma = self.sigma * math.sqrt(1 - self.tape)
         fresh = rng.standard_normal(count)
         fresh[1:] *= math.sqrt(1 - self.correlation**2)
@@ -49,24 +51,13 @@ class Noise:
         return np.asarray(np.exp(sigma * series - sigma**2 / 2))
 
 
-#: Kinds of journeys: median in ms, and share of the tape.
-KINDS: Mapping[str, tuple[float, float]] = {
-    "product": (4.5, 0.25),
-    "order_status": (4.8, 0.12),
-    "update_profile": (4.9, 0.05),
-    "browse": (10.5, 0.25),
-    "order_history": (13.0, 0.15),
-    "bulk_lines": (19.0, 0.05),
-    "checkout": (20.0, 0.08),
-    "login": (33.0, 0.05),
-}
-#: What journeys of one kind ask for: so many things, each as slow as a quantile of the normal distribution says.
+#: Journeys of one name ask for so many different things, each as slow as a quantile of the normal distribution says.
 _ASKED = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What kind of an experiment is made up.
+    """What kind of experiment is simulated.
 
     Args:
         blocks: how many.
@@ -107,20 +98,16 @@ class Simulation:
     """
 
     def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
-        self.setting = setting
-        self._rng = rng
-        shares = np.array([share for _, share in KINDS.values()])
-        self._kinds: npt.NDArray[np.int64] = rng.choice(len(KINDS), size=setting.journeys, p=shares / shares.sum())
-        self._asked = rng.integers(0, _ASKED, setting.journeys)
-        self._slowness = special.ndtri((np.arange(_ASKED) + 0.5) / _ASKED)
-        self._rows = {name: self._kinds == index for index, name in enumerate(KINDS)}
-
-    @cached_property
-    def _tape_logs(self) -> Floats:
-        medians = np.log([median for median, _ in KINDS.values()])
-        noise = self.setting.noise
-        slowness = noise.sigma * math.sqrt(noise.tape) * self._slowness
-        return np.asarray(medians[self._kinds] + slowness[self._asked])
+        self.setting, self._rng = setting, rng
+        noise = setting.noise
+        shapes = dict(sorted(JOURNEY_SHAPES.items(), key=lambda item: item[1].median_ms))
+        shares = np.array([shape.weight / 100 for shape in shapes.values()])
+        journeys = rng.choice(len(shapes), size=setting.journeys, p=shares / shares.sum())
+        asked = rng.integers(0, _ASKED, setting.journeys)
+        slowness = noise.sigma * math.sqrt(noise.tape) * special.ndtri((np.arange(_ASKED) + 0.5) / _ASKED)
+        medians = np.log([shape.median_ms for shape in shapes.values()])
+        self._tape_logs: Floats = medians[journeys] + slowness[asked]
+        self._rows = {name: journeys == index for index, name in enumerate(shapes)}
 
     def experiment(self, factors: Mapping[str, float]) -> dict[str, Latencies]:
         """Runs one.
@@ -132,27 +119,23 @@ class Simulation:
             Latencies by topology.
         """
         noise, rng = self.setting.noise, self._rng
-        found: dict[str, dict[tuple[str, int], Floats]] = {name: {} for name in factors}
+        latencies: dict[str, dict[tuple[str, int], Floats]] = {name: {} for name in factors}
         tape = np.exp(self._tape_logs + noise.sigma**2 * (1 - noise.tape) / 2)
         for block in range(1, self.setting.blocks + 1):
             shared = rng.normal(0, noise.block)
             for name, factor in factors.items():
                 shift = math.exp(shared + rng.normal(0, noise.trial))
-                latencies = tape * (factor * shift) * noise.draw(self.setting.journeys, rng)
-                for kind, rows in self._rows.items():
-                    found[name][kind, block] = latencies[rows]
-        return {name: Latencies(cells_of(cells)) for name, cells in found.items()}
+                drawn = tape * (factor * shift) * noise.draw(self.setting.journeys, rng)
+                latencies[name] |= {(journey, block): drawn[rows] for journey, rows in self._rows.items()}
+        return {name: Latencies(cells_of(cells)) for name, cells in latencies.items()}
 
     def truth(self, factor: float) -> dict[str, dict[str, float]]:
         """What an experiment with endlessly many blocks would find of a topology: ms by journey and metric."""
         noise = self.setting.noise
         spread = math.sqrt(noise.sigma**2 * (1 - noise.tape) + noise.block**2 + noise.trial**2)
-        found: dict[str, dict[str, float]] = {}
-        for journey in (ALL, *KINDS):
-            logs = self._tape_logs if journey == ALL else self._tape_logs[self._rows[journey]]
-            if logs.size:
-                found[journey] = _figures(logs + math.log(factor), spread)
-        return found
+        logs = self._tape_logs + math.log(factor)
+        journeys = {name: logs[rows] for name, rows in self._rows.items() if rows.any()}
+        return {name: _figures(values, spread) for name, values in {ALL: logs, **journeys}.items()}
 
 
 def _figures(logs: Floats, spread: float) -> dict[str, float]:

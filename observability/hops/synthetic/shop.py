@@ -1,4 +1,7 @@
-"""What journeys through each topology are made of, roughly as measured: the means behind a generated run."""
+"""A synthetic shop: its journeys, its topologies, and what they cost, roughly as measured.
+
+Traces, runs and experiments are drawn around these figures.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import Any
 
 from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, START_LAG_PART
 
+SERVICES = ("product", "order", "user", "payment")
 GATEWAY = "graphql-gateway"
 REST_GATEWAY = "rest-gateway"
 
@@ -19,6 +23,7 @@ class JourneyShape:
     Args:
         channel: who sends it.
         weight: its share of the tape, of 100.
+        median_ms: its latency in experiments that do not tell topologies apart.
         work_ms: of the services that it needs, in the order of their calls; the first is called from outside.
         nested: whether the first service calls the others (a checkout), and not who composes the answer.
         answer_bytes: of its body.
@@ -26,6 +31,7 @@ class JourneyShape:
 
     channel: str
     weight: int
+    median_ms: float
     work_ms: Mapping[str, float]
     nested: bool
     answer_bytes: int
@@ -53,14 +59,14 @@ class TopologyShape:
 
 
 JOURNEY_SHAPES: dict[str, JourneyShape] = {
-    "browse": JourneyShape("web", 25, {"product": 4.0}, False, 6600),
-    "bulk_lines": JourneyShape("partner", 5, {"order": 6.0, "product": 5.0}, False, 182_000),
-    "checkout": JourneyShape("web", 8, {"order": 5.0, "user": 1.0, "product": 1.5, "payment": 1.5}, True, 440),
-    "login": JourneyShape("mobile", 5, {"user": 30.0}, False, 360),
-    "order_history": JourneyShape("web", 15, {"order": 3.0, "product": 2.0, "payment": 1.0}, False, 6100),
-    "order_status": JourneyShape("partner", 12, {"order": 1.2, "payment": 0.8}, False, 600),
-    "product": JourneyShape("mobile", 25, {"product": 1.2}, False, 300),
-    "update_profile": JourneyShape("web", 5, {"user": 1.6}, False, 180),
+    "browse": JourneyShape("web", 25, 10.5, {"product": 4.0}, False, 6600),
+    "bulk_lines": JourneyShape("partner", 5, 19.0, {"order": 6.0, "product": 5.0}, False, 182_000),
+    "checkout": JourneyShape("web", 8, 20.0, {"order": 5.0, "user": 1.0, "product": 1.5, "payment": 1.5}, True, 440),
+    "login": JourneyShape("mobile", 5, 33.0, {"user": 30.0}, False, 360),
+    "order_history": JourneyShape("web", 15, 13.0, {"order": 3.0, "product": 2.0, "payment": 1.0}, False, 6100),
+    "order_status": JourneyShape("partner", 12, 4.8, {"order": 1.2, "payment": 0.8}, False, 600),
+    "product": JourneyShape("mobile", 25, 4.5, {"product": 1.2}, False, 300),
+    "update_profile": JourneyShape("web", 5, 4.9, {"user": 1.6}, False, 180),
 }
 
 _GRAPHQL_FOR_ALL = {"web": GATEWAY, "mobile": GATEWAY, "partner": GATEWAY}
@@ -90,7 +96,7 @@ def parts_ms(shape: TopologyShape, journey: str) -> dict[str, float]:
     gateway = shape.gateways.get(plan.channel)
     first, *others = plan.work_ms
     trips = waves(shape, journey)
-    found = {
+    parts = {
         START_LAG_PART: 0.1,
         CLIENT_PART: 0.15 * trips,
         f"wire:{GENERATOR}→{EDGE}": 0.4 * trips,
@@ -98,13 +104,13 @@ def parts_ms(shape: TopologyShape, journey: str) -> dict[str, float]:
     }
     outside = EDGE if gateway is None else gateway
     if gateway is not None:
-        found |= {f"wire:{EDGE}→{gateway}": 0.4, f"work:{gateway}": shape.gateway_ms * len(plan.work_ms)}
-    found[f"wire:{outside}→{first}"] = shape.call_ms
+        parts |= {f"wire:{EDGE}→{gateway}": 0.4, f"work:{gateway}": shape.gateway_ms * len(plan.work_ms)}
+    parts[f"wire:{outside}→{first}"] = shape.call_ms
     for other in others:
-        found[f"wire:{first if plan.nested else outside}→{other}"] = shape.call_ms
+        parts[f"wire:{first if plan.nested else outside}→{other}"] = shape.call_ms
     for service, work_ms in plan.work_ms.items():
-        found |= {f"work:{service}": 0.55 * work_ms, f"db:{service}": 0.4 * work_ms, f"pool:{service}": 0.05 * work_ms}
-    return found
+        parts |= {f"work:{service}": 0.55 * work_ms, f"db:{service}": 0.4 * work_ms, f"pool:{service}": 0.05 * work_ms}
+    return parts
 
 
 def waves(shape: TopologyShape, journey: str) -> int:
@@ -118,16 +124,16 @@ def waves(shape: TopologyShape, journey: str) -> int:
 def cpu_ms(shape: TopologyShape) -> dict[str, float]:
     """Mean CPU of each component for a journey of the default mix, ms."""
     services = {"order": 1.1, "payment": 0.4, "product": 1.0, "user": 1.1}
-    found = {name: work_ms + shape.cpu_ms for name, work_ms in services.items()}
+    components = {name: work_ms + shape.cpu_ms for name, work_ms in services.items()}
     for gateway in sorted(set(shape.gateways.values())):
-        found[gateway] = shape.gateway_ms * (1.6 if gateway == GATEWAY else 0.5)
-    return found | {EDGE: 0.8, "postgres": 0.8, "jaeger": 0.3, GENERATOR: 1.0}
+        components[gateway] = shape.gateway_ms * (1.6 if gateway == GATEWAY else 0.5)
+    return components | {EDGE: 0.8, "postgres": 0.8, "jaeger": 0.3, GENERATOR: 1.0}
 
 
 def topology_document(name: str, shape: TopologyShape) -> dict[str, Any]:
     """A topology as the manifest holds it."""
     order = dict.fromkeys(("product", "user", "payment"), shape.protocol)
-    asked = dict.fromkeys(("product", "order", "user", "payment"), shape.protocol)
+    asked = dict.fromkeys(SERVICES, shape.protocol)
     callers = sorted(set(shape.gateways.values())) or [GENERATOR]
     return {
         "name": name,

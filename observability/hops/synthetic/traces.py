@@ -1,41 +1,50 @@
-"""Traces made up from a seed, shaped like those of the shop: for the benchmark and for tests."""
+"""Synthetic traces, shaped like those of the shop, and the same as OTLP JSON."""
 
 from __future__ import annotations
 
 import random
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
 
-from hops.budget.budget import POOL_SPAN
-from hops.traces.span import Kind, Span
+from hops.budget.budget import EDGE, GENERATOR, POOL_SPAN, START_LAG_SPAN
+from hops.synthetic.shop import GATEWAY, SERVICES
+from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
 
 BASE_NS = 1_767_225_600_000_000_000
-SERVICES = ("product", "order", "user", "payment")
 
 
-def shop_trace(seed: int, spans: int = 30) -> list[Span]:
-    """Makes one trace of a journey through edge and gateway to the services, as many spans as asked for.
+def shop_trace(
+    seed: int,
+    spans: int = 30,
+    *,
+    trace_id: str | None = None,
+    journey: str | None = None,
+    channel: str = "web",
+    start_ns: int = BASE_NS,
+    total_ns: int | None = None,
+) -> list[Span]:
+    """Makes one trace of a journey through edge and gateway to the services.
 
     Args:
         seed: same seed, same trace.
-        spans: at least 6.
+        spans: how many there are; at least 6.
+        trace_id: 32 hex digits; drawn if not given.
+        journey: name of the journey; drawn if not given.
+        channel: who sends the journey.
+        start_ns: Unix time of the root's start, ns.
+        total_ns: length of the root; drawn if not given.
     """
     rng = random.Random(seed)
-    trace_id = f"{rng.getrandbits(128) | 1:032x}"
-    made: list[Span] = []
+    drawn_id = f"{rng.getrandbits(128) | 1:032x}"
+    trace: list[Span] = []
 
     def add(name: str, kind: Kind, service: str, parent: Span | None, start: int, end: int, **extra: str) -> Span:
-        span = Span(
-            trace_id=trace_id,
-            span_id=f"{len(made) + 1:016x}",
-            parent_id=parent.span_id if parent else "",
-            name=name,
-            kind=kind,
-            service=service,
-            start_ns=start,
-            end_ns=end,
-            attributes={key.replace("__", "."): value for key, value in extra.items()},
-        )
-        made.append(span)
-        return span
+        attributes = {key.replace("__", "."): value for key, value in extra.items()}
+        parent_id = parent.span_id if parent else ""
+        span_id = f"{len(trace) + 1:016x}"
+        trace.append(Span(trace_id or drawn_id, span_id, parent_id, name, kind, service, start, end, attributes))
+        return trace[-1]
 
     def within(outer: Span, share: float = 0.05) -> tuple[int, int]:
         length = outer.end_ns - outer.start_ns
@@ -44,26 +53,59 @@ def shop_trace(seed: int, spans: int = 30) -> list[Span]:
             outer.end_ns - 1 - int(length * share * rng.random()),
         )
 
-    total = int(rng.lognormvariate(16.5, 0.4))
-    journey = rng.choice(("browse", "product", "order_history", "checkout"))
-    root = add(
-        journey, Kind.INTERNAL, "client", None, BASE_NS, BASE_NS + total,
-        shop__journey=journey, shop__channel="web",
-    )  # fmt: skip
-    lag = add("start_lag", Kind.INTERNAL, "client", root, root.start_ns, root.start_ns + total // 100)
-    request = add("POST /graphql", Kind.CLIENT, "client", root, lag.end_ns, root.end_ns - 1000)
-    edge = add("edge", Kind.SERVER, "edge", request, *within(request))
-    upstream = add("router", Kind.CLIENT, "edge", edge, *within(edge))
-    gateway = add("POST /graphql", Kind.SERVER, "graphql-gateway", upstream, *within(upstream))
-    while len(made) < spans:
+    drawn_ns = int(rng.lognormvariate(16.5, 0.4))
+    length_ns = drawn_ns if total_ns is None else total_ns
+    drawn_journey = rng.choice(("browse", "product", "order_history", "checkout"))
+    name = journey or drawn_journey
+    end_ns = start_ns + length_ns
+    root = add(name, INTERNAL, GENERATOR, None, start_ns, end_ns, shop__journey=name, shop__channel=channel)
+    lag = add(START_LAG_SPAN, INTERNAL, GENERATOR, root, start_ns, start_ns + length_ns // 100)
+    request = add("POST /graphql", CLIENT, GENERATOR, root, lag.end_ns, end_ns - 1000)
+    edge = add(EDGE, SERVER, EDGE, request, *within(request))
+    upstream = add("router", CLIENT, EDGE, edge, *within(edge))
+    gateway = add("POST /graphql", SERVER, GATEWAY, upstream, *within(upstream))
+    while len(trace) < spans:
         service = rng.choice(SERVICES)
         low, high = within(gateway, 0.8)
-        call = add("rpc", Kind.CLIENT, "graphql-gateway", gateway, min(low, high), max(low, high) + 100)
-        if len(made) < spans:
-            server = add("rpc", Kind.SERVER, service, call, *within(call, 0.3))
-        if len(made) < spans:
+        call = add("rpc", CLIENT, GATEWAY, gateway, min(low, high), max(low, high) + 100)
+        if len(trace) < spans:
+            server = add("rpc", SERVER, service, call, *within(call, 0.3))
+        if len(trace) < spans:
             low, high = within(server, 0.9)
-            add(POOL_SPAN, Kind.INTERNAL, service, server, min(low, high), max(low, high))
-        if len(made) < spans:
-            add("SELECT", Kind.CLIENT, service, server, *within(server, 0.3), db__system__name="postgresql")
-    return made
+            add(POOL_SPAN, INTERNAL, service, server, min(low, high), max(low, high))
+        if len(trace) < spans:
+            add("SELECT", CLIENT, service, server, *within(server, 0.3), db__system__name="postgresql")
+    return trace
+
+
+def otlp_document(spans: Sequence[Span]) -> dict[str, Any]:
+    """Spans as an OTLP document: one resource for each component."""
+    by_service: dict[str, list[Span]] = defaultdict(list)
+    for span in spans:
+        by_service[span.service].append(span)
+    return {
+        "resourceSpans": [
+            {
+                "resource": {"attributes": [_attribute("service.name", service)]},
+                "scopeSpans": [{"scope": {"name": "generated"}, "spans": [_span(span) for span in own]}],
+            }
+            for service, own in by_service.items()
+        ]
+    }
+
+
+def _span(span: Span) -> dict[str, Any]:
+    return {
+        "traceId": span.trace_id,
+        "spanId": span.span_id,
+        "parentSpanId": span.parent_id,
+        "name": span.name,
+        "kind": f"SPAN_KIND_{span.kind.value}",
+        "startTimeUnixNano": str(span.start_ns),
+        "endTimeUnixNano": str(span.end_ns),
+        "attributes": [_attribute(key, value) for key, value in span.attributes.items()],
+    }
+
+
+def _attribute(key: str, value: Any) -> dict[str, Any]:
+    return {"key": key, "value": {"stringValue": str(value)}}

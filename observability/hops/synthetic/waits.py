@@ -1,4 +1,4 @@
-"""Traces made up from a seed, with their true budget: what each caller waited for was decided, then spans were drawn.
+"""Synthetic traces with their true budget: what each caller waits for is decided first, then spans are drawn from it.
 
 Spans never say why a caller went on. A call that was over when the next one began looks like one of a fan-out if its
 span was closed late, and a job that nobody waited for looks like a call if it ends soon after the answer. These are the
@@ -124,27 +124,15 @@ class _Scene:
         return span_id
 
 
-def _in_turn(scene: _Scene) -> None:
-    scene.in_turn(scene.rng.randint(2, 6))
-
-
-def _fan_out(scene: _Scene) -> None:
-    scene.side_by_side(scene.rng.randint(2, 8), 1)
-
-
-def _chains(scene: _Scene) -> None:
-    scene.side_by_side(scene.rng.randint(2, 4), 3)
-
-
 def _job(scene: _Scene) -> None:
     scene.in_turn(scene.rng.randint(2, 6))
     scene.job(BASE_NS + int((scene.now_ns - BASE_NS) * scene.rng.random()))
 
 
 CAUSES: Mapping[str, Callable[[_Scene], None]] = {
-    "in turn": _in_turn,
-    "fan-out": _fan_out,
-    "chains side by side": _chains,
+    "in turn": lambda scene: scene.in_turn(scene.rng.randint(2, 6)),
+    "fan-out": lambda scene: scene.side_by_side(scene.rng.randint(2, 8), 1),
+    "chains side by side": lambda scene: scene.side_by_side(scene.rng.randint(2, 4), 3),
     "job": _job,
 }
 

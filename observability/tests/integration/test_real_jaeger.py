@@ -16,9 +16,10 @@ from opentelemetry.sdk.resources import Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-from hops.budget.budget import budget_of
+from hops.budget.budget import budget_of_tree
 from hops.traces.jaeger import fetch_traces
 from hops.traces.span import Kind
+from hops.traces.tree import grow
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(90)]
 
@@ -138,7 +139,7 @@ async def test_nanoseconds_survive(jaeger_url, components):
     assert [span.kind for span in spans] == [Kind.INTERNAL, Kind.CLIENT, Kind.SERVER, Kind.CLIENT]
     assert spans[0].attributes["shop.seq"] == 7
 
-    budget = budget_of(spans)
+    budget = budget_of_tree(grow(spans))
     assert budget is not None
     assert (budget.journey, budget.channel, budget.total_ns) == ("product", "mobile", 1_000_001)
     assert budget.parts == {

@@ -6,10 +6,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from experiment.commands.prove_delays import holds, proof_table
+from experiment.commands.prove import delays_table
 from experiment.errors import UsageError
 from experiment.plan.plan import plan_of
-from experiment.proofs.delays import BASELINE, Found, Injected, delays_of, injected, judge, proof_plan
+from experiment.proofs.delays import BASELINE, FoundDelay, Injected, delays_of, injected, judge, proof_plan
 from hops.budget.budget import DELAY_TOOK
 from hops.synthetic.run import Noise, write_generated_run
 from hops.terminal.tables import terminal
@@ -52,7 +52,7 @@ def test_delays_that_are_there_are_found(tmp_path: Path) -> None:
     there = {delay.label: {delay.part: delay.delay_ms} for delay in DELAYS}
     found = judge(generated(tmp_path, there), DELAYS)
     assert [row.failed for row in found] == [(), ()]
-    assert holds(found)
+    assert all(row.holds for row in found)
     assert [(row.journey, row.expected_ms) for row in found] == [("checkout", 2.0), ("product", 5.0)]
     for row in found:
         assert row.ci95_joint[0] < row.ci95[0] < row.found_ms < row.ci95[1] < row.ci95_joint[1]
@@ -103,7 +103,7 @@ def test_a_pause_that_ended_late_is_expected_as_long_as_it_was(tmp_path: Path) -
 
 
 def test_a_pause_may_slow_what_comes_after_it_a_little() -> None:
-    found = Found(
+    found = FoundDelay(
         component="user", delay_ms=0.5, journey="update_profile", traces=(300, 900), crossings=1.0, paused_ms=0.532,
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest="work:user",
         second="db:user", second_ms=0.1, whole_ms=0.6,
@@ -128,7 +128,7 @@ def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:
 def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
     found = judge(generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
     out = io.StringIO()
-    terminal(out, width=200).print(proof_table(found))
+    terminal(out, width=200).print(delays_table(found))
     shown = out.getvalue()
     assert "payment 2" in shown
     assert "product 5" in shown

@@ -5,14 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hops.analysis.comparisons import compare_cpu, compare_latencies, corrected
+from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.latencies import Latencies, cells_of
-from hops.synthetic.experiment import KINDS, Noise, Setting, Simulation
+from hops.synthetic.experiment import Noise, Setting, Simulation
+from hops.synthetic.shop import JOURNEY_SHAPES
 
 
 def simulated(factors: dict[str, float], *, blocks: int = 5, journeys: int = 1200, seed: int = 1):
     setting = Setting(blocks, journeys, Noise(sigma=0.3, block=0.03, trial=0.01))
     return Simulation(setting, np.random.default_rng(seed)).experiment(factors)
+
+
+def corrected(rows):
+    correct(rows)
+    return rows
 
 
 def test_a_slower_topology_is_shown_and_the_same_ones_are_not():
@@ -30,7 +36,7 @@ def test_rows_are_by_pair_then_journey_then_metric():
     rows = compare_latencies(simulated({"b": 1.0, "a": 1.0, "c": 1.0}))
     pairs = list(dict.fromkeys((row["left"], row["right"]) for row in rows))
     assert pairs == [("b", "a"), ("b", "c"), ("a", "c")]
-    assert list(dict.fromkeys(row["journey"] for row in rows)) == ["all", *sorted(KINDS)]
+    assert list(dict.fromkeys(row["journey"] for row in rows)) == ["all", *sorted(JOURNEY_SHAPES)]
 
 
 def test_swapped_topologies_turn_every_row_round():
@@ -48,7 +54,7 @@ def test_swapped_topologies_turn_every_row_round():
 def test_holm_covers_the_pairs_and_journeys_of_one_metric():
     rows = corrected(compare_latencies(simulated({"a": 1.0, "b": 1.02})))
     tested = [row for row in rows if row["metric"] == "mean"]
-    assert len(tested) == 1 + len(KINDS)
+    assert len(tested) == 1 + len(JOURNEY_SHAPES)
     least = min(tested, key=lambda row: row["p"])
     assert least["p_holm"] == pytest.approx(min(1.0, least["p"] * len(tested)))
     assert all(row["p_holm"] >= row["p"] for row in rows if row["p"] is not None)

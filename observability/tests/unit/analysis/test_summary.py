@@ -54,7 +54,16 @@ def test_throughput_is_of_the_time_that_trials_ran(summary):
 def test_wire_and_cpu_are_added_up(run, summary):
     found = summary["topologies"]["hybrid"]
     trials = [row for row in run.used if row["topology"] == "hybrid"]
-    assert found["wire"]["bytes_in"] == sum(row["generator"]["wire_bytes_in"] for row in trials)
+    wire = {name: sum(row["generator"][name] for row in trials) for name in trials[0]["generator"] if "bytes" in name}
+    assert found["wire"] == {
+        "bytes_in": wire["wire_bytes_in"],
+        "bytes_out": wire["wire_bytes_out"],
+        "in_per_journey": pytest.approx(wire["wire_bytes_in"] / 1200),
+        "out_per_journey": pytest.approx(wire["wire_bytes_out"] / 1200),
+        "opening_bytes_in": wire["opening_bytes_in"],
+        "opening_bytes_out": wire["opening_bytes_out"],
+        "connections": 4 * len(trials),
+    }
     assert found["cpu_ms_per_journey"]["order"] == pytest.approx(sum(t["cpu_s"]["order"] for t in trials) / 1200 * 1e3)
     assert found["rss_mb"]["order"] == max(row["rss_mb"]["order"] for row in trials)
 

@@ -12,8 +12,8 @@ from scipy import stats
 from hops.analysis.two_runs import Threshold, compare_runs, regressions, watched
 from hops.errors import MalformedRunError, NotComparableError
 from hops.run.files import MANIFEST, TRIALS, read_run
+from hops.statistics.contrast import contrast, independent
 from hops.statistics.over_blocks import Section, sections_of
-from hops.statistics.unpaired import spread, unpaired_contrast
 from hops.synthetic.run import write_generated_run
 from hops.terminal.two_runs import findings, headline, markdown, threshold_lines
 
@@ -253,7 +253,7 @@ def test_welch_is_scipys():
     left, right = rng.normal(0, 0.05, 5), rng.normal(0, 0.2, 4)
     left, right = left - left.mean(), right - right.mean()
     theirs = stats.ttest_ind(left + 0.3, right, equal_var=False)
-    ours = spread(left, right)
+    ours = independent(left, right)
     assert ours.freedom == pytest.approx(theirs.df)
     assert ours.p_value(0.3) == pytest.approx(theirs.pvalue)
     ends = theirs.confidence_interval(0.95)
@@ -262,8 +262,8 @@ def test_welch_is_scipys():
 
 def test_figures_that_do_not_scatter_are_not_tested():
     same = Section(2.0, np.full(3, 2.0)), Section(1.0, np.full(3, 1.0))
-    assert unpaired_contrast(*same).reason == "the blocks do not scatter"
-    assert unpaired_contrast(same[0], same[0]).p == 1.0
+    assert contrast(*same, independent).reason == "the blocks do not scatter"
+    assert contrast(same[0], same[0], independent).p == 1.0
 
 
 def test_intervals_of_two_independent_runs_hold_the_truth():
@@ -274,6 +274,6 @@ def test_intervals_of_two_independent_runs_hold_the_truth():
         shifts = rng.normal(0, 0.05, 5)
         return sections_of([factor * rng.lognormal(shift, 0.5, 400) for shift in shifts])["p50"]
 
-    contrasts = [unpaired_contrast(run(1.2), run(1.0)) for _ in range(300)]
+    contrasts = [contrast(run(1.2), run(1.0), independent) for _ in range(300)]
     held = np.mean([one.ratio_interval[0] < 1.2 < one.ratio_interval[1] for one in contrasts])
     assert 0.92 < held < 0.985

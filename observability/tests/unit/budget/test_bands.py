@@ -48,9 +48,8 @@ def test_no_traces_have_empty_bands():
     assert exemplars(HOPS.to_frame()) == {}
 
 
-def test_one_journey_is_not_mixed_with_another():
+def test_journeys_weigh_as_often_as_they_were_traced():
     both = pl.concat([hops_with([1.0] * 3), hops_with([9.0], "login")])
-    assert sum(banded_budgets(both, "login")["mean"].values()) == pytest.approx(9.0)
     assert sum(banded_budgets(both)["mean"].values()) == pytest.approx(3.0)
 
 

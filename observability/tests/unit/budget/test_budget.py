@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from hops.budget.budget import DELAY_TOOK, budget_of, budgets_of
+from hops.budget.budget import DELAY_TOOK, budget_of_tree, budgets_of
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 
@@ -295,7 +295,7 @@ CASES = {
 
 @pytest.mark.parametrize(("drawing", "parts"), CASES.values(), ids=CASES)
 def test_time_goes_where_the_customer_waited(draw, drawing, parts):
-    budget = budget_of(draw(drawing))
+    budget = budget_of_tree(grow(draw(drawing)))
     assert budget is not None
     assert budget.parts == parts
     assert budget.gap_ns == 0
@@ -320,7 +320,7 @@ def test_defects_are_counted(draw, drawing, counts):
 
 
 def test_crossings_count_calls_on_the_path_and_beside_it(draw):
-    budget = budget_of(draw(PARALLEL_CHILDREN))
+    budget = budget_of_tree(grow(draw(PARALLEL_CHILDREN)))
     assert budget is not None
     assert budget.crossings == {
         "work:graphql-gateway": 1,
@@ -340,21 +340,21 @@ def test_a_pause_on_purpose_counts_where_a_customer_waited_for_it(draw):
         dataclasses.replace(span, attributes={DELAY_TOOK: 0.525}) if span.kind is Kind.SERVER else span
         for span in draw(PARALLEL_CHILDREN)
     ]
-    budget = budget_of(spans)
+    budget = budget_of_tree(grow(spans))
     assert budget is not None
     assert budget.crossings["work:user"] == 1
     assert budget.injected_ns == {"work:graphql-gateway": 525_000, "work:order": 525_000}
 
 
 def test_journey_and_channel_come_from_the_root(draw):
-    budget = budget_of(draw(ONE_HOP))
+    budget = budget_of_tree(grow(draw(ONE_HOP)))
     assert budget is not None
     assert (budget.journey, budget.channel, budget.total_ns) == ("browse", "web", 100)
 
 
 def test_a_span_sent_twice_counts_once(draw):
     spans = draw(ONE_HOP)
-    once, twice = budget_of(spans), budget_of(spans + spans[3:5])
+    once, twice = budget_of_tree(grow(spans)), budget_of_tree(grow(spans + spans[3:5]))
     assert once is not None
     assert twice is not None
     assert twice.parts == once.parts
@@ -390,14 +390,14 @@ def test_spans_that_are_each_others_parents_are_orphans(draw):
         Span(root[0].trace_id, span_id, parent_id, "x", Kind.INTERNAL, "order", *_interval(root[0]))
         for span_id, parent_id in (("a" * 16, "b" * 16), ("b" * 16, "a" * 16), ("c" * 16, "c" * 16))
     ]
-    budget = budget_of(root + ring)
+    budget = budget_of_tree(grow(root + ring))
     assert budget is not None
     assert budget.quality.orphans == 3
     assert budget.gap_ns == 0
 
 
 def test_each_of_many_children_costs_the_same(draw):
-    few, many = (_steps(functools.partial(budget_of, _wide_call(draw, count))) for count in (250, 1000))
+    few, many = (_steps(functools.partial(budgets_of, [_wide_call(draw, count)])) for count in (250, 1000))
     assert many < 5 * few
 
 
@@ -437,7 +437,7 @@ def test_a_chain_deeper_than_the_stack_is_walked(draw):
         start_ns, end_ns = root.start_ns + depth, root.end_ns - depth
         above = spans[-1].span_id
         spans.append(Span(root.trace_id, f"{depth + 9:016x}", above, "f", Kind.INTERNAL, "order", start_ns, end_ns))
-    budget = budget_of(spans)
+    budget = budget_of_tree(grow(spans))
     assert budget is not None
     assert budget.parts == {"client": 2, "work:order": 99_998}
 

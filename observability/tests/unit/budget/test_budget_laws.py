@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hops.budget.budget import budget_of
+from hops.budget.budget import budget_of_tree
 from hops.traces.critical_path import AHEAD_PERCENT, walk
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
@@ -41,7 +41,7 @@ def traces(draw, longest=200, duplicates=False):
 
 @given(traces())
 def test_parts_add_up_to_the_nanosecond_and_none_is_negative(spans):
-    budget = budget_of(spans)
+    budget = budget_of_tree(grow(spans))
     assert budget is not None
     assert sum(budget.parts.values()) == budget.total_ns
     assert all(ns > 0 for ns in budget.parts.values())
@@ -70,7 +70,7 @@ def test_children_end_up_inside_their_parents(spans):
 def test_the_order_of_arrival_decides_nothing(data):
     # Few different times: spans that start and end together are the rule.
     spans = data.draw(traces(longest=4, duplicates=True))
-    budget, again = (budget_of(data.draw(st.permutations(spans))) for _ in range(2))
+    budget, again = (budget_of_tree(grow(data.draw(st.permutations(spans)))) for _ in range(2))
     assert budget == again
     assert budget is not None
     assert again is not None

@@ -8,8 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
-from hops.synthetic.otlp import otlp_document
-from hops.synthetic.traces import shop_trace
+from hops.synthetic.traces import otlp_document, shop_trace
 
 SPANS = shop_trace(4, spans=12)
 TRACE_ID = SPANS[0].trace_id

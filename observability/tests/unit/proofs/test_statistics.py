@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hops.commands.prove import app, power_table
+from hops.commands.prove import app, power_view
 from hops.proofs.statistics import measure_power, prove_aa, prove_coverage, rate
 from hops.synthetic.experiment import Noise, Setting, Simulation
 from hops.terminal.tables import terminal
@@ -16,7 +16,7 @@ from hops.terminal.tables import terminal
 
 def test_equal_topologies_are_hardly_ever_told_apart():
     found = prove_aa(30, seed=4)
-    assert found["ok"]
+    assert found["holds"]
     for row in found["metrics"]:
         assert 0.01 < row["tests"]["rate"] < 0.12
         assert row["experiments"]["rate"] <= 0.2
@@ -60,7 +60,7 @@ def test_power_is_printed_as_json_and_as_a_table(capsys):
     document = CliRunner().invoke(app, ["power", "--experiments", "1", "--seed", "2", "--json"])
     found = json.loads(document.stdout)
     assert found["seed"] == 2
-    terminal().print(*power_table(found))
+    terminal().print(*power_view(found))
     assert "True differences shown" in capsys.readouterr().out
 
 
@@ -77,4 +77,4 @@ def test_commands_print_tables_and_json(command, words):
     document = CliRunner().invoke(app, [command, "--experiments", "3", "--seed", "2", "--json"])
     found = json.loads(document.stdout)
     assert (found["experiments"], found["seed"]) == (3, 2)
-    assert document.exit_code == (0 if found["ok"] else 1)
+    assert document.exit_code == (0 if found["holds"] else 1)

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hops.analysis.comparisons import superiority
+from hops.statistics.contrast import contrast
 from hops.statistics.holm import holm
-from hops.statistics.over_blocks import Section, contrast, rate_section, refusal, sections_of
+from hops.statistics.over_blocks import Section, rate_section, refusal, sections_of
 
 METRICS = ("mean", "p50", "p90", "p95", "p99")
 

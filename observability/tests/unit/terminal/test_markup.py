@@ -14,9 +14,8 @@ from typer.testing import CliRunner
 from hops.__main__ import app
 from hops.analysis.two_runs import compare_runs
 from hops.run.files import read_run
-from hops.synthetic.otlp import otlp_document
 from hops.synthetic.run import write_generated_run
-from hops.synthetic.traces import shop_trace
+from hops.synthetic.traces import otlp_document, shop_trace
 from hops.terminal.bench import bench
 from hops.terminal.comparison import compare
 from hops.terminal.tables import terminal

@@ -1,0 +1,92 @@
+"""Two figures against each other: difference, ratio, their 95 % intervals, and a p value.
+
+How far a difference scatters depends on how the blocks of both sides belong together. Topologies of one run share their
+blocks, and what a block does to all of them cancels (`paired`). Blocks of two runs share nothing (`independent`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hops.statistics.over_blocks import NO_INTERVAL, Section, Spread, spread_of
+from hops.statistics.sample import Floats, Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two figures, left against right.
+
+    Args:
+        difference: left less right; None if a side has no value.
+        ratio: left divided by right; None if a side has no value, or right is 0.
+        interval: of the difference.
+        ratio_interval: of the ratio.
+        p: probability of a ratio at least this far from 1 if there is no difference; below 5 % if and only if the
+            ratio's interval leaves out 1.
+        reason: why there are no intervals and no p; None if there are.
+    """
+
+    difference: float | None
+    ratio: float | None
+    interval: Interval = NO_INTERVAL
+    ratio_interval: Interval = NO_INTERVAL
+    p: float | None = None
+    reason: str | None = None
+
+
+def paired(left: Floats, right: Floats) -> Spread:
+    """How far a difference scatters whose sides share their blocks.
+
+    Args:
+        left: how far each block of one side deviates from its whole.
+        right: the same of the other side, for the same blocks in the same order.
+    """
+    return spread_of(left - right)
+
+
+def independent(left: Floats, right: Floats) -> Spread:
+    """How far a difference scatters whose sides have nothing to do with each other.
+
+    The variances add up, and the degrees of freedom are Welch's, which let each side scatter as it does (Welch,
+    *Biometrika* 34, 1947; Satterthwaite, *Biometrics Bulletin* 2, 1946).
+
+    Args:
+        left: how far each block of one side deviates from its whole; at least 2.
+        right: the same of the other side, of as many blocks as it has.
+    """
+    sides = spread_of(left), spread_of(right)
+    variances = np.array([side.error**2 for side in sides])
+    freedoms = np.array([side.freedom for side in sides])
+    total = float(variances.sum())
+    if not total:
+        return Spread(0.0, float(freedoms.sum()))
+    return Spread(total**0.5, float(total**2 / (variances**2 / freedoms).sum()))
+
+
+def contrast(left: Section, right: Section, spread: Callable[[Floats, Floats], Spread] = paired) -> Contrast:
+    """Compares two figures.
+
+    Args:
+        left: one figure.
+        right: the other.
+        spread: `paired` if both have the same blocks in the same order, `independent` if they have none in common.
+    """
+    if left.value is None or right.value is None:
+        return Contrast(None, None, reason=left.reason or right.reason)
+    difference = left.value - right.value
+    ratio = left.value / right.value if right.value else None
+    reason = left.reason or right.reason
+    if reason is not None or ratio is None:
+        return Contrast(difference, ratio, reason=reason or "one side is 0")
+    relative = spread(left.deviations, right.deviations)
+    # To the first order a value deviates by itself times the deviation of its logarithm.
+    absolute = spread(left.value * left.deviations, right.value * right.deviations)
+    if not relative.error and difference:
+        return Contrast(difference, ratio, reason="the blocks do not scatter")
+    factor = float(np.exp(relative.half_width))
+    # What a block does to both sides it does by a factor: it cancels in the ratio, and not in the difference.
+    p = relative.p_value(float(np.log(ratio)))
+    return Contrast(difference, ratio, absolute.around(difference), (ratio / factor, ratio * factor), p)
