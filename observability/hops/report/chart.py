@@ -6,11 +6,12 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import vl_convert
 from markupsafe import Markup, escape
+
+from hops.elements.element import Chart
 
 Spec = dict[str, Any]
 
@@ -54,23 +55,6 @@ _TAG = re.compile(r"<[a-z][^>]*>")
 _LONG = re.compile(r"(\d\.\d)\d+")
 _EMPTY = re.compile(r"<g(?: [^>]*)?></g>")
 _ids = itertools.count(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A drawing with its words.
-
-    Args:
-        title: its heading on the page.
-        description: what it shows, for those who cannot see it.
-        svg: safe to put into the page.
-        note: after the title, for all to read.
-    """
-
-    title: str
-    description: str
-    svg: Markup
-    note: str = ""
 
 
 def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] = ()) -> Chart:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from hops.elements.element import Section
 from hops.report import glossary
-from hops.report.elements import Section
 from hops.report.sections import (
     budget,
     conclusion,

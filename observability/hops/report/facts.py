@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hops.report import numbers
+from hops.elements import numbers
 from hops.report.view import View
 
 

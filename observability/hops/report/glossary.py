@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hops.report.elements import Drawing, Section
-from hops.report.page import render
+from hops.elements.element import Section, Terms
 
 GLOSSARY: tuple[tuple[str, str], ...] = (
     (
@@ -67,4 +66,4 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
 
 def glossary_section() -> Section:
     """The words of this report."""
-    return Section("glossary", "Words", [Drawing(render("glossary.html", terms=GLOSSARY))])
+    return Section("glossary", "Words", [Terms(GLOSSARY)])

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hops.elements.element import Section
 from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
-from hops.report.elements import Section
 from hops.report.facts import load_facts, machine_facts
 from hops.report.markdown import markdown
 from hops.report.page import render, source

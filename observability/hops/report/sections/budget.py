@@ -9,12 +9,12 @@ from markupsafe import Markup
 
 from hops.budget.bands import BANDS
 from hops.budget.groups import GROUPS, group_of
-from hops.report import numbers
-from hops.report.chart import INK, PAPER, Chart, Spec, draw
-from hops.report.elements import Block, Figures, Fold, Heading, Section, Text
+from hops.elements import numbers
+from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
+from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.report.chart import INK, PAPER, Spec, draw
 from hops.report.palette import group_class, group_fill
-from hops.report.sections.differences import difference_blocks
-from hops.report.table import Cell, Column, Table, number, whole, words
+from hops.report.sections.differences import difference_elements
 from hops.report.view import View
 
 BAND_TITLES = {"mean": "mean of all traces", "p50_band": "around the median", "p99_band": "above p99"}
@@ -26,7 +26,7 @@ def section(view: View) -> Section:
     traced = [name for name in view.journeys_and_all if any(cell["traces"] for _, cell in view.cells(name))]
     if not traced:
         return Section("budgets", "Where the wait goes", [Text("No journey was traced, so there are no hop budgets.")])
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Text(
             "A hop budget splits what a customer waited into parts along the critical path; the parts of each trace "
             "add "
@@ -41,7 +41,7 @@ def section(view: View) -> Section:
         Fold("Every part of every budget", [parts_table(view, journey) for journey in traced]),
         Heading("Why two topologies differ"),
     ]
-    return Section("budgets", "Where the wait goes", [*blocks, *difference_blocks(view)])
+    return Section("budgets", "Where the wait goes", [*elements, *difference_elements(view)])
 
 
 def used_groups(view: View) -> set[str]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from hops.report import numbers
-from hops.report.chart import INK, Chart, Spec, draw
-from hops.report.elements import Block, Figures, Section, Text
-from hops.report.table import Cell, Column, Table, number, whole, words
+from hops.elements import numbers
+from hops.elements.element import Chart, Element, Figures, Section, Text
+from hops.elements.table import Cell, Column, Table, number, whole, words
+from hops.report.chart import INK, Spec, draw
 from hops.report.view import View
 
 
 def section(view: View) -> Section:
     """Makes the section."""
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Text(
             "On the wire is all that TCP carried for a journey sent alone, headers and framing included. A wave is a "
             "moment "
@@ -23,7 +23,7 @@ def section(view: View) -> Section:
         bytes_table(view),
         wire_table(view),
     ]
-    return Section("bytes", "Requests and bytes", blocks)
+    return Section("bytes", "Requests and bytes", elements)
 
 
 def bytes_chart(view: View, journey: str) -> Chart | None:

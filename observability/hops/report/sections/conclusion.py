@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.conclusions import Standing, grouped_conclusions, standing
-from hops.report.elements import Block, Fold, Points, Section, Text
-from hops.report.table import Cell, Column, Table, estimate, number, words
+from hops.elements.element import Element, Fold, Points, Section, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.report.view import View
 
 METRICS = {"p50": "median", "p99": "p99"}
@@ -14,12 +14,12 @@ METRICS = {"p50": "median", "p99": "p99"}
 def section(view: View) -> Section:
     """Makes the section."""
     found = grouped_conclusions(view.summary)
-    blocks: list[Block] = [Points(found.headline, tone="conclusions")]
+    elements: list[Element] = [Points(found.headline, tone="conclusions")]
     if view.why_alone:
-        blocks.append(Text(view.why_alone, tone="note"))
+        elements.append(Text(view.why_alone, tone="note"))
     else:
-        blocks.append(quickest_table(view))
-        blocks.append(
+        elements.append(quickest_table(view))
+        elements.append(
             Text(
                 "Several names in one cell: no difference was shown between them. “Ahead” is how much later the next "
                 "topology is that is shown to be slower, with its 95 % interval over blocks. Shown means: p below 5 % "
@@ -29,11 +29,11 @@ def section(view: View) -> Section:
         )
     inside = [sentence for sentences in found.journeys.values() for sentence in sentences]
     if inside:
-        blocks.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")], opened=True))
+        elements.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")], opened=True))
     if found.cost:
-        blocks.append(Fold("What it costs, in words", [Points(found.cost, tone="sentences")], opened=True))
-    blocks.append(Points([*found.doubts, *found.validity], tone="note"))
-    return Section("conclusions", "What this run says", blocks)
+        elements.append(Fold("What it costs, in words", [Points(found.cost, tone="sentences")], opened=True))
+    elements.append(Points([*found.doubts, *found.validity], tone="note"))
+    return Section("conclusions", "What this run says", elements)
 
 
 def quickest_table(view: View) -> Table:

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from hops.budget.groups import GROUPS
-from hops.report import numbers
-from hops.report.chart import GRID, INK, SOFT, Chart, Spec, draw
-from hops.report.elements import Block, Figures, Fold, Text
+from hops.elements import numbers
+from hops.elements.element import Chart, Element, Figures, Fold, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.report.chart import GRID, INK, SOFT, Spec, draw
 from hops.report.palette import Look
-from hops.report.table import Cell, Column, Table, estimate, number, words
 from hops.report.view import View
 from hops.run.documents import HopDifference
 
 WHOLE = "whole"
 
 
-def difference_blocks(view: View) -> list[Block]:
+def difference_elements(view: View) -> list[Element]:
     """A fold for each pair, the first one open."""
     pairs = view.pairs()
     if not pairs:
         return [Text(view.why_alone or "No pair of topologies has traces of the same journey.", tone="note")]
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Text(
             "The difference of the mean over traced journeys, split by the hop budget. The rows of one journey add "
             "up to "
@@ -28,7 +28,7 @@ def difference_blocks(view: View) -> list[Block]:
     ]
     for index, (left, right) in enumerate(pairs):
         rows = view.hop_differences(left, right)
-        blocks.append(
+        elements.append(
             Fold(
                 f"{left} less {right}",
                 [
@@ -44,7 +44,7 @@ def difference_blocks(view: View) -> list[Block]:
                 opened=index == 0,
             )
         )
-    return blocks
+    return elements
 
 
 def difference_chart(view: View, row: HopDifference) -> Chart:

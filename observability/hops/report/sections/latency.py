@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hops.report import numbers
-from hops.report.chart import GRID, INK, PAPER, Chart, Spec, draw, milliseconds_axis, ticks
-from hops.report.elements import Block, Figures, Fold, Heading, Section, Text
+from hops.elements import numbers
+from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.report.chart import GRID, INK, PAPER, Spec, draw, milliseconds_axis, ticks
 from hops.report.palette import Look
-from hops.report.table import Cell, Column, Table, estimate, number, whole, words
 from hops.report.view import View, latencies_ms
 from hops.run.documents import JourneySummary
 
@@ -40,7 +40,7 @@ def section(view: View) -> Section:
             "too short."
         )
     )
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Text(f"{since} Journeys that failed are counted, and left out of the percentiles."),
         Heading("Median and p99, with 95 % intervals"),
         Figures(
@@ -63,7 +63,7 @@ def section(view: View) -> Section:
         if not view.why_alone
         else Text(view.why_alone, tone="note"),
     ]
-    return Section("latency", "Latency of each journey", blocks)
+    return Section("latency", "Latency of each journey", elements)
 
 
 def latency_table(view: View) -> Table:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hops.report.chart import SOFT, Chart, Spec, draw
-from hops.report.elements import Figures, Section, Text
+from hops.elements.element import Chart, Figures, Section, Text
+from hops.elements.table import Column, Table, number, whole, words
+from hops.report.chart import SOFT, Spec, draw
 from hops.report.palette import Look
-from hops.report.table import Column, Table, number, whole, words
 from hops.report.view import View
 
 _BINS = 30

@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hops.report import numbers
-from hops.report.elements import Block, Drawing, Fold, Section, Text
+from hops.elements import numbers
+from hops.elements.element import Drawing, Element, Fold, Section, Text
+from hops.elements.table import Column, Table, words
 from hops.report.page import render
-from hops.report.table import Column, Table, words
 from hops.report.view import View
 
 _LEFT_OUT = ("topologies", "schema")
@@ -42,7 +42,7 @@ def manifest_section(view: View) -> Section:
     ]
     table = Table("manifest", "The manifest", [Column("key", numeric=False), Column("value", numeric=False)], rows)
     whole = json.dumps(manifest, indent=1, ensure_ascii=False)
-    folds: list[Block] = [
+    folds: list[Element] = [
         Fold("As a table", [table]),
         Fold("As JSON, topologies too", [Drawing(render("code.html", text=whole))]),
     ]

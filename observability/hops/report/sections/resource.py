@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 
 from hops.analysis.cost import GENERATOR_GROUP, GROUPS, TOTAL, component_group
-from hops.report import numbers
-from hops.report.chart import INK, Chart, Spec, draw
-from hops.report.elements import Block, Figures, Heading, Section, Text
+from hops.elements import numbers
+from hops.elements.element import Chart, Element, Figures, Heading, Section, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.report.chart import INK, Spec, draw
 from hops.report.palette import Look
-from hops.report.table import Cell, Column, Table, estimate, number, words
 from hops.report.view import View
 
 _BINS = 40
@@ -36,7 +36,7 @@ def section(view: View) -> Section:
     intervals = (
         "with 95 % intervals over blocks" if view.summary["blocks"] > 1 else "one block: no intervals over blocks"
     )
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Text(
             "Cost counts processor time of everything but the load generator, which is no part of a shop. The "
             "database's and "
@@ -55,7 +55,7 @@ def section(view: View) -> Section:
         cpu_table(view),
         memory_table(view),
     ]
-    return Section("resources", "Resources and cost", blocks)
+    return Section("resources", "Resources and cost", elements)
 
 
 def groups_of(view: View) -> list[str]:

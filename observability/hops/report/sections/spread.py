@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from hops.report import numbers
-from hops.report.chart import INK, PAPER, Chart, Spec, draw, milliseconds_axis, ticks
-from hops.report.elements import Figures, Fold, Section, Text
-from hops.report.table import Cell, Column, Table, words
+from hops.elements import numbers
+from hops.elements.element import Chart, Figures, Fold, Section, Text
+from hops.elements.table import Cell, Column, Table, words
+from hops.report.chart import INK, PAPER, Spec, draw, milliseconds_axis, ticks
 from hops.report.view import View, latencies_ms
 
 #: A cell's shade by how many times the quickest of its row it takes.

@@ -8,7 +8,8 @@ from typing import Any
 
 from markupsafe import escape
 
-from hops.report.chart import Chart, labelled
+from hops.elements.element import Chart
+from hops.report.chart import labelled
 
 Document = Mapping[str, Any]
 

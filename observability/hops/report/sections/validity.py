@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from hops.elements import numbers
+from hops.elements.element import Element, Points, Section, Text
+from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.gates.words import gate_name, gate_number, gate_text
-from hops.report import numbers
-from hops.report.elements import Block, Points, Section, Text
-from hops.report.table import Cell, Column, Table, number, whole, words
 from hops.report.view import View
 from hops.run.documents import Gate
 
@@ -13,15 +13,17 @@ from hops.run.documents import Gate
 def section(view: View) -> Section:
     """Makes the section."""
     summary = view.summary
-    blocks: list[Block] = [Text(verdict_sentence(view), tone="verdict")]
+    elements: list[Element] = [Text(verdict_sentence(view), tone="verdict")]
     if summary["blocks"] < 2:
-        blocks.append(Text("One block: no intervals over blocks, and nothing to hold its spread against.", tone="note"))
-    blocks.append(gates_table(summary["gates"]))
+        elements.append(
+            Text("One block: no intervals over blocks, and nothing to hold its spread against.", tone="note")
+        )
+    elements.append(gates_table(summary["gates"]))
     if summary["gates_left_out"]:
         left_out = [f"Left out: {gate_name(row['name'])}: {row['reason']}." for row in summary["gates_left_out"]]
-        blocks.append(Points(left_out, tone="note"))
-    blocks.append(trials_table(view))
-    return Section("validity", "Can it be trusted?", blocks)
+        elements.append(Points(left_out, tone="note"))
+    elements.append(trials_table(view))
+    return Section("validity", "Can it be trusted?", elements)
 
 
 def verdict_sentence(view: View) -> str:

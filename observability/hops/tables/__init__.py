@@ -1,0 +1,1 @@
+"""The tables and sentences of a summary, made once for the report and the terminal."""
