@@ -8,8 +8,8 @@ from typing import Any
 from experiment.capacity.document import Document
 from experiment.capacity.step import Step
 from experiment.capacity.terminal import by_load, load_of, topologies
-from hops.report.chart import PAPER, SOFT, Chart, Spec, draw, ticks
-from hops.report.elements import Figures
+from hops.elements.element import Chart, Figures
+from hops.report.chart import PAPER, SOFT, Spec, draw, ticks
 from hops.report.palette import Look, looks
 
 CURVE_WIDTH, CURVE_HEIGHT = 300, 190

@@ -8,13 +8,14 @@ from pathlib import Path
 from experiment.capacity.charts import figures
 from experiment.capacity.document import Document, suspect_reasons
 from experiment.capacity.terminal import LIMITS, by_load, confirmed, load_of, mark, topologies
-from hops.report import chart, numbers
+from hops.elements import numbers
+from hops.elements.element import Element, Points, Section, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.report import chart
 from hops.report.csv_files import write_csv_files
-from hops.report.elements import Block, Points, Section, Text
 from hops.report.facts import machine_facts
 from hops.report.markdown import markdown
 from hops.report.page import render, source
-from hops.report.table import Cell, Column, Table, estimate, number, whole, words
 from hops.run.rows import write_whole
 
 
@@ -98,14 +99,14 @@ def _most(document: Document, name: str) -> str:
 
 
 def _results(document: Document, reasons: dict[str, list[str]]) -> Section:
-    blocks: list[Block] = [Points(sentences(document))]
+    elements: list[Element] = [Points(sentences(document))]
     if document["kind"] == "sweep":
-        blocks.append(_results_table(document))
+        elements.append(_results_table(document))
     suspects = [f"{name}: {'; '.join(why)}" for name, why in reasons.items() if why]
     if not document["complete"]:
         suspects.insert(0, "The run was interrupted: what follows is what it had finished.")
-    blocks += [Text("SUSPECT, because:"), Points(suspects)] if suspects else [Text("VALID: every gate holds.")]
-    return Section("results", "Results", blocks)
+    elements += [Text("SUSPECT, because:"), Points(suspects)] if suspects else [Text("VALID: every gate holds.")]
+    return Section("results", "Results", elements)
 
 
 def _results_table(document: Document) -> Table:
@@ -197,10 +198,10 @@ def _steps(document: Document) -> Section:
         Column("verdict", numeric=False),
     ]
     caption = "Every step, by rising load; the classes of failures are counts of journeys"
-    blocks: list[Block] = [Table("steps", caption, columns, rows, heads=2)]
+    elements: list[Element] = [Table("steps", caption, columns, rows, heads=2)]
     if any(step["messages"] for step in document["steps"]):
-        blocks.append(_messages_table(document))
-    return Section("steps", "Steps", blocks)
+        elements.append(_messages_table(document))
+    return Section("steps", "Steps", elements)
 
 
 def _messages_table(document: Document) -> Table:

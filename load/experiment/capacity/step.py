@@ -19,7 +19,7 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.trial.resources import ResourceSampler
 from experiment.trial.trial import CLIENT, GENERATOR, JOURNEYS, watched_replay
 from hops.gates.evidence import evidence_of
-from hops.gates.trial import generator_cpu, others, start_lag, steal, tape_lasted, tape_sent
+from hops.gates.trial import evaluate
 from hops.run.rows import FAILURES, read_journeys, write_parquet
 from hops.statistics.sample import percentile_interval
 from hops.traces.tree import Quality
@@ -35,6 +35,7 @@ DATABASE, TELEMETRY = "postgres", "jaeger"
 ACKNOWLEDGED = "acknowledged.jsonl"
 #: Most frequent errors of each class that a step keeps in words.
 MESSAGES = 3
+_OF_GENERATOR = ("generator_cores", "tape_exhausted", "tape_unsent", "start_lag_p99_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,10 +177,8 @@ def _figures(
         closed=load.closed is not None,
         tape_exhausted=load.closed is not None and bool(generator["closed"]["tape_exhausted"]),
     )
-    suspect = [gate["name"] for gate in [steal(evidence), others(evidence)] if not gate["ok"]]
-    of_generator = [generator_cpu(evidence)]
-    of_generator += [tape_lasted(evidence)] if load.closed else [tape_sent(evidence), start_lag(evidence)]
-    lag = None if load.closed else start_lag(evidence)
+    gates = {gate["name"]: gate for gate in evaluate(evidence)}
+    lag = gates.get("start_lag_p99_ms")
     low, high = percentile_interval(latencies_ms, 0.99) if ok.height else (None, None)
     return Step(
         topology=topology,
@@ -215,8 +214,8 @@ def _figures(
         other_cores=other_cores,
         steal_share=evidence.steal_share,
         cores=cores,
-        generator_limits=[gate["name"] for gate in of_generator if not gate["ok"]],
-        suspect=suspect,
+        generator_limits=[name for name in _OF_GENERATOR if name in gates and not gates[name]["ok"]],
+        suspect=[name for name in ("steal_share", "other_cores") if not gates[name]["ok"]],
         holds=None,
         reasons=[],
     )

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from experiment.capacity.document import Document, suspect_reasons
 from experiment.capacity.step import Step
-from hops.terminal.tables import NOTHING, table_titled
+from hops.elements.numbers import NOTHING
+from hops.terminal.tables import table_titled
 
 LIMITS = {
     "shop": "the shop",

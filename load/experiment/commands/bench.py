@@ -38,7 +38,7 @@ from experiment.results.folder import RESULTS, read_json
 from experiment.runner import begin, load_line, run_plan
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST
-from hops.terminal import bench as render
+from hops.terminal.bench import bench
 from mesh.ports import load_ports
 from mesh.switches import Switches, parse_switches
 from mesh.topology import Topology, load_topology
@@ -67,10 +67,10 @@ def bench_plan(
     return Plan("bench", topology.name, arms, 1, profile, seed, workload, closed)
 
 
-def show(summary: Summary, folder: Path, topology: str, console: Console) -> None:
+def show(summary: Summary, folder: Path, console: Console) -> None:
     """Prints a run: latencies, hop budgets, gates, where the results are and how to look further."""
     manifest = read_json(folder / MANIFEST)
-    console.print(render.bench(summary, topology))
+    console.print(bench(summary))
     console.print(Text(f"\nLoad:    {load_line(manifest)}"))
     console.print(Text(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together"))
     console.print(Text(f"Tape:    {summary['tape']['sha256']}"))
@@ -123,6 +123,6 @@ def bench_command(
         if as_json:
             typer.echo((folder / "summary.json").read_text(encoding="utf-8"), nl=False)
         else:
-            show(summary, folder, plan.name, console())
+            show(summary, folder, console())
         if not summary["valid"]:
             raise SystemExit(SUSPECT)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.notes import cost_sentences, doubt_sentences, validity_sentences
 from hops.conclusions.reasons import why
-from hops.conclusions.wording import clause, figure, listed, number, p_value, plural, sentence, shown, times, turned
+from hops.conclusions.wording import clause, listed, plural, sentence, shown, turned
+from hops.elements.numbers import UNKNOWN, figure, p_value, times
 from hops.run.delay_notice import delay_notice
 from hops.run.documents import Comparison, Summary
 from hops.statistics.over_blocks import LEAST_BLOCKS
@@ -80,14 +81,14 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     refusal = refused(summary) if many else None
     delayed = delay_notice(summary["switches"])
     journeys = {name: _journey(summary, pairs, name, refusal) for name in pairs.journeys()}
-    found = Conclusions(
+    grouped = Conclusions(
         headline=[*([delayed] if delayed else []), *_headline(summary, pairs, refusal)],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=cost_sentences(summary, pairs),
         doubts=doubt_sentences(summary) if many and refusal is None else [],
         validity=validity_sentences(summary),
     )
-    return found if summary["valid"] else _suspect(found)
+    return grouped if summary["valid"] else _suspect(grouped)
 
 
 def refused(summary: Summary) -> str | None:
@@ -113,18 +114,18 @@ def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
     if not ranked:
         return None
     best, *others = ranked
-    found = Standing(first=[best], behind=[], level=[], untested={})
+    place = Standing(first=[best], behind=[], level=[], untested={})
     for other in others:
         row = pairs.comparison(journey, metric, best, other)
         if row is None or row["verdict"] == "unknown":
             reason = row["reason"] if row is not None else "the run does not compare them"
-            found.untested[other] = reason or "nothing could be tested"
+            place.untested[other] = reason or "nothing could be tested"
         elif row["verdict"] == "left_lower":
-            found.behind.append(row)
+            place.behind.append(row)
         else:
-            found.first.append(other)
-            found.level.append(row)
-    return found
+            place.first.append(other)
+            place.level.append(row)
+    return place
 
 
 def sooner(row: Comparison) -> str:
@@ -148,10 +149,10 @@ def no_difference(row: Comparison) -> str:
     is too large, the words say so.
     """
     assert row["difference"] is not None
-    found = figure(row["difference"], row["ci95"], "ms")
-    text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {found}"
+    amount = figure(row["difference"], row["ci95"], "ms")
+    text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {amount}"
     if shown(row["ci95"]) and row["p_holm"] is not None:
-        text += f", which is not enough among so many comparisons ({p_value(row['p_holm'])} after Holm's correction)"
+        text += f", not significant after Holm's correction ({p_value(row['p_holm'])})"
     return text
 
 
@@ -160,17 +161,17 @@ def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
         return _alone(summary, next(iter(summary["topologies"])), ALL)
     if refusal is not None:
         return [
-            f"Nothing is concluded about differences: {refusal}. Intervals below are of the measured journeys, "
-            "and leave out how runs differ from each other.",
+            f"No conclusion about differences: {refusal}. The intervals below cover the journeys that were measured, "
+            "not how one run differs from the next.",
             *_all(summary),
         ]
-    found = []
+    sentences = []
     for metric in HEADLINE_METRICS:
         places = {name: standing(pairs, name, metric) for name in pairs.journeys()}
         tested = {name: place for name, place in places.items() if place and not place.untested}
-        found += _tally(metric, tested, len(places), len(summary["topologies"]))
-        found += _ranked(summary, pairs, ALL, metric)
-    return found
+        sentences += _tally(metric, tested, len(places), len(summary["topologies"]))
+        sentences += _ranked(summary, pairs, ALL, metric)
+    return sentences
 
 
 def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: int) -> list[str]:
@@ -203,7 +204,7 @@ def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: 
             firsts.setdefault(place.first[0], []).append(name)
     told = "; ".join(f"{name} alone leads {listed(led)}" for name, led in sorted(firsts.items()))
     rest = total - sum(len(led) for led in firsts.values())
-    open_ones = f"for {plural(rest, 'journey')} the quickest cannot be told from another" if rest else ""
+    open_ones = f"in {plural(rest, 'journey')} no single topology is shown to be the quickest" if rest else ""
     only = f"; only {total} of {measured} journeys have enough data" if total < measured else ""
     return [f"At {metric} no topology is the quickest everywhere: {'; '.join(filter(None, (told, open_ones)))}{only}."]
 
@@ -231,21 +232,21 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     best = place.first[0]
     value = value_of(summary, best, journey, metric)
     assert value is not None
-    found: list[str] = []
+    sentences: list[str] = []
     for row in place.behind:
         text = f"{best} answers {what} {sooner(row)}"
         # The budgets are means: they explain the middle of the journeys, and the bands of the report the slow end.
         reason = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else None
-        found.append(sentence(f"{text}; {reason}" if reason else text))
+        sentences.append(sentence(f"{text}; {reason}" if reason else text))
     if place.level:
         told = "; ".join(no_difference(row) for row in place.level)
-        found.append(sentence(f"{where} there is {told}"))
+        sentences.append(sentence(f"{where} there is {told}"))
     # A journey that could not be tested at all stands among the doubts, with all others of the same reason.
-    if place.untested and (found or journey == ALL):
+    if place.untested and (sentences or journey == ALL):
         names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
-        lowest = f"The lowest figure is {number(value)} ms, of {best}."
-        found.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
-    return found
+        lowest = f"The lowest figure is {figure(value, unit='ms')}, of {best}."
+        sentences.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
+    return sentences
 
 
 def _why(summary: Summary, pairs: Pairs, journey: str, left: str, right: str) -> str | None:
@@ -258,7 +259,7 @@ def _alone(summary: Summary, name: str, journey: str) -> list[str]:
     if cell is None or cell["latency_ms"]["p50"] is None or cell["latency_ms"]["p99"] is None:
         return []
     half, most = (
-        figure(cell["latency_ms"][metric] or 0.0, cell["latency_ci95"].get(metric, [None, None]), "ms")
+        figure(cell["latency_ms"][metric] or 0.0, cell["latency_ci95"].get(metric, UNKNOWN), "ms")
         for metric in HEADLINE_METRICS
     )
     what = "all journeys" if journey == ALL else journey
@@ -270,23 +271,23 @@ def _all(summary: Summary) -> list[str]:
 
 
 def _values(summary: Summary, pairs: Pairs, journey: str, metric: str) -> str:
-    found = []
+    values = []
     for name in pairs.ranking(journey, metric):
         cell = summary["topologies"][name]["journeys"][journey]
         value = cell["latency_ms"][metric]
         assert value is not None
-        found.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, [None, None]), 'ms')}")
-    return ", ".join(found)
+        values.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, UNKNOWN), 'ms')}")
+    return ", ".join(values)
 
 
-def _suspect(found: Conclusions) -> Conclusions:
+def _suspect(grouped: Conclusions) -> Conclusions:
     def marked(texts: list[str]) -> list[str]:
         return [text if text.startswith("SUSPECT") else f"SUSPECT: {text}" for text in texts]
 
     return Conclusions(
-        headline=marked(found.headline),
-        journeys={name: marked(texts) for name, texts in found.journeys.items()},
-        cost=marked(found.cost),
-        doubts=marked(found.doubts),
-        validity=marked(found.validity),
+        headline=marked(grouped.headline),
+        journeys={name: marked(texts) for name, texts in grouped.journeys.items()},
+        cost=marked(grouped.cost),
+        doubts=marked(grouped.doubts),
+        validity=marked(grouped.validity),
     )

@@ -6,11 +6,12 @@ import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import vl_convert
 from markupsafe import Markup, escape
+
+from hops.elements.element import Chart
 
 Spec = dict[str, Any]
 
@@ -54,23 +55,6 @@ _TAG = re.compile(r"<[a-z][^>]*>")
 _LONG = re.compile(r"(\d\.\d)\d+")
 _EMPTY = re.compile(r"<g(?: [^>]*)?></g>")
 _ids = itertools.count(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A drawing with its words.
-
-    Args:
-        title: its heading on the page.
-        description: what it shows, for those who cannot see it.
-        svg: safe to put into the page.
-        note: after the title, for all to read.
-    """
-
-    title: str
-    description: str
-    svg: Markup
-    note: str = ""
 
 
 def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] = ()) -> Chart:
@@ -124,7 +108,7 @@ def milliseconds_axis(title: str = "ms", **more: Any) -> Spec:
 
 def _tidy(svg: str) -> str:
     svg = _DROPPED.sub("", svg)
-    svg = _CLASS.sub(lambda found: ' class="m"' if "role-mark" in found[1] else "", svg)
+    svg = _CLASS.sub(lambda match: ' class="m"' if "role-mark" in match[1] else "", svg)
     svg = _TAG.sub(lambda tag: _LONG.sub(r"\1", tag[0]), svg)
     before = None
     while before != svg:
@@ -138,9 +122,9 @@ _LEAST_TICKS = 3
 def ticks(low: float, high: float) -> list[float]:
     """Where a logarithmic axis has labels: 1, 2, 5 of each decade, fewer if it is long, more if it is short."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found: list[float] = []
+    chosen: list[float] = []
     for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)):
-        found = [at for power in powers for step in steps if low <= (at := float(f"{step}e{power}")) <= high]
-        if len(found) >= _LEAST_TICKS:
+        chosen = [at for power in powers for step in steps if low <= (at := float(f"{step}e{power}")) <= high]
+        if len(chosen) >= _LEAST_TICKS:
             break
-    return found
+    return chosen

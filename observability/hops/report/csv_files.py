@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from hops.report.elements import Block, Fold, Section
-from hops.report.table import Cell, Column, Table, Value, slug
+from hops.elements.element import Element, Fold, Section
+from hops.elements.table import Cell, Column, Table, Value, slug
 from hops.run.rows import write_whole
 
 
@@ -25,7 +25,7 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
     """
     folder.mkdir(exist_ok=True)
     written = []
-    for table in tables_of(block for section in sections for block in section.blocks):
+    for table in tables_of(element for section in sections for element in section.elements):
         path = folder / f"{slug(table.key)}.csv"
         text = csv_text(table)
         write_whole(path, lambda scratch, text=text: scratch.write_text(text, encoding="utf-8", newline=""))  # type: ignore[misc]
@@ -33,13 +33,13 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
     return written
 
 
-def tables_of(blocks: Iterable[Block]) -> Iterator[Table]:
+def tables_of(elements: Iterable[Element]) -> Iterator[Table]:
     """Every table, those in folds too."""
-    for block in blocks:
-        if isinstance(block, Table):
-            yield block
-        elif isinstance(block, Fold):
-            yield from tables_of(block.blocks)
+    for element in elements:
+        if isinstance(element, Table):
+            yield element
+        elif isinstance(element, Fold):
+            yield from tables_of(element.elements)
 
 
 def csv_text(table: Table) -> str:
@@ -56,11 +56,11 @@ def csv_text(table: Table) -> str:
 
 def _unique(names: Sequence[str]) -> list[str]:
     seen: Counter[str] = Counter()
-    found = []
+    unique = []
     for name in names:
         seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
-    return found
+        unique.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return unique
 
 
 def _names(column: Column) -> Sequence[str]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from hops.report.elements import Block, Drawing, Figures, Fold, Heading, Points, Section, Text
-from hops.report.glossary import GLOSSARY
-from hops.report.table import Cell, Column, Table
+from hops.elements.element import Drawing, Element, Figures, Fold, Heading, Points, Section, Terms, Text
+from hops.elements.table import Cell, Column, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
@@ -24,28 +23,27 @@ def markdown(title: str, lines: Iterable[str], sections: Iterable[Section], *, s
     out = [f"# {_safe(title)}", "", *(f"{_safe(line)}  " for line in lines), ""]
     for section in sections:
         out += [f"## {'SUSPECT: ' if suspect else ''}{_safe(section.title)}", ""]
-        if section.key == "glossary":
-            out += [f"- **{_safe(term)}**: {_safe(meaning)}" for term, meaning in GLOSSARY]
-            out.append("")
-        for block in section.blocks:
-            out += _block(block)
+        for element in section.elements:
+            out += _element(element)
     return "\n".join(out).rstrip() + "\n"
 
 
-def _block(block: Block) -> Iterator[str]:
-    match block:
+def _element(element: Element) -> Iterator[str]:
+    match element:
         case Text():
-            yield from (_safe(block.text), "")
+            yield from (_safe(element.text), "")
         case Points():
-            yield from (*(f"- {_safe(item)}" for item in block.items), "")
+            yield from (*(f"- {_safe(item)}" for item in element.items), "")
+        case Terms():
+            yield from (*(f"- **{_safe(term)}**: {_safe(meaning)}" for term, meaning in element.items), "")
         case Heading():
-            yield from (f"### {_safe(block.text)}", "")
+            yield from (f"### {_safe(element.text)}", "")
         case Fold():
-            yield from (f"### {_safe(block.title)}", "")
-            for inner in block.blocks:
-                yield from _block(inner)
+            yield from (f"### {_safe(element.title)}", "")
+            for inner in element.elements:
+                yield from _element(inner)
         case Table():
-            yield from _table(block)
+            yield from _table(element)
         case Figures() | Drawing():
             return  # the page has the drawings, the tables beside them have their figures
 

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hops.conclusions.notes import verdict_sentence
+from hops.conclusions.wording import plural
+from hops.elements.element import Section
 from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
-from hops.report.elements import Section
 from hops.report.facts import load_facts, machine_facts
 from hops.report.markdown import markdown
 from hops.report.page import render, source
-from hops.report.sections.validity import verdict_sentence
 from hops.report.view import View
 from hops.run.documents import Summary
 from hops.run.files import RunFiles
@@ -39,7 +40,7 @@ def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
         OSError: the disk is full, or the folder cannot be written.
     """
     chart.restart_ids()
-    view = View(run, summary)
+    view = View(summary, run)
     sections = all_sections(view)
     page = folder / PAGE
     _write(page, page_text(view, sections))
@@ -57,7 +58,7 @@ def page_text(view: View, sections: Sequence[Section]) -> str:
             name=view.summary["name"],
             kind=view.summary["kind"],
             valid=view.summary["valid"],
-            verdict=verdict_sentence(view),
+            verdict=verdict_sentence(view.summary),
             facts=facts(view),
             topologies=", ".join(view.topologies),
             key=view.topology_key,
@@ -71,7 +72,7 @@ def page_text(view: View, sections: Sequence[Section]) -> str:
 
 def markdown_text(view: View, sections: Sequence[Section]) -> str:
     """The report without its drawings."""
-    lines = [verdict_sentence(view), *(f"{name}: {text}" for name, text in facts(view))]
+    lines = [verdict_sentence(view.summary), *(f"{name}: {text}" for name, text in facts(view))]
     return markdown(title(view), lines, sections, suspect=not view.summary["valid"])
 
 
@@ -88,7 +89,7 @@ def facts(view: View) -> list[tuple[str, str]]:
     return [
         (
             "journeys",
-            f"{journeys:,} in {view.summary['blocks']} {'block' if view.summary['blocks'] == 1 else 'blocks'}",
+            f"{journeys:,} in {plural(view.summary['blocks'], 'block')}",
         ),
         ("load", loads["load"]),
         ("machine", machine["machine"]),

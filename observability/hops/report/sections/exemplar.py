@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from hops.budget.budget import part_of
 from hops.budget.groups import GROUPS, group_of
+from hops.elements import numbers
+from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.errors import HopsError
-from hops.report import numbers
-from hops.report.elements import Block, Drawing, Fold, Section, Text
 from hops.report.page import render
 from hops.report.palette import Look, group_class
 from hops.report.view import View
@@ -30,13 +30,11 @@ _LEAST_PERCENT = 0.25
 def section(view: View) -> Section:
     """Makes the section."""
     key = [(f"fill {group_class(group)}", group) for group in GROUPS if group != "sidecars"]
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Text(
             "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
-            "block. "
-            "The strong part of a bar is on the critical path: at that moment the customer waited for it. What is "
-            "pale ran "
-            "beside or above the path. The time axis is the same for all topologies of a journey."
+            "block. The strong part of a bar is on the critical path: at that moment the customer waited for it. The "
+            "pale part ran off the path. The time axis is the same for all topologies of a journey."
         )
     ]
     traces = {name: _traces(view, name) for name in view.topologies}
@@ -50,13 +48,13 @@ def section(view: View) -> Section:
                 trees.append((look, tree, tree.root))
         if trees:
             scale = max(1, *(root.end_ns - root.start_ns for _, _, root in trees))
-            drawn: list[Block] = [Drawing(waterfall(look, journey, tree, root, scale)) for look, tree, root in trees]
-            blocks.append(Fold(journey, drawn, opened=index == 0))
-    if len(blocks) == 1:
-        blocks = [Text("No trace was kept.", tone="note")]
+            drawn: list[Element] = [Drawing(waterfall(look, journey, tree, root, scale)) for look, tree, root in trees]
+            elements.append(Fold(journey, drawn, opened=index == 0))
+    if len(elements) == 1:
+        elements = [Text("No trace was kept.", tone="note")]
     else:
-        blocks.insert(1, Drawing(render("key.html", key=key)))
-    return Section("exemplars", "One journey, hop by hop", blocks)
+        elements.insert(1, Drawing(render("key.html", key=key)))
+    return Section("exemplars", "One journey, hop by hop", elements)
 
 
 def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:
@@ -147,13 +145,13 @@ def _chosen(root: Node, on_path: dict[str, list[tuple[int, int]]]) -> tuple[list
 
 
 def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(pieces):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def _bar(start: int, end: int, total: int) -> tuple[str, str]:

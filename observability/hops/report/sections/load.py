@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from hops.report.chart import SOFT, Chart, Spec, draw
-from hops.report.elements import Figures, Section, Text
+from hops.elements.element import Chart, Figures, Section, Text
+from hops.elements.table import Column, Table, number, whole
+from hops.report.chart import SOFT, Spec, draw
 from hops.report.palette import Look
-from hops.report.table import Column, Table, number, whole, words
 from hops.report.view import View
 
 _BINS = 30
@@ -20,9 +20,9 @@ _NS_PER_S = 1e9
 def section(view: View) -> Section:
     """Makes the section."""
     planned = view.run.manifest["profile"]["rate"] if view.summary["closed"] is None else None
-    text = "Journeys that ended ok, for each second, a thin line per block."
+    text = "Journeys a second that ended ok, one thin line per block."
     if planned:
-        text += f" The dashed line is the planned rate, {planned:g} a second; arrivals at random scatter around it."
+        text += f" The dashed line is the planned rate, {planned:g} a second; random arrivals scatter around it."
     charts = [rate_chart(view, look, planned) for look in view.looks]
     key = [("line plain", "one block"), *([("line dashed", "planned")] if planned else [])]
     return Section("rate", "Rate over time", [Text(text), Figures(charts, key), rate_table(view)])
@@ -77,14 +77,14 @@ def rate_table(view: View) -> Table:
     """What each topology answered on the whole."""
     rows = []
     for look in view.looks:
-        found = view.summary["topologies"][look.name]
+        figures = view.summary["topologies"][look.name]
         frame = view.run.journeys.filter(pl.col("topology") == look.name)
         rows.append(
             [
-                words(look.name, f"mark t{look.index % 8}"),
+                view.name(look.name),
                 whole(frame.height),
-                number(found["throughput_per_s"]),
-                whole(sum(found["errors"].values())),
+                number(figures["throughput_per_s"]),
+                whole(sum(figures["errors"].values())),
             ]
         )
     columns = [Column("topology", numeric=False), Column("journeys sent"), Column("ended ok", "1/s"), Column("failed")]

@@ -1,4 +1,4 @@
-"""Processor, memory, and what a million journeys cost."""
+"""CPU, memory, and what a million journeys cost."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 import polars as pl
 
 from hops.analysis.cost import GENERATOR_GROUP, GROUPS, TOTAL, component_group
-from hops.report import numbers
-from hops.report.chart import INK, Chart, Spec, draw
-from hops.report.elements import Block, Figures, Heading, Section, Text
+from hops.elements import numbers
+from hops.elements.element import Chart, Element, Figures, Heading, Section, Text
+from hops.elements.table import Column, Table, number, words
+from hops.report.chart import INK, Spec, draw
 from hops.report.palette import Look
-from hops.report.table import Cell, Column, Table, estimate, number, words
+from hops.report.topologies import topology_axis
 from hops.report.view import View
+from hops.tables.cost import cost_table
 
 _BINS = 40
 _NS_PER_S = 1e9
@@ -33,19 +35,15 @@ _FILLS = {
 def section(view: View) -> Section:
     """Makes the section."""
     fills = [(f"fill g{fill_of(group)}", group) for group in groups_of(view)]
-    intervals = (
-        "with 95 % intervals over blocks" if view.summary["blocks"] > 1 else "one block: no intervals over blocks"
-    )
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Text(
-            "Cost counts processor time of everything but the load generator, which is no part of a shop. The "
-            "database's and "
-            "the telemetry's own share stand apart: they are there whichever topology is chosen."
+            "Cost counts the CPU time of everything but the load generator, which is no part of a shop. Database and "
+            "telemetry stand apart: they are there whichever topology is chosen."
         ),
         Heading("Core-hours for a million journeys"),
         Figures([cost_chart(view)], fills),
-        cost_table(view, intervals),
-        Heading("Processor and memory over time"),
+        cost_table(view),
+        Heading("CPU and memory over time"),
         Figures(
             [cores_chart(view, look) for look in view.looks],
             fills,
@@ -55,7 +53,7 @@ def section(view: View) -> Section:
         cpu_table(view),
         memory_table(view),
     ]
-    return Section("resources", "Resources and cost", blocks)
+    return Section("resources", "Resources and cost", elements)
 
 
 def groups_of(view: View) -> list[str]:
@@ -103,7 +101,7 @@ def cost_chart(view: View) -> Chart:
     fills = {"domain": list(GROUPS), "range": [f"url(#g{fill_of(group)})" for group in GROUPS]}
     spec: Spec = {
         "height": {"step": 30},
-        "encoding": {"y": _topologies(view)},
+        "encoding": {"y": topology_axis(view)},
         "layer": [
             {
                 "mark": {"type": "bar", "stroke": "var(--paper)", "strokeWidth": 1},
@@ -129,22 +127,6 @@ def cost_chart(view: View) -> Chart:
     return draw("Cost", f"Core-hours for a million journeys: {described}.", spec, rows)
 
 
-def cost_table(view: View, intervals: str) -> Table:
-    """Core-hours by group and in total."""
-    present = [name for name in GROUPS if any(name in one["cost"] for one in view.summary["topologies"].values())]
-    columns = [Column("topology", numeric=False), *(Column(name, "core-hours", interval=True) for name in present)]
-    rows = []
-    for look in view.looks:
-        cost = view.summary["topologies"][look.name]["cost"]
-        rows.append(
-            [
-                words(look.name, f"mark t{look.index % 8}"),
-                *(estimate(cost[name]["value"], cost[name]["ci95"]) if name in cost else Cell("–") for name in present),
-            ]
-        )
-    return Table("cost", f"Core-hours for a million journeys, {intervals}", columns, rows)
-
-
 def cpu_table(view: View) -> Table:
     """CPU milliseconds of a journey by component."""
     components = sorted(
@@ -164,11 +146,11 @@ def cpu_table(view: View) -> Table:
         ]
         for component in components
     ]
-    return Table("cpu", "Processor time of a journey by component, ms", columns, rows)
+    return Table("cpu", "CPU time of a journey by component, ms", columns, rows)
 
 
 def memory_table(view: View) -> Table:
-    """Largest memory by component."""
+    """Peak memory by component."""
     components = sorted(
         {name for one in view.summary["topologies"].values() for name in one["rss_mb"]},
         key=lambda name: (GROUPS.index(component_group(name)), name),
@@ -181,7 +163,7 @@ def memory_table(view: View) -> Table:
         ]
         for component in components
     ]
-    return Table("memory", "Largest memory by component, MiB", columns, rows)
+    return Table("memory", "Peak memory by component, MiB", columns, rows)
 
 
 def cores_chart(view: View, look: Look) -> Chart:
@@ -240,12 +222,3 @@ def _over_time(view: View, topology: str, what: str) -> list[dict[str, Any]]:
         for group, values in by_group.items()
         for s, value in zip(middles, values, strict=True)
     ]
-
-
-def _topologies(view: View) -> Spec:
-    return {
-        "field": "topology",
-        "type": "nominal",
-        "scale": {"domain": view.topologies},
-        "axis": {"title": None, "labelColor": INK},
-    }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from hops.report.elements import Block, Figures, Fold, Heading, Section
+from hops.elements.element import Element, Figures, Fold, Heading, Section
+from hops.elements.table import Column, Table, words
 from hops.report.facts import load_facts, machine_facts
 from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
-from hops.report.table import Column, Table, words
 from hops.report.view import View
 
 
@@ -18,7 +18,7 @@ def section(view: View) -> Section:
     drawings = [draw_topology(name, one, edge=edge) for name, one in topologies.items()]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edge)]
     used = {link.protocol for _, link in links}
-    blocks: list[Block] = [
+    elements: list[Element] = [
         Heading("Topologies"),
         Figures(
             drawings,
@@ -44,7 +44,7 @@ def section(view: View) -> Section:
         Heading("Load and machine"),
         setup_table(view),
     ]
-    return Section("setup", "What was measured", blocks)
+    return Section("setup", "What was measured", elements)
 
 
 def setup_table(view: View) -> Table:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from hops.report import numbers
-from hops.report.chart import INK, PAPER, Chart, Spec, draw, milliseconds_axis, ticks
-from hops.report.elements import Figures, Fold, Section, Text
-from hops.report.table import Cell, Column, Table, words
+from hops.elements import numbers
+from hops.elements.element import Chart, Figures, Fold, Section, Text
+from hops.elements.table import Cell, Column, Table, words
+from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
+from hops.report.topologies import topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
-#: A cell's shade by how many times the quickest of its row it takes.
+#: A cell's shade, by how many times as long as the quickest of its row it takes.
 SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -20,9 +21,9 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def heat_section(view: View) -> Section:
     """Makes the heat map."""
     text = (
-        "The stronger the blue of a cell, the longer it takes beside the quickest topology of its row, which is 1×."
+        "The deeper the blue of a cell, the longer it takes than the quickest topology of its row, which is 1×."
         if len(view.looks) > 1
-        else "One topology: each cell is beside the quickest journey of its column, which is 1×."
+        else "One topology: each cell is compared with the quickest journey of its column, which is 1×."
     )
     return Section(
         "heat",
@@ -34,9 +35,9 @@ def heat_section(view: View) -> Section:
 def heat_table(view: View, metric: str, title: str) -> Table:
     """Journeys by topologies, the value in each cell and its shade."""
     values = {
-        (journey, look.name): cell["latency_ms"].get(metric)
+        (journey, name): cell["latency_ms"].get(metric)
         for journey in view.journeys_and_all
-        for look, cell in view.cells(journey)
+        for name, cell in view.cells(journey)
     }
     rows = []
     for journey in view.journeys_and_all:
@@ -69,9 +70,8 @@ def box_section(view: View) -> Section:
         "Where most latencies lie",
         [
             Text(
-                "The box holds the middle half of the journeys, the bar in it is the median, and the lines reach "
-                "from the "
-                "5th to the 95th percentile. Logarithmic scale."
+                "The box holds the middle half of the journeys, the bar in it is the median, and the lines reach from "
+                "the 5th to the 95th percentile. Logarithmic scale."
             ),
             Figures([box_chart(view, journey) for journey in view.journeys_and_all], view.topology_key),
             Fold("Percentiles behind the boxes", [box_table(view)]),
@@ -85,21 +85,10 @@ def box_chart(view: View, journey: str) -> Chart:
     low = min((row["p5"] for row in rows), default=1.0) / 1.15
     high = max((row["p95"] for row in rows), default=10.0) * 1.15
     x = milliseconds_axis(scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
-    color = {
-        "field": "topology",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": view.topologies, "range": [look.color for look in view.looks]},
-    }
-    y = {
-        "field": "topology",
-        "type": "nominal",
-        "scale": {"domain": view.topologies},
-        "axis": {"title": None, "labelColor": INK},
-    }
+    color = topology_color(view)
     spec: Spec = {
         "height": {"step": 26},
-        "encoding": {"y": y},
+        "encoding": {"y": topology_axis(view)},
         "layer": [
             {
                 "mark": {"type": "rule", "strokeWidth": 1.5},
@@ -129,7 +118,7 @@ def box_table(view: View) -> Table:
     rows = [
         [
             words(journey),
-            words(row["topology"], view.mark(row["topology"])),
+            view.name(row["topology"]),
             *(
                 Cell(numbers.plain(row[f"p{round(100 * share)}"]), row[f"p{round(100 * share)}"])
                 for share in _QUANTILES
@@ -146,7 +135,7 @@ def _box_rows(view: View, journey: str) -> list[dict[str, Any]]:
     for name in view.topologies:
         values = latencies_ms(view, name, journey)
         if values.size:
-            found = np.quantile(values, _QUANTILES)
+            quantiles = np.quantile(values, _QUANTILES)
             keys = [f"p{round(100 * share)}" for share in _QUANTILES]
-            rows.append({"topology": name, **{key: float(one) for key, one in zip(keys, found, strict=True)}})
+            rows.append({"topology": name, **{key: float(one) for key, one in zip(keys, quantiles, strict=True)}})
     return rows

@@ -1,14 +1,13 @@
-"""What a section is made of; the page and Markdown each know how to write every kind."""
+"""What a section is made of; page, Markdown and terminal each know how to write every kind."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from hops.report.chart import Chart
-from hops.report.table import Table
+from hops.elements.table import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +27,13 @@ class Points:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """Words with their meanings."""
+
+    items: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class Heading:
     """A heading inside a section."""
 
@@ -35,8 +41,25 @@ class Heading:
 
 
 @dataclass(frozen=True, slots=True)
+class Chart:
+    """A drawing with its words.
+
+    Args:
+        title: its heading on the page.
+        description: what it shows, for those who cannot see it.
+        svg: safe to put into the page.
+        note: after the title, for all to read.
+    """
+
+    title: str
+    description: str
+    svg: Markup
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Figures:
-    """Charts beside each other, with what their marks stand for above.
+    """Charts beside each other, with what their marks stand for above; only the page has them.
 
     Args:
         charts: as drawn.
@@ -53,21 +76,21 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Markup of the page's own, such as a waterfall; Markdown leaves it out."""
+    """Markup of the page's own, such as a waterfall; only the page has it."""
 
     markup: Markup
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Blocks behind a line that opens them; in print they are open."""
+    """Elements behind a line that opens them; in print they are open."""
 
     title: str
-    blocks: Sequence[Block] = field(default_factory=list)
+    elements: Sequence[Element]
     opened: bool = False
 
 
-Block = Text | Points | Heading | Figures | Drawing | Fold | Table
+Element = Text | Points | Terms | Heading | Figures | Drawing | Fold | Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +100,9 @@ class Section:
     Args:
         key: its id.
         title: its heading.
-        blocks: in order.
+        elements: in order.
     """
 
     key: str
     title: str
-    blocks: Sequence[Block]
+    elements: Sequence[Element]

@@ -1,4 +1,4 @@
-"""A table once, for the page, for Markdown and for CSV: the three cannot disagree."""
+"""A table once, for the page, for Markdown, for CSV and for the terminal: the four cannot disagree."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hops.report import numbers
+from hops.elements import numbers
 
 Value = str | float | int | None
 
@@ -22,6 +22,7 @@ class Cell:
         signed: whether the interval's ends carry a plus.
         tone: class of the page's style sheet: `best`, `bad`, `heat3`, ...
         note: after the text, smaller.
+        share: of a whole, 0 to 1, which page and terminal draw as a bar; None for no bar.
     """
 
     text: str
@@ -30,6 +31,7 @@ class Cell:
     signed: bool = False
     tone: str = ""
     note: str = ""
+    share: float | None = None
 
     @property
     def sort_value(self) -> str:
@@ -51,12 +53,15 @@ class Column:
         unit: below the head; none for words and counts.
         numeric: aligned right, sorted by value.
         interval: whether its cells have one; CSV then has `_low` and `_high` beside it.
+        spare: which columns a terminal leaves out where the table is too wide for it: those with the highest number
+            first, all of one number together. 0 stays.
     """
 
     name: str
     unit: str = ""
     numeric: bool = True
     interval: bool = False
+    spare: int = 0
 
     @property
     def key(self) -> str:
@@ -92,9 +97,11 @@ def words(text: str, tone: str = "") -> Cell:
     return Cell(text, text, tone=tone)
 
 
-def number(value: float | None, *, signed: bool = False, tone: str = "", note: str = "") -> Cell:
+def number(
+    value: float | None, *, signed: bool = False, tone: str = "", note: str = "", share: float | None = None
+) -> Cell:
     """A cell with a measured figure."""
-    return Cell(numbers.plain(value, signed=signed), value, tone=tone, note=note)
+    return Cell(numbers.plain(value, signed=signed), value, tone=tone, note=note, share=share)
 
 
 def whole(value: float | None) -> Cell:

@@ -1,0 +1,80 @@
+"""What the run says: in sentences, and who is quickest for which journey."""
+
+from __future__ import annotations
+
+from hops.analysis.pairs import Pairs, value_of
+from hops.conclusions.conclusions import Standing, grouped_conclusions, standing
+from hops.elements import numbers
+from hops.elements.element import Element, Fold, Points, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.tables.view import SummaryView
+
+METRICS = {"p50": "median", "p99": "p99"}
+
+
+def conclusion_elements(view: SummaryView) -> list[Element]:
+    """The conclusions in sentences, with the table of the quickest between them."""
+    conclusions = grouped_conclusions(view.summary)
+    elements: list[Element] = [Points(conclusions.headline, tone="conclusions")]
+    if view.why_alone:
+        elements.append(Text(view.why_alone, tone="note"))
+    else:
+        elements.append(quickest_table(view))
+        elements.append(
+            Text(
+                "Where a cell has several names, no difference between them was shown. “Ahead” is the lead over the "
+                "nearest topology that is shown to be slower, with its 95 % interval over blocks. A difference counts "
+                "as shown if p is below 5 % after Holm's correction for the many comparisons of this run.",
+                tone="note",
+            )
+        )
+    inside = [sentence for sentences in conclusions.journeys.values() for sentence in sentences]
+    if inside:
+        elements.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")], opened=True))
+    if conclusions.cost:
+        elements.append(Fold("What it costs, in words", [Points(conclusions.cost, tone="sentences")], opened=True))
+    elements.append(Points([*conclusions.doubts, *conclusions.validity], tone="note"))
+    return elements
+
+
+def quickest_table(view: SummaryView) -> Table:
+    """For each journey, who is quickest at the median and at p99, and how far ahead."""
+    columns = [Column("journey", numeric=False)]
+    for spare, name in enumerate(METRICS.values()):
+        columns += [
+            Column(f"quickest, {name}", numeric=False, spare=spare),
+            Column(name, "ms", spare=spare),
+            Column("ahead", "ms", interval=True, spare=spare),
+            Column("of", numeric=False, spare=spare),
+        ]
+    pairs = Pairs(view.summary)
+    rows = []
+    for journey in view.journeys_and_all:
+        row = [words(journey)]
+        for metric in METRICS:
+            place = standing(pairs, journey, metric)
+            value = None if place is None else value_of(view.summary, place.first[0], journey, metric)
+            row += _cells(view, place, value)
+        rows.append(row)
+    return Table("quickest", "Quickest topology for each journey, at the median and at p99", columns, rows, totals=1)
+
+
+def _cells(view: SummaryView, place: Standing | None, value: float | None) -> list[Cell]:
+    nobody = [estimate(None, (None, None)), words(numbers.NOTHING)]
+    if place is None:
+        return [words(numbers.NOTHING), number(None), *nobody]
+    if place.untested:
+        return [words("not tested"), number(value), *nobody]
+    first = words("none shown") if len(place.first) == len(view.topologies) else words(" or ".join(place.first))
+    if len(place.first) == 1:
+        first = view.name(place.first[0])
+    if not place.behind:
+        return [first, number(value), *nobody]
+    row = place.behind[0]
+    low, high = row["ci95"]
+    ahead = estimate(_turned(row["difference"]), (_turned(high), _turned(low)))
+    return [first, number(value), ahead, view.name(row["right"])]
+
+
+def _turned(value: float | None) -> float | None:
+    return None if value is None else -value

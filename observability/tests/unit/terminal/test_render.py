@@ -1,0 +1,106 @@
+"""Every element on a terminal: whole at any width, in the words of the page."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from hops.elements.element import Fold, Heading, Points, Section, Terms, Text
+from hops.elements.numbers import OPEN
+from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.report.markdown import markdown
+from hops.terminal.render import rendered
+from hops.terminal.tables import terminal
+
+LATENCY = Table(
+    "latency",
+    "Latency, ms, with 95 % intervals",
+    [
+        Column("journey", numeric=False),
+        Column("topology", numeric=False),
+        Column("mean", "ms", interval=True, spare=2),
+        Column("p50", "ms", interval=True),
+        Column("p99", "ms", interval=True),
+        Column("max", "ms", spare=1),
+        Column("failed"),
+    ],
+    [
+        [
+            words(journey),
+            words(topology),
+            estimate(5.5, (5.0, 6.0)),
+            estimate(5.0, (4.5, 5.5)),
+            estimate(20.0, (15.0, None)),
+            number(31.0),
+            Cell("154", 154, note="150 timeout, 4 wrong answer"),
+        ]
+        for journey in ("GET /users/[id]", "all")
+        for topology in ("gw[/red]", "rest")
+    ],
+    heads=2,
+)
+BUDGET = Table(
+    "budget",
+    "Parts of a hop budget, ms",
+    [Column("part", numeric=False), Column("group", numeric=False, spare=1), Column("mean", "ms")],
+    [
+        [words("wire:graphql-gateway→payment"), words("internal calls"), number(3.0, share=0.75)],
+        [words("db:order"), words("database"), number(1.0, share=0.25)],
+        [words("adds up to"), words(""), number(4.0)],
+    ],
+    totals=1,
+)
+
+
+def shown(*elements: object, width: int = 80) -> str:
+    out = io.StringIO()
+    terminal(out, width=width).print(rendered(elements))  # type: ignore[arg-type]
+    return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
+
+
+def test_text_lists_and_folds_stand_below_each_other_as_they_are():
+    fold = Fold("More of :key:", [Points(["one [b]", "two"])])
+    text = shown(Text("Read [this] first."), Heading("Words"), Terms([("hop", "one link")]), fold)
+    assert text == "Read [this] first.\n\nWords\n- hop: one link\n\nMore of :key:\n- one [b]\n- two\n\n"
+
+
+def test_an_interval_stands_below_its_figure_and_a_note_below_both():
+    lines = shown(LATENCY, width=120).splitlines()
+    first = next(index for index, line in enumerate(lines) if "GET /users/[id]" in line)
+    assert lines[first].split()[2:] == ["gw[/red]", "5.50", "5.00", "20.0", "31.0", "154"]
+    assert f"5.00 to 6.00  4.50 to 5.50  15.0 to {OPEN}" in lines[first + 1]
+    assert lines[first + 1].endswith("150 timeout,")
+
+
+def test_a_narrow_terminal_leaves_out_what_is_marked_as_spare_and_says_so():
+    text = shown(LATENCY, width=80)
+    assert "(left out for width: mean)" in text
+    assert "max" in text
+    assert "(left out for width: mean; max)" in shown(LATENCY, width=68)
+    assert "left out" not in shown(LATENCY, width=120)
+
+
+@pytest.mark.parametrize("width", [44, 60, 80, 110, 200])
+def test_no_figure_and_no_name_is_ever_cut_off(width):
+    text = shown(LATENCY, BUDGET, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    for name in ("GET /users/[id]", "gw[/red]", "wire:graphql-gateway→payment"):
+        assert name in text
+    assert text.count(OPEN) == text.count(f"to {OPEN}")
+    assert text.count(f"15.0 to {OPEN}") in (0, 4)
+
+
+def test_a_share_is_a_bar_beside_its_figure_and_sums_stand_apart():
+    rows = [line for line in shown(BUDGET).splitlines() if line]
+    assert next(line for line in rows if "wire:" in line).split()[-3:] == ["75.0", "%", "█" * 10]
+    assert next(line for line in rows if "db:order" in line).split()[-3:] == ["25.0", "%", "███▍"]
+    assert rows[-1].split() == ["adds", "up", "to", "4.00"]
+
+
+def test_a_cell_reads_the_same_in_markdown():
+    lines = markdown("Run", [], [Section("latency", "Latency", [LATENCY])], suspect=False).splitlines()
+    text = shown(LATENCY, width=200)
+    for cell in ("4.50 to 5.50", f"15.0 to {OPEN}", "31.0", "154"):
+        assert cell in text
+        assert sum(cell in line for line in lines) == 4
