@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
 from graphql_gateway.app import build_app
-from shop.clients.memory import MemoryShop
+from memory_shop import MemoryShop
 from shop.platform.access import Authenticator
 from shop.platform.auth import TokenVerifier
 from shop.platform.config import ServiceConfig
@@ -77,7 +77,9 @@ async def gateway(shop: MemoryShop, authenticator: Authenticator) -> AsyncIterat
 async def service(shop: MemoryShop, _: Authenticator) -> AsyncIterator[str]:
     config = ServiceConfig(component="product", listen_graphql="127.0.0.1:0", graphiql=str(FETCHED))
     protocols = Protocols(
-        grpc=lambda server: None, graphql=lambda authenticator: product_app(shop.clients.product, authenticator)
+        grpc=lambda server: None,
+        rest=lambda authenticator: None,
+        graphql=lambda authenticator: product_app(shop.clients.product, authenticator),
     )
     async with servers(config, protocols) as addresses:
         yield addresses["graphql"]
