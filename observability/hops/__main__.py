@@ -1,4 +1,4 @@
-"""`python -m hops`: hop budgets of traces, reports of runs, and how fast they are made."""
+"""`python -m hops`: hop budgets of traces, reports of runs, how fast they are made, and whether they are right."""
 
 from __future__ import annotations
 
