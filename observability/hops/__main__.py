@@ -1,13 +1,13 @@
-"""`python -m hops`: hop budgets of traces, reports of runs, and how fast they are made."""
+"""`python -m hops`: hop budgets of traces, reports of runs, how fast they are made, and whether they are right."""
 
 from __future__ import annotations
 
 import typer
 
-from hops.commands.benchmark import benchmark
+from hops.commands.benchmark import benchmark, benchmark_report_command
 from hops.commands.budget import budget
 from hops.commands.prove import app as prove
-from hops.commands.report import benchmark_report_command, report_command
+from hops.commands.report import report_command
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
 app.add_typer(prove, name="prove")

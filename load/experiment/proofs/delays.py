@@ -1,8 +1,8 @@
 """Does the measurement find a delay of known size at the component that has it?
 
-A trial with the delay is held against one without it in every block, and the project's own hop differences say where
+A trial with the delay is compared with one without it in every block, and the project's own hop differences say where
 the journeys became slower and by how much. Two things must hold: the part that surely changed most is the work of the
-component that was slowed, and its interval holds the size that was put there. "Surely" means the end of the 95 %
+component that was slowed, and its interval holds the size that was injected. "Surely" means the end of the 95 %
 interval that is nearer to 0: a part that is large and restless, such as a commit to the disk, may differ by more
 milliseconds between any two trials than a delay has, and says nothing by that.
 
@@ -13,13 +13,13 @@ the critical path only where it ends last, which a delay makes more frequent. So
 
     pauses on the path + own work of a crossing x crossings that the delay brought onto the path
 
-where the second term is 0 for every other pair here. A pause is never shorter than asked for, and longer where whoever
-wakes up has to wait for a processor; the component notes on its span how long each was by its own clock, and that is
-the size that must be found. A pause has an after-effect, too: whoever was idle finds its caches cold and its core
-asleep, and does the rest of the request more slowly. It is real and belongs to the component: up to `AFTER_EFFECT_MS`
-more for each pause is therefore as good.
+where the second term is 0 for every other pair here. A pause is never shorter than asked, and longer where the
+component has to wait for a processor when it wakes up; it notes on its span how long each pause was by its own clock,
+and that is the size that must be found. A pause has an after-effect, too: a component that was idle finds its caches
+cold and its core asleep, and does the rest of the request more slowly. This is real and belongs to the component: up to
+`AFTER_EFFECT_MS` more for each pause is therefore accepted.
 
-Every delay is held against the same trials without one, so that a disturbance of these would be in all rows. For k
+Every delay is compared with the same trials without one, so that a disturbance of these would be in all rows. For k
 delays there are therefore about sqrt(k) such trials in a block, which is where the differences are least uncertain for
 the time that they take (Dunnett, "A Multiple Comparison Procedure for Comparing Several Treatments with a Control",
 Journal of the American Statistical Association 50, 1955).

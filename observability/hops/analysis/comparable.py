@@ -82,7 +82,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
 
 
 def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
-    """Which topology of `a` is held against which of `b`: those in both, else the only one of each.
+    """Which topology of `a` is compared with which of `b`: those in both, else the only one of each.
 
     Raises:
         NotComparableError: there is no such pair.
@@ -94,29 +94,29 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
         return [(a.topologies[0], b.topologies[0])]
     raise NotComparableError(
         f"{a.path.name} and {b.path.name} have no topology in common: {', '.join(a.topologies)} against "
-        f"{', '.join(b.topologies)}; two runs of one topology each would be held against each other"
+        f"{', '.join(b.topologies)}; two runs of one topology each would be compared"
     )
 
 
 def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
     """What may differ and often explains the rest: commit, machine, switches, versions, topologies, blocks."""
     first, second = a.manifest, b.manifest
-    found = [
+    rows = [
         Differs(what="commit", a=_commit(first), b=_commit(second)),
         Differs(what="blocks", a=str(a.blocks), b=str(b.blocks)),
     ]
     for title, key in (("machine", "machine"), ("switch", "switches"), ("version", "versions")):
         mine, other = first.get(key, {}), second.get(key, {})
         names = dict.fromkeys((*mine, *other))
-        found += [Differs(what=f"{title}: {name}", a=_told(mine, name), b=_told(other, name)) for name in names]
+        rows += [Differs(what=f"{title}: {name}", a=_text(mine, name), b=_text(other, name)) for name in names]
     for name in a.topologies:
         if name in b.topologies and first["topologies"][name] != second["topologies"][name]:
             mine, other = first["topologies"][name], second["topologies"][name]
-            found += [
-                Differs(what=f"{name}: {part}", a=_told(mine, part), b=_told(other, part))
+            rows += [
+                Differs(what=f"{name}: {part}", a=_text(mine, part), b=_text(other, part))
                 for part in dict.fromkeys((*mine, *other))
             ]
-    return [row for row in found if row["a"] != row["b"]]
+    return [row for row in rows if row["a"] != row["b"]]
 
 
 def _loop(manifest: Mapping[str, Any]) -> str:
@@ -133,10 +133,12 @@ def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
         "seed": (first["seeds"]["tape"], second["seeds"]["tape"]),
         "rate": (first["profile"].get("rate"), second["profile"].get("rate")),
     }
-    told = [f"{name} {mine} against {other}" for name, (mine, other) in looked_at.items() if mine != other]
+    settings = [f"{name} {mine} against {other}" for name, (mine, other) in looked_at.items() if mine != other]
     digests = f"{first['tapes']['load'][:12]}… against {second['tapes']['load'][:12]}…"
     return (
-        f"{', '.join(told)} ({digests})" if told else f"{digests} (a workload file that was changed, or another scale)"
+        f"{', '.join(settings)} ({digests})"
+        if settings
+        else f"{digests} (a workload file that was changed, or another scale)"
     )
 
 
@@ -150,5 +152,5 @@ def _commit(manifest: Mapping[str, Any]) -> str:
     return f"{commit} with changes" if git.get("dirty") else commit
 
 
-def _told(values: Mapping[str, Any], name: str) -> str:
+def _text(values: Mapping[str, Any], name: str) -> str:
     return "-" if name not in values else str(values[name])

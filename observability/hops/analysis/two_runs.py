@@ -100,8 +100,8 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
     """Compares two runs.
 
     Args:
-        a: the earlier one, or the one to hold against.
-        b: the other.
+        a: the earlier run, or the one to compare with.
+        b: the other run.
         threshold: how much slower is too much; None to judge nothing.
 
     Raises:

@@ -26,10 +26,12 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of tab
 
 def budget(
     trace_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[TRACE_ID]...", help="32 hex digits each; all of a file if none.")
+        list[str] | None,
+        typer.Argument(metavar="[TRACE_ID]...", help="Ids of traces, 32 hex digits each; every trace of FILE if none."),
     ] = None,
     jaeger_url: Annotated[
-        str | None, typer.Option("--jaeger", metavar="URL", help="Jaeger's query API, as http://127.0.0.1:18072.")
+        str | None,
+        typer.Option("--jaeger", metavar="URL", help="Address of Jaeger's query API, as http://127.0.0.1:18072."),
     ] = None,
     file: Annotated[Path | None, typer.Option("--otlp", metavar="FILE", help="A file of OTLP JSON.")] = None,
     patience: Annotated[float, typer.Option(help="Seconds to wait for spans still on their way.", min=0)] = 5.0,
@@ -71,30 +73,30 @@ def _print_budgets(traces: dict[str, list[Span]], as_json: bool) -> None:
     documents: list[dict[str, Any]] = []
     for trace_id, spans in traces.items():
         tree = grow(spans)
-        found = budget_of_tree(tree)
-        if found is None:
+        result = budget_of_tree(tree)
+        if result is None:
             raise NotEnoughDataError(f"trace {trace_id} has no root span, so no end-to-end time to split")
         if as_json:
-            documents.append(_as_document(found))
+            documents.append(_as_document(result))
             continue
         console.print(trace_tree(tree), soft_wrap=True)
         console.print()
         title = f"Hop budget of {found.journey}, trace {trace_id}"
-        console.print(rendered([trace_table(title, found.parts, found.crossings)]))
-        console.print(_defects(found.quality))
+        console.print(rendered([trace_table(title, result.parts, result.crossings)]))
+        console.print(_defects(result.quality))
     if as_json:
         print(json.dumps(documents, indent=2, ensure_ascii=False))
 
 
-def _as_document(found: Budget) -> dict[str, Any]:
+def _as_document(one: Budget) -> dict[str, Any]:
     return {
-        "trace_id": found.trace_id,
-        "journey": found.journey,
-        "channel": found.channel,
-        "total_ns": found.total_ns,
-        "parts_ns": dict(sorted(found.parts.items(), key=lambda item: -item[1])),
-        "crossings": dict(found.crossings),
-        "quality": asdict(found.quality),
+        "trace_id": one.trace_id,
+        "journey": one.journey,
+        "channel": one.channel,
+        "total_ns": one.total_ns,
+        "parts_ns": dict(sorted(one.parts.items(), key=lambda item: -item[1])),
+        "crossings": dict(one.crossings),
+        "quality": asdict(one.quality),
     }
 
 

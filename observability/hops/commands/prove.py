@@ -11,6 +11,7 @@ from rich.console import Console, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from hops.commands.budget import AsJson
 from hops.proofs.siblings import SiblingsProof, prove_siblings
 from hops.proofs.statistics import (
     AA,
@@ -31,7 +32,6 @@ app = typer.Typer(no_args_is_help=True, help=__doc__)
 
 Experiments = Annotated[int, typer.Option(min=1, help="How many experiments to simulate.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of what is simulated, an integer ≥ 0.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
 Result = TypeVar("Result")
 
 

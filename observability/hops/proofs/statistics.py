@@ -6,9 +6,8 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
+from itertools import combinations, pairwise
 from multiprocessing import get_context
 from typing import Any, TypedDict
 
@@ -118,14 +117,8 @@ class PowerProof(TypedDict):
     cells: list[Power]
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    """Of one experiment: (metric, figure) -> (held, intervals, refused)."""
-
-    counts: dict[tuple[str, str], tuple[int, int, int]]
-    labels: tuple[str, ...]
-
-
+#: (metric, what the interval is of) -> (intervals that hold the truth, intervals, figures without one).
+Held = dict[tuple[str, str], tuple[int, int, int]]
 Progress = Callable[[int], None]
 
 
@@ -140,21 +133,16 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
         seed: same seed, same result.
         progress: called with the number of experiments that are done.
     """
-    tests: Counter[str] = Counter()
-    low: Counter[str] = Counter()
-    shown: Counter[str] = Counter()
-    any_metric = naive_tests = naive_low = naive_shown = 0
-    for done, found in enumerate(_all(_aa, experiments, seed), 1):
-        tests.update(found["tests"])
-        low.update(found["low"])
-        shown.update(found["shown"])
-        any_metric += bool(found["shown"])
-        naive_tests += found["naive_tests"]
-        naive_low += found["naive_low"]
-        naive_shown += found["naive_shown"]
+    counts: Counter[tuple[str, str]] = Counter()
+    for done, one in enumerate(_all(_aa, experiments, seed), 1):
+        counts.update(one)
         progress(done)
+
+    def tests(name: str) -> Rate:
+        return rate(counts["low", name], counts["tests", name])
+
     metrics = [
-        MetricAA(metric=name, tests=rate(low[name], tests[name]), experiments=rate(shown[name], experiments))
+        MetricAA(metric=name, tests=tests(name), experiments=rate(counts["shown", name], experiments))
         for name in METRICS
     ]
     return AA(
@@ -162,9 +150,9 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
         experiments=experiments,
         seed=seed,
         metrics=metrics,
-        any_metric=rate(any_metric, experiments),
-        naive_tests=rate(naive_low, naive_tests),
-        naive_experiments=rate(naive_shown, experiments),
+        any_metric=rate(counts["shown", "any"], experiments),
+        naive_tests=tests("naive"),
+        naive_experiments=rate(counts["shown", "naive"], experiments),
     )
 
 
@@ -178,10 +166,10 @@ def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: N
     """
     held: dict[tuple[str, str], list[tuple[int, int, int]]] = {}
     by: dict[str, list[int]] = {}
-    for done, found in enumerate(_all(_coverage, experiments, seed), 1):
-        for key, counts in found.counts.items():
+    for done, (experiment, labels) in enumerate(_all(_coverage, experiments, seed), 1):
+        for key, counts in experiment.items():
             held.setdefault(key, []).append(counts)
-            for label in found.labels:
+            for label in labels:
                 sums = by.setdefault(f"{label}|{key[0]}", [0, 0])
                 sums[0] += counts[0]
                 sums[1] += counts[1]
@@ -210,8 +198,8 @@ def measure_power(experiments: int, seed: int, progress: Progress = lambda _: No
         for block, trial in SHIFTS:
             one = partial(_power, step=step, noise=Noise(block=block, trial=trial))
             sums = Counter[str]()
-            for found in _all(one, experiments, seed):
-                sums.update(found)
+            for counts in _all(one, experiments, seed):
+                sums.update(counts)
                 progress(len(cells) * experiments + sums["experiments"])
             cells.append(
                 Power(
@@ -241,27 +229,28 @@ def _all(one: Callable[[np.random.SeedSequence], Any], experiments: int, seed: i
         yield from pool.map(one, seeds, chunksize=_CHUNK)
 
 
-def _aa(seed: np.random.SeedSequence) -> dict[str, Any]:
+def _aa(seed: np.random.SeedSequence) -> Counter[tuple[str, str]]:
+    """Of one experiment and each metric: tests, those with a low p, and whether any is shown after Holm."""
     rng = np.random.default_rng(seed)
     setting = draw_setting(rng, blocks=(3, 5, 5, 5, 8), journeys=(400, 1200))
     topologies = Simulation(setting, rng).experiment(SAME)
     rows = [row for row in compare_latencies(topologies) if row["metric"] in METRICS]
     correct(rows)
-    tested = [row for row in rows if row["p"] is not None]
-    pooled = {name: side.pooled(ALL, sorted(side.blocks)) for name, side in topologies.items()}
-    pairs = [(row["left"], row["right"]) for row in rows if (row["journey"], row["metric"]) == (ALL, "mean")]
+    shown = {row["metric"] for row in rows if row["verdict"] in ("left_lower", "right_lower")}
+    tests = [(row["metric"], row["p"]) for row in rows if row["p"] is not None]
+    pooled = [side.pooled(ALL, sorted(side.blocks)) for side in topologies.values()]
     naive = {
-        index: float(stats.mannwhitneyu(pooled[left], pooled[right], method="asymptotic").pvalue)
-        for index, (left, right) in enumerate(pairs)
+        index: float(stats.mannwhitneyu(left, right, method="asymptotic").pvalue)
+        for index, (left, right) in enumerate(combinations(pooled, 2))
     }
-    return {
-        "tests": Counter(row["metric"] for row in tested),
-        "low": Counter(row["metric"] for row in tested if (row["p"] or 0.0) < SIGNIFICANCE),
-        "shown": Counter({row["metric"] for row in rows if row["verdict"] in ("left_lower", "right_lower")}),
-        "naive_tests": len(naive),
-        "naive_low": sum(p < SIGNIFICANCE for p in naive.values()),
-        "naive_shown": any(p < SIGNIFICANCE for p in holm(naive).values()),
-    }
+    if any(p < SIGNIFICANCE for p in holm(naive).values()):
+        shown.add("naive")
+    counts = Counter(("shown", name) for name in shown)
+    counts["shown", "any"] = int(bool(shown - {"naive"}))
+    for name, p in (*tests, *(("naive", p) for p in naive.values())):
+        counts["tests", name] += 1
+        counts["low", name] += p < SIGNIFICANCE
+    return counts
 
 
 def _power(seed: np.random.SeedSequence, *, step: float, noise: Noise) -> Counter[str]:
@@ -270,7 +259,7 @@ def _power(seed: np.random.SeedSequence, *, step: float, noise: Noise) -> Counte
     factors = {name: (1 + step) ** place for place, name in enumerate(names)}
     topologies = Simulation(Setting(_POWER_BLOCKS, _POWER_JOURNEYS, noise), rng).experiment(factors)
     neighbours = set(pairwise(names))
-    found = Counter(experiments=1)
+    counts = Counter(experiments=1)
     rows = compare_latencies(topologies)
     correct(rows)
     for row in rows:
@@ -282,19 +271,20 @@ def _power(seed: np.random.SeedSequence, *, step: float, noise: Noise) -> Counte
             kind = "frequent"
         else:
             continue
-        found[kind] += 1
-        found[f"{kind} shown"] += row["verdict"] == "left_lower"
-    return found
+        counts[kind] += 1
+        counts[f"{kind} shown"] += row["verdict"] == "left_lower"
+    return counts
 
 
-def _coverage(seed: np.random.SeedSequence) -> _Held:
+def _coverage(seed: np.random.SeedSequence) -> tuple[Held, Sequence[str]]:
+    """Of one experiment: how often intervals held the truth, and the labels of its setting."""
     rng = np.random.default_rng(seed)
     setting = draw_setting(rng, blocks=(3, 4, 5, 5, 5, 8), journeys=(200, 600, 1500, 5000))
     simulation = Simulation(setting, rng)
     sides = simulation.experiment(DIFFERENT)
     truths = {name: simulation.truth(factor) for name, factor in DIFFERENT.items()}
     blocks = range(1, setting.blocks + 1)
-    counts: dict[tuple[str, str], tuple[int, int, int]] = {}
+    counts: Held = {}
 
     def note(metric: str, figure: str, ends: tuple[float | None, float | None], truth: float) -> None:
         held, intervals, refused = counts.get((metric, figure), (0, 0, 0))
@@ -310,9 +300,9 @@ def _coverage(seed: np.random.SeedSequence) -> _Held:
             ours, theirs = (truths[name][journey][metric] for name in DIFFERENT)
             note(metric, "one topology", left[metric].interval, ours)
             note(metric, "one topology", right[metric].interval, theirs)
-            found = contrast(left[metric], right[metric])
-            note(metric, "difference", found.interval, ours - theirs)
-            note(metric, "ratio", found.ratio_interval, ours / theirs)
+            result = contrast(left[metric], right[metric])
+            note(metric, "difference", result.interval, ours - theirs)
+            note(metric, "ratio", result.ratio_interval, ours / theirs)
     noise = setting.noise
     labels = (
         f"{setting.blocks} blocks",
@@ -321,7 +311,7 @@ def _coverage(seed: np.random.SeedSequence) -> _Held:
         f"sigma {noise.sigma}",
         f"correlation {noise.correlation}",
     )
-    return _Held(counts, labels)
+    return counts, labels
 
 
 def _covered(metric: str, figure: str, rows: Any) -> Coverage:

@@ -89,7 +89,7 @@ class Tested(TypedDict):
     """What is known of a difference: how large, how sure.
 
     `p` belongs to the ratio, `p_holm` is `p` after Holm's correction. `effect` is the chance that a journey of the
-    system that is subtracted from takes less time than one of the other (ties half): 0.5 where neither is quicker;
+    left, or of run b, takes less time than one of the other side (ties half): 0.5 where neither is quicker;
     None for `cpu_ms`.
     """
 

@@ -79,7 +79,7 @@ def write_generated_run(
 
 
 class _Run:
-    """A run as it is made up, trial by trial; all of them replay one tape."""
+    """A run under way, trial by trial; all of them replay one tape."""
 
     def __init__(self, folder: Path, count: int, traced: float, noise: Noise, rng: np.random.Generator) -> None:
         weights = np.array([shape.weight for shape in JOURNEY_SHAPES.values()], dtype=np.float64)

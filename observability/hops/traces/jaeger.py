@@ -82,7 +82,7 @@ async def fetch_traces(
     """
     ids = list(dict.fromkeys(_checked(trace_id) for trace_id in trace_ids))
     deadline = time.monotonic() + patience_s
-    found: dict[str, list[Span]] = {}
+    traces: dict[str, list[Span]] = {}
     sound: set[str] = set()
     slots = asyncio.Semaphore(concurrency)
 
@@ -97,7 +97,7 @@ async def fetch_traces(
             async with slots:
                 spans = await _get(client, trace_id)
             if spans:
-                found[trace_id] = spans
+                traces[trace_id] = spans
                 if complete(spans):
                     sound.add(trace_id)
             if progress is not None:
@@ -131,9 +131,9 @@ async def fetch_traces(
             raise first from None
 
     return Fetched(
-        traces={trace_id: found[trace_id] for trace_id in ids if trace_id in found},
-        missing=[trace_id for trace_id in ids if trace_id not in found],
-        incomplete=[trace_id for trace_id in ids if trace_id in found and trace_id not in sound],
+        traces={trace_id: traces[trace_id] for trace_id in ids if trace_id in traces},
+        missing=[trace_id for trace_id in ids if trace_id not in traces],
+        incomplete=[trace_id for trace_id in ids if trace_id in traces and trace_id not in sound],
     )
 
 

@@ -142,7 +142,7 @@ def _time(body: dict[str, Any], key: str, where: str) -> int:
 
 
 def _attributes(raw: Any, where: str) -> dict[str, AttributeValue]:
-    found: dict[str, AttributeValue] = {}
+    attributes: dict[str, AttributeValue] = {}
     for i, entry in enumerate(_array(raw, f"{where}.attributes")):
         place = f"{where}.attributes[{i}]"
         pair = _object(entry, place)
@@ -152,16 +152,16 @@ def _attributes(raw: Any, where: str) -> dict[str, AttributeValue]:
             raise MalformedTraceError(f"{place}.key: {key!r} is not a string")
         try:
             if "stringValue" in value:
-                found[key] = str(value["stringValue"])
+                attributes[key] = str(value["stringValue"])
             elif "intValue" in value:
-                found[key] = int(value["intValue"])
+                attributes[key] = int(value["intValue"])
             elif "boolValue" in value:
-                found[key] = bool(value["boolValue"])
+                attributes[key] = bool(value["boolValue"])
             elif "doubleValue" in value:
-                found[key] = float(value["doubleValue"])
+                attributes[key] = float(value["doubleValue"])
         except (TypeError, ValueError) as error:
             raise MalformedTraceError(f"{place}.value: {value!r} is not what its key says") from error
-    return found
+    return attributes
 
 
 def _object(raw: Any, where: str) -> dict[str, Any]:
