@@ -87,7 +87,7 @@ def groups_table(view: View, journeys: list[str]) -> Table:
                         number(sum(sums.values())),
                     ]
                 )
-    caption = "Hop budgets by group of parts, ms; “traces” counts those of all bands"
+    caption = "Hop budgets by group of parts, ms; “traces” counts all traces of the journey"
     return Table("budget_groups", caption, columns, rows, heads=3)
 
 
