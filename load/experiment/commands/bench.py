@@ -71,7 +71,7 @@ def show(summary: Summary, folder: Path, console: Console) -> None:
     """Prints a run: latencies, hop budgets, gates, where the results are and how to look further."""
     manifest = read_json(folder / MANIFEST)
     console.print(bench(summary))
-    console.print(Text(f"\nLoad:    {load_line(manifest)}"))
+    console.print(Text(f"Load:    {load_line(manifest)}"))
     console.print(Text(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together"))
     console.print(Text(f"Tape:    {summary['tape']['sha256']}"))
     console.print(Text(f"Answers: {summary['tape']['answers_sha256']}"))

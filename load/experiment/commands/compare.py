@@ -115,7 +115,7 @@ def compare_command(
         else:
             out = console()
             out.print(compare_view(summary))
-            out.print(f"\nLoad:    {load_line(read_document(path / MANIFEST))}, {summary['blocks']} blocks")
+            out.print(f"Load:    {load_line(read_document(path / MANIFEST))}, {summary['blocks']} blocks")
             out.print(f"Results: {shown(path)}")
             out.print(f"Report:  {shown(path / 'report.html')}")
         _end(summary)
