@@ -14,6 +14,9 @@ RUN := $(VENV)/python
 # Where nothing is installed nothing can run.
 INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit 0; };
 
+# Without the bytecode that Python keeps, every process compiles all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
 BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt connections delay vus think
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))

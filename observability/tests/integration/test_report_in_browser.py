@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
+from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -33,7 +35,24 @@ MODES = {
     "dark": {"viewport": WIDE, "color_scheme": "dark"},
     "phone": {"viewport": PHONE, "color_scheme": "light"},
 }
+NAMED = ("compare", "bench", "suspect")
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+# Marks one text of each look. Thousands of cells look alike, and axe takes milliseconds for the contrast of each.
+MARK_LOOKS = """() => {
+    const grounds = new Map([[null, '']]), seen = new Set();
+    for (const one of document.querySelectorAll('*')) {
+        const style = getComputedStyle(one);
+        const ground = [grounds.get(one.parentElement), style.backgroundColor, style.backgroundImage, style.opacity];
+        grounds.set(one, ground.join());
+        const own = [one.tagName, style.color, style.fill, style.fontSize, style.fontWeight, style.textShadow];
+        const look = [ground, own].join();
+        if (seen.has(look) || ![...one.childNodes].some((part) => part.nodeType === 3 && part.data.trim())) continue;
+        seen.add(look);
+        one.dataset.look = '';
+    }
+    return seen.size;
+}"""
+CONTRAST_OF_LOOKS = "; axe.configure({rules: [{id: 'color-contrast', selector: '[data-look]'}]})"
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +75,12 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_generated_run(
         root / "suspect", topologies=("rest", "grpc"), blocks=2, journeys_per_trial=200, failing=failing
     )
-    return {name: make_report(root / name)[1] for name in ("compare", "bench", "suspect")}
+    return {name: make_report(root / name)[1] for name in NAMED}
 
 
-@pytest.fixture(params=["compare", "bench", "suspect"])
+@pytest.fixture(params=NAMED)
 def report(request: pytest.FixtureRequest, reports: dict[str, Path]) -> Path:
     return reports[request.param]
-
-
-@pytest.fixture(params=list(MODES))
-def mode(request: pytest.FixtureRequest) -> dict[str, Any]:
-    return MODES[request.param]
 
 
 class Opened:
@@ -91,16 +105,21 @@ class Opened:
         self.page.close()
 
 
-def test_it_opens_without_an_error_or_a_request(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
-    with Opened(browser, report, **mode) as opened:
-        opened.page.evaluate(OPEN_ALL)
-        assert opened.said == []
+@pytest.fixture(scope="module", params=list(product(NAMED, MODES)), ids="-".join)
+def opened(request: pytest.FixtureRequest, browser: Browser, reports: dict[str, Path]) -> Iterator[Opened]:
+    """A report with all its details open, for tests that only look."""
+    name, mode = request.param
+    with Opened(browser, reports[name], **MODES[mode]) as page:
+        page.page.evaluate(OPEN_ALL)
+        yield page
 
 
-def test_the_page_is_never_wider_than_the_window(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
-    with Opened(browser, report, **mode) as opened:
-        opened.page.evaluate(OPEN_ALL)
-        assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+def test_it_opens_without_an_error_or_a_request(opened: Opened) -> None:
+    assert opened.said == []
+
+
+def test_the_page_is_never_wider_than_the_window(opened: Opened) -> None:
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 # Every report and every mode once; all nine pairs take minutes and look at the same rules.
@@ -108,7 +127,8 @@ def test_the_page_is_never_wider_than_the_window(browser: Browser, report: Path,
 def test_axe_finds_no_violation(browser: Browser, reports: dict[str, Path], name: str, seen: str) -> None:
     with Opened(browser, reports[name], **MODES[seen]) as opened:
         opened.page.evaluate(OPEN_ALL)
-        found = Axe().run(opened.page)
+        assert opened.page.evaluate(MARK_LOOKS) > 20
+        found = Axe(AXE_SCRIPT + CONTRAST_OF_LOOKS).run(opened.page)
         assert found.violations_count == 0, found.generate_report()
 
 
@@ -142,50 +162,46 @@ def test_colours_of_charts_follow_the_page(browser: Browser, reports: dict[str, 
     assert all("var(" not in colour for both in colours for colour in both)
 
 
-def test_no_label_lies_on_another(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
-    with Opened(browser, report, **mode) as opened:
-        opened.page.evaluate(OPEN_ALL)
-        overlaps = opened.page.evaluate("""() => {
-            const found = [];
-            for (const svg of document.querySelectorAll('svg[role=img]')) {
-                const texts = [...svg.querySelectorAll('text')].filter((one) => one.textContent.trim());
-                const boxes = texts.map((one) => one.getBoundingClientRect());
-                for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
-                    const a = boxes[i], b = boxes[j];
-                    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-                    const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-                    if (wide <= 1 || tall <= 1) continue;
-                    const least = Math.min(a.width * a.height, b.width * b.height);
-                    if (wide * tall / least > 0.15) {
-                        const title = svg.querySelector('title').textContent;
-                        found.push([title, texts[i].textContent, texts[j].textContent]);
-                    }
+def test_no_label_lies_on_another(opened: Opened) -> None:
+    overlaps = opened.page.evaluate("""() => {
+        const found = [];
+        for (const svg of document.querySelectorAll('svg[role=img]')) {
+            const texts = [...svg.querySelectorAll('text')].filter((one) => one.textContent.trim());
+            const boxes = texts.map((one) => one.getBoundingClientRect());
+            for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+                const a = boxes[i], b = boxes[j];
+                const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                if (wide <= 1 || tall <= 1) continue;
+                const least = Math.min(a.width * a.height, b.width * b.height);
+                if (wide * tall / least > 0.15) {
+                    const title = svg.querySelector('title').textContent;
+                    found.push([title, texts[i].textContent, texts[j].textContent]);
                 }
             }
-            return found;
-        }""")
-        assert overlaps == []
+        }
+        return found;
+    }""")
+    assert overlaps == []
 
 
-def test_no_block_lies_on_another(browser: Browser, report: Path, mode: dict[str, Any]) -> None:
-    with Opened(browser, report, **mode) as opened:
-        opened.page.evaluate(OPEN_ALL)
-        overlaps = opened.page.evaluate("""() => {
-            const found = [];
-            const inside = [...document.querySelectorAll('.inside, section')].map((one) => [...one.children]);
-            const groups = [...document.querySelectorAll('.charts')].map((one) => [...one.children]);
-            for (const group of [[...document.querySelectorAll('main > section')], ...inside, ...groups]) {
-                const boxes = group.map((one) => one.getBoundingClientRect());
-                for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
-                    const a = boxes[i], b = boxes[j];
-                    const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
-                    const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
-                    if (wide > 1 && tall > 1) found.push([group[i].textContent.trim().slice(0, 60), wide, tall]);
-                }
+def test_no_block_lies_on_another(opened: Opened) -> None:
+    overlaps = opened.page.evaluate("""() => {
+        const found = [];
+        const inside = [...document.querySelectorAll('.inside, section')].map((one) => [...one.children]);
+        const groups = [...document.querySelectorAll('.charts')].map((one) => [...one.children]);
+        for (const group of [[...document.querySelectorAll('main > section')], ...inside, ...groups]) {
+            const boxes = group.map((one) => one.getBoundingClientRect());
+            for (let i = 0; i < boxes.length; i++) for (let j = 0; j < i; j++) {
+                const a = boxes[i], b = boxes[j];
+                const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+                const tall = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+                if (wide > 1 && tall > 1) found.push([group[i].textContent.trim().slice(0, 60), wide, tall]);
             }
-            return found;
-        }""")
-        assert overlaps == []
+        }
+        return found;
+    }""")
+    assert overlaps == []
 
 
 def test_a_table_sorts_by_click_and_by_key(browser: Browser, reports: dict[str, Path]) -> None:

@@ -35,7 +35,7 @@ BOOTSTRAPS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(params=sorted(PROTOCOLS))
+@pytest.fixture(scope="module", params=sorted(PROTOCOLS))
 def protocol(request: pytest.FixtureRequest) -> str:
     """Every test of behaviour runs over each protocol."""
     return str(request.param)
@@ -49,7 +49,7 @@ async def served(name: str, protocol: str, service: Any) -> AsyncIterator[str]:
         yield f"{PROTOCOLS[protocol]}://{addresses[protocol]}"
 
 
-@pytest.fixture(name="served")
+@pytest.fixture(scope="session", name="served")
 def served_fixture() -> Callable[..., Any]:
     """Serves a service over a protocol; for tests in folders of their own."""
     return served
@@ -64,17 +64,17 @@ async def running(name: str, protocol: str, config: ServiceConfig) -> AsyncItera
         yield await stack.enter_async_context(connect({name: address}, "test"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def product(protocol: str, role_url: Callable[[str], str]) -> AsyncIterator[ProductClient]:
-    """A client of the product service."""
+    """A client of the product service, which the tests of a module share."""
     config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=4)
     async with running("product", protocol, config) as clients:
         yield clients.product
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def user(protocol: str, role_url: Callable[[str], str], keys: Any) -> AsyncIterator[UserClient]:
-    """A client of the user service."""
+    """A client of the user service, which the tests of a module share."""
     config = ServiceConfig(
         component="user",
         database_url=role_url("user"),

@@ -20,11 +20,12 @@ ADDRESS = Address("Ada", "Street 1", "Berlin", "10115", "DE")
 CHARACTERS = [chr(code) for code in range(1, sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]
 
 
-@pytest.fixture
-def disputed(admin: psycopg.Connection) -> list[str]:
+@pytest.fixture(scope="module")
+def disputed(shop_url: str) -> list[str]:
     """The characters that Python and the database put into lower case differently."""
     # Each alone: what a letter becomes may depend on its neighbours.
-    rows = admin.execute("SELECT c, lower(c) FROM unnest(%s::text[]) AS c", [CHARACTERS]).fetchall()
+    with contextlib.closing(psycopg.connect(shop_url)) as admin:
+        rows = admin.execute("SELECT c, lower(c) FROM unnest(%s::text[]) AS c", [CHARACTERS]).fetchall()
     return [one for one, lower in rows if lower != one.lower()]
 
 

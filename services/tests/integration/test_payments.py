@@ -26,7 +26,7 @@ USER = 17
 ORDERS = count(1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def payment(
     protocol: str, served: Callable[..., Any], role_url: Callable[[str], str]
 ) -> AsyncIterator[PaymentClient]:

@@ -33,7 +33,7 @@ pytestmark = pytest.mark.integration
 NOWHERE = 2**62
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def protocol() -> str:
     """The spans drawn here are those of gRPC; each HTTP protocol's are beside its own calls."""
     return "grpc"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -127,9 +126,9 @@ class Backends:
         return [finding for finding in audit(self.trial.admin_url, self.trial.name, grace_s=0.0) if not finding.ok]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def backends(shared_trial: Trial, keys: Any) -> AsyncIterator[Backends]:
-    """The services that the order service needs, called directly."""
+    """The services that the order service needs, called directly; the tests of a module share them."""
 
     def config(component: str) -> ServiceConfig:
         return ServiceConfig(
@@ -176,9 +175,11 @@ async def running_shop(trial: Trial, keys: Any, served: Callable[[str, Any], Any
         yield await stack.enter_async_context(connect(peers, "test"))
 
 
-@pytest.fixture
-async def shop(protocol: str, served: Callable[..., Any], shared_trial: Trial, keys: Any) -> AsyncIterator[Clients]:
-    """The four services over one protocol; every test of behaviour runs over each."""
+@pytest.fixture(scope="module")
+async def shop(
+    protocol: str, served: Callable[..., Any], shared_trial: Trial, keys: Any, counted_statements: Counter[str]
+) -> AsyncIterator[Clients]:
+    """The four services over one protocol, which the tests of a module share; every test runs over each."""
     async with running_shop(shared_trial, keys, lambda name, service: served(name, protocol, service)) as clients:
         yield clients
 
@@ -211,9 +212,9 @@ def buy(user: int) -> Callable[..., Any]:
     return checkout
 
 
-@pytest.fixture
-def statements(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
-    """Counts the statements of calls that this process sends, by what their spans are called."""
+@pytest.fixture(scope="module")
+def counted_statements() -> Iterator[Counter[str]]:
+    """The statements of calls that this module's shop has sent, by what their spans are called."""
     from shop.platform import database
     from shop.platform.statement_tracing import statement_attributes
 
@@ -232,18 +233,13 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
             holder._con.add_query_logger(count)
         return pool
 
-    monkeypatch.setattr(database, "_open", open_counting)
-    return seen
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "_open", open_counting)
+        yield seen
 
 
 @pytest.fixture
-def settle() -> Callable[[], Any]:
-    """Lets tasks that go on in the background come to an end."""
-
-    async def wait() -> None:
-        mine = asyncio.current_task()
-        others = [task for task in asyncio.all_tasks() if task is not mine]
-        if others:
-            await asyncio.wait(others, timeout=5)
-
-    return wait
+def statements(counted_statements: Counter[str]) -> Counter[str]:
+    """The statements of calls that this test's shop has sent, by what their spans are called."""
+    counted_statements.clear()
+    return counted_statements

@@ -15,6 +15,7 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset, TrailersReceived
 
+from mesh.database_owner import remove_cluster
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -138,12 +139,22 @@ class Shop:
         return await exchange(self.port, headers, *chunks, pause_s=pause_s)
 
 
+@pytest.fixture(scope="session")
+def ports(free_ports: Callable[[], Ports]) -> Ports:
+    """A port base whose ports are all free."""
+    return free_ports()
+
+
+@pytest.fixture(scope="session")
+def folder(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunFolder]:
+    """The folder of all topologies, which have one database."""
+    made = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("run"))
+    yield made
+    remove_cluster(made)
+
+
 @pytest.fixture(scope="session", params=["rest", "hybrid-transcoded"])
-def shop(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, free_ports: Callable[[], Ports]
-) -> Iterator[Shop]:
+def shop(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Iterator[Shop]:
     """A topology that is up; the tests of one topology run together."""
-    ports = free_ports()
-    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("run"))
     with System(load_topology(request.param), Switches(), ports, "edge", folder=folder) as system:
         yield Shop(system)
