@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
@@ -19,7 +18,7 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.plan import DATA_SEED, Plan, Planned, plan_of
 from experiment.progress import Progress, minutes, shown
 from experiment.results.folder import ResultsFolder, check_room, read_json, unfinished
-from experiment.results.manifest import git_state, machine, versions
+from experiment.results.manifest import git_state, manifest_of, now
 from experiment.trial.files import TrialFiles
 from experiment.trial.trial import VEGETA, Trial, run_trial
 from hops.analysis.summary import analyse
@@ -53,7 +52,7 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
     folder = ResultsFolder.new(results, plan.name)
     folder.open()
     shutil.copyfile(plan.workload, folder.path / WORKLOAD)
-    folder.write_json(PLAN, {**plan.as_document(), "began": _now()})
+    folder.write_json(PLAN, {**plan.as_document(), "began": now()})
     return folder
 
 
@@ -82,13 +81,7 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
 
 
 def run_plan(
-    plan: Plan,
-    folder: ResultsFolder,
-    ports: Ports,
-    *,
-    retry: int = 0,
-    environ: Mapping[str, str] = os.environ,
-    run: RunTrial = run_trial,
+    plan: Plan, folder: ResultsFolder, ports: Ports, *, retry: int = 0, run: RunTrial = run_trial
 ) -> tuple[Summary, Path]:
     """Runs every trial of a plan that is not finished yet, then computes and publishes the results.
 
@@ -97,7 +90,6 @@ def run_plan(
         folder: Open; finished trials in it are kept and not run again.
         ports: Where everything listens.
         retry: How often a trial that is SUSPECT is repeated; every attempt is kept, the last one counts.
-        environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
         run: Runs one trial.
 
     Returns:
@@ -107,15 +99,15 @@ def run_plan(
         MeshError, HopsError: What went wrong, in words for the user; nothing is left running, finished trials and
             the results of earlier runs are untouched.
     """
-    return run_trials(
-        plan,
-        folder,
-        ports,
-        conclude=lambda: _figures(plan, folder),
-        retry=retry,
-        environ=environ,
-        run=run,
-    )
+
+    def conclude() -> tuple[Summary, Path]:
+        measured = read_run(folder.path)
+        summary = analyse(measured, name=plan.name)
+        write_summary(summary, folder.path / SUMMARY)
+        write_report(measured, summary, folder.path)
+        return summary, folder.publish()
+
+    return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run)
 
 
 def run_trials(
@@ -125,7 +117,6 @@ def run_trials(
     *,
     conclude: Callable[[], T],
     retry: int = 0,
-    environ: Mapping[str, str] = os.environ,
     run: RunTrial = run_trial,
 ) -> T:
     """Runs every trial of a plan that is not finished yet, puts their rows together, and draws a conclusion from them.
@@ -136,7 +127,6 @@ def run_trials(
         ports: Where everything listens.
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes it.
         retry: As for `run_plan`.
-        environ: As for `run_plan`.
         run: Runs one trial.
 
     Returns:
@@ -154,7 +144,7 @@ def run_trials(
         shopload = Shopload(BINARY)
         tapes = _tapes(plan, folder, shopload)
         say(f"tape {tapes.load.sha256[:12]}…: {tapes.load.journeys} journeys, seed {plan.seed}")
-        _Trials(plan, folder, files, tapes, shopload, ports, environ, say, run).run_all(retry)
+        _Trials(plan, folder, files, tapes, shopload, ports, say, run).run_all(retry)
         if len(plan.trials()) > 1:
             say("all trials are there; computing figures and intervals")
         _gather(plan, folder, files, tapes)
@@ -174,7 +164,6 @@ class _Trials:
     tapes: Tapes
     shopload: Shopload
     ports: Ports
-    environ: Mapping[str, str]
     say: Progress
     run: RunTrial
 
@@ -200,16 +189,9 @@ class _Trials:
 
     def _trial(self, planned: Planned, attempt: int, *, parity_in_full: bool) -> TrialRecord:
         began = datetime.now(UTC)
-        system = System(
-            planned.arm.topology,
-            planned.arm.switches,
-            self.ports,
-            trial_name(self.folder.final.name, planned.name),
-            data=Data(self.plan.scale, DATA_SEED),
-            environ=self.environ,
-        )
+        arm, name = planned.arm, trial_name(self.folder.final.name, planned.name)
         trial = self.run(
-            system,
+            System(arm.topology, arm.switches, self.ports, name, data=Data(self.plan.scale, DATA_SEED)),
             self.shopload,
             self.tapes,
             self.plan.profile,
@@ -256,38 +238,23 @@ def _gather(plan: Plan, folder: ResultsFolder, files: TrialFiles, tapes: Tapes) 
     folder.write_json(MANIFEST, _manifest(plan, read_json(folder.path / PLAN)["began"], tapes, records))
 
 
-def _figures(plan: Plan, folder: ResultsFolder) -> tuple[Summary, Path]:
-    run = read_run(folder.path)
-    summary = analyse(run, name=plan.name)
-    write_summary(summary, folder.path / SUMMARY)
-    write_report(run, summary, folder.path)
-    return summary, folder.publish()
-
-
 def _manifest(plan: Plan, began: str, tapes: Tapes, records: list[TrialRecord]) -> dict[str, Any]:
-    used = [record for record in records if record["used"]]
+    seeds = {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed}
+    topologies = {arm.label: arm.topology for arm in plan.arms}
     return {
         "schema": SCHEMA,
-        "kind": plan.kind,
-        "name": plan.name,
+        **manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds),
         "began": began,
-        "ended": _now(),
-        "git": git_state(ROOT),
-        "machine": machine(),
-        "versions": versions(),
+        "ended": now(),
         "blocks": plan.blocks,
-        "topologies": {arm.label: arm.topology.model_dump(mode="json") for arm in plan.arms},
-        "switches": plan.arms[0].switches.as_dict(),
         "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
         "mode": "open" if plan.closed is None else "closed",
         "closed": None if plan.closed is None else asdict(plan.closed),
         # A closed loop has no rate: its answers give the pace.
         "profile": asdict(plan.profile) | ({} if plan.closed is None else {"rate": None}),
-        "workload": plan.workload.name,
-        "seeds": {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed},
         "tapes": tapes.shas(),
         "journeys": tapes.load.journeys,
-        "memory_peak_mb": max(record["memory_peak_mb"] for record in used),
+        "memory_peak_mb": max(record["memory_peak_mb"] for record in records if record["used"]),
     }
 
 
@@ -324,7 +291,3 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
         f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; "
         f"`make {command} resume=latest` goes on from there."
     )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

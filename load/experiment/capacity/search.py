@@ -1,4 +1,4 @@
-"""The staircase of `make sweep`: which rate to try next, when to stop, and what was found. It measures nothing itself.
+"""The search of `make sweep`: which rate to try next, when to stop, and with which result. It measures nothing itself.
 
 Climb by a factor until a rate fails, halve the gap (in ratio) until it is narrow, then confirm the highest rate that
 held: longer, and on a system started afresh. A rate that does not hold then is taken down a step and confirmed again.
@@ -87,7 +87,7 @@ class Bracket:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The end of a search.
+    """The result of a search.
 
     Attributes:
         rate: The highest rate that was confirmed, journeys a second; None if none was.
@@ -101,6 +101,10 @@ class Found:
     failed: float | None
     limit: Limit
     tried: tuple[float, ...] = field(default=())
+
+
+#: A search that did not come to its end, and a stress test, which has none.
+NOT_FOUND = Found(None, None, "unknown")
 
 
 def climb(measure: Measure, plan: Plan) -> Bracket:

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from experiment.arguments import refuse_twice
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.profiles import Profile
@@ -48,7 +49,7 @@ class Planned:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """Name of the trial's folder."""
         return f"{self.block}-{self.arm.label}"
 
 
@@ -80,12 +81,7 @@ class Plan:
         labels = [arm.label for arm in self.arms]
         for name in (self.name, *labels):
             require_folder_name(name)
-        twice = sorted({label for label in labels if labels.count(label) > 1})
-        if twice:
-            raise UsageError(
-                f"{', '.join(twice)} is named twice; give each topology once (a copy of its file under another name "
-                "may run beside it)"
-            )
+        refuse_twice(labels)
         if not 1 <= len(labels) <= MOST_ARMS:
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
@@ -103,12 +99,12 @@ class Plan:
 
     def trials(self) -> list[Planned]:
         """Every trial in its order: block after block, inside of each the arms shuffled by the seed."""
-        found: list[Planned] = []
+        trials: list[Planned] = []
         for block in range(1, self.blocks + 1):
             order = list(self.arms)
             random.Random(f"{self.seed}/order/{block}").shuffle(order)
-            found += [Planned(block, position, arm) for position, arm in enumerate(order, start=1)]
-        return found
+            trials += [Planned(block, position, arm) for position, arm in enumerate(order, start=1)]
+        return trials
 
     def as_document(self) -> dict[str, Any]:
         """The plan as it is kept on disk, so that an interrupted experiment can go on."""

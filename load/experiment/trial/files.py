@@ -63,31 +63,15 @@ class TrialFiles:
             OSError: The disk is full; earlier trials are untouched.
         """
         scratch = self._root / f".{planned.name}.partial"
-        labels = {"block": pl.lit(planned.block, pl.Int32), "topology": pl.lit(planned.arm.label)}
-        for name, frame in zip(FRAMES, (trial.journeys, trial.hops, trial.resources), strict=True):
-            labelled = frame.select(*(value.alias(column) for column, value in labels.items()), pl.all())
-            write_parquet(labelled, scratch / f"{name}.parquet")
-        gates = evaluate(trial.evidence)
-        record = TrialRecord(
+        write_rows(trial, scratch, planned.block, planned.arm.label)
+        record = record_of(
+            trial,
             block=planned.block,
             topology=planned.arm.label,
-            attempt=attempt,
             position=planned.position,
-            used=True,
-            valid=is_valid(gates),
-            gates=gates,
-            gates_left_out=left_out(trial.evidence),
-            began=began.isoformat(timespec="milliseconds"),
-            ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            attempt=attempt,
+            began=began,
             commit=commit,
-            phases_s=dict(trial.phases_s),
-            machine_speed=round(trial.machine_speed, 3),
-            answers_sha256=str(trial.generator["answers_sha256"]),
-            cpu_s=dict(trial.cpu_s),
-            rss_mb=dict(trial.rss_mb),
-            memory_peak_mb=round(trial.memory_mb, 1),
-            generator=dict(trial.generator),
-            exemplars={journey: dict(of) for journey, of in trial.exemplars.items()},
         )
         write_json(scratch / RECORD, {"schema": SCHEMA, **record})
         self._give_name(scratch, planned.name)
@@ -118,6 +102,47 @@ class TrialFiles:
             attempt = cast("TrialRecord", read_json(final / RECORD))["attempt"]
             final.rename(final.with_name(f"{name}.attempt{attempt}"))
         scratch.rename(final)
+
+
+def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
+    """Writes a trial's rows as parquet files, each row with its block and topology in front.
+
+    Raises:
+        OSError: The disk is full.
+    """
+    labels = (pl.lit(block, pl.Int32).alias("block"), pl.lit(topology).alias("topology"))
+    for name, frame in zip(FRAMES, (trial.journeys, trial.hops, trial.resources), strict=True):
+        write_parquet(frame.select(*labels, pl.all()), folder / f"{name}.parquet")
+
+
+def record_of(
+    trial: Trial, *, block: int, topology: str, position: int, attempt: int, began: datetime, commit: str
+) -> TrialRecord:
+    """Judges a trial that has just ended by its gates, and makes its record."""
+    gates = evaluate(trial.evidence)
+    record = TrialRecord(
+        block=block,
+        topology=topology,
+        attempt=attempt,
+        position=position,
+        used=True,
+        valid=is_valid(gates),
+        gates=gates,
+        gates_left_out=left_out(trial.evidence),
+        began=began.isoformat(timespec="milliseconds"),
+        ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        commit=commit,
+        phases_s=dict(trial.phases_s),
+        answers_sha256=str(trial.generator["answers_sha256"]),
+        cpu_s=dict(trial.cpu_s),
+        rss_mb=dict(trial.rss_mb),
+        memory_peak_mb=round(trial.memory_mb, 1),
+        generator=dict(trial.generator),
+        exemplars={journey: dict(of) for journey, of in trial.exemplars.items()},
+    )
+    if trial.machine_speed is not None:
+        record["machine_speed"] = round(trial.machine_speed, 3)
+    return record
 
 
 def _record(path: Path) -> TrialRecord:

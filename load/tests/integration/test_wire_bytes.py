@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment.generator.shopload import BINARY, Shopload, Tape, stop
+from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from mesh.paths import ROOT, RunFolder
 from mesh.ports import Ports
 from mesh.switches import Switches
@@ -229,7 +229,7 @@ def test_every_byte_on_the_wire_is_counted(running: System, tape: Tape, tmp_path
     capture = tmp_path / "edge.pcap"
     with captured(running.ports["edge"], capture):
         shopload = Shopload(BINARY)
-        replay = shopload.start_replay(tape, target, tmp_path, trace=0.0, duration_s=SECONDS)
+        replay = shopload.start_replay(Load(tape, SECONDS), target, tmp_path, trace=0.0)
         try:
             shopload.finish_replay(replay)
         finally:

@@ -53,6 +53,13 @@ def gate_name(name: str) -> str:
     return gate_text(name)[0]
 
 
+def gate_failure(gate: Gate) -> str:
+    """A gate that does not hold, with its value and its limit."""
+    text, relation = gate_text(gate["name"])
+    value = "not measured" if gate["value"] is None else gate_number(gate["name"], gate["value"])
+    return f"{text}: {value}, not {relation} {gate_number(gate['name'], gate['limit'])}"
+
+
 def gate_number(name: str, value: float) -> str:
     """A gate's value or limit; shares in percent."""
     if name.endswith("_share"):
