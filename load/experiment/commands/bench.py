@@ -9,28 +9,7 @@ from typing import Annotated
 import typer
 
 from experiment.arguments import checked_seed, number, workload_file
-from experiment.commands.options import (
-    Connections,
-    Delay,
-    Edge,
-    Http,
-    Json,
-    Mesh,
-    Mtls,
-    Rate,
-    Rtt,
-    Scale,
-    Seed,
-    Think,
-    Trace,
-    Vus,
-    Workload,
-    console,
-    end,
-    print_file,
-    print_places,
-    reported_errors,
-)
+from experiment.commands import options
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES, profile_named
@@ -47,24 +26,24 @@ from mesh.topology import load_topology
 def bench_command(
     topology: Annotated[str, typer.Option(help="Name of a topology, or the path of its YAML file.")] = "hybrid",
     profile: Annotated[str, typer.Option(help=f"Length of the run: {', '.join(PROFILES)}.")] = "quick",
-    rate: Rate = None,
-    seed: Seed = "1",
-    workload: Workload = "default",
-    trace: Trace = None,
-    scale: Scale = None,
-    edge: Edge = None,
-    mesh: Mesh = None,
-    mtls: Mtls = None,
-    http: Http = None,
-    rtt: Rtt = None,
-    connections: Connections = None,
-    delay: Delay = None,
-    vus: Vus = None,
-    think: Think = None,
-    as_json: Json = False,
+    rate: options.Rate = None,
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: options.Trace = None,
+    scale: options.Scale = None,
+    edge: options.Edge = None,
+    mesh: options.Mesh = None,
+    mtls: options.Mtls = None,
+    http: options.Http = None,
+    rtt: options.Rtt = None,
+    connections: options.Connections = None,
+    delay: options.Delay = None,
+    vus: options.Vus = None,
+    think: options.Think = None,
+    as_json: options.Json = False,
 ) -> None:
     """Measure one topology: latency, hop budget, gates. Exit code 3 if the figures are SUSPECT."""
-    with reported_errors():
+    with options.reported_errors():
         switches = parse_switches(
             edge=edge,
             mesh=mesh,
@@ -89,18 +68,18 @@ def bench_command(
         )
         summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ))
         if as_json:
-            print_file(folder / SUMMARY)
+            options.print_file(folder / SUMMARY)
         else:
             _show(summary, folder, measured.name)
-        end(valid=summary["valid"])
+        options.end(valid=summary["valid"])
 
 
 def _show(summary: Summary, folder: Path, topology: str) -> None:
-    manifest, out = read_document(folder / MANIFEST), console()
+    manifest, out = read_document(folder / MANIFEST), options.console()
     out.print(render.bench(summary, topology))
     out.print(f"\nLoad:    {load_line(manifest)}")
     out.print(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together")
     out.print(f"Tape:    {summary['tape']['sha256']}")
     out.print(f"Answers: {summary['tape']['answers_sha256']}")
-    print_places(out, folder)
+    options.print_places(out, folder)
     out.print("Traces:  make trace    (opens this run's p50 and p99 exemplars in Jaeger)")

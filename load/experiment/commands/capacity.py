@@ -22,20 +22,7 @@ from experiment.capacity import stress as stress_test
 from experiment.capacity import sweep as sweeping
 from experiment.capacity.document import Document, Kind, Recorder, suspect_reasons
 from experiment.capacity.rig import Rig, Setup
-from experiment.commands.options import (
-    COMPARED,
-    Connections,
-    Http,
-    Json,
-    Seed,
-    Topologies,
-    Workload,
-    console,
-    end,
-    print_file,
-    print_places,
-    reported_errors,
-)
+from experiment.commands import options
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import LONGEST_THINK
 from experiment.plan.plan import DATA_SEED
@@ -54,69 +41,58 @@ Trace = Annotated[str, typer.Option(help="Share of the journeys that leave a tra
 
 
 def sweep_command(
-    topologies: Topologies = COMPARED,
+    topologies: options.Topologies = options.COMPARED,
     objective: Annotated[str, typer.Option(help="Objective that p99 must stay under: 1ms to 5s.")] = "100ms",
     profile: Annotated[str, typer.Option(help=f"Length of the steps: {', '.join(sweeping.PROFILES)}.")] = "quick",
     start: Annotated[
         str | None, typer.Option(help="First rate, journeys a second; 20, or max if that is less.")
     ] = None,
     highest: Annotated[str, typer.Option("--max", help="Highest rate that is tried, journeys a second.")] = "1000",
-    seed: Seed = "1",
-    workload: Workload = "default",
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
     trace: Trace = "0",
-    http: Http = None,
-    connections: Connections = None,
-    as_json: Json = False,
+    http: options.Http = None,
+    connections: options.Connections = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find the highest rate that each topology holds. Exit code 3 if one was not confirmed, or is SUSPECT."""
-    with reported_errors():
+    with options.reported_errors():
         first, last = rates(start, highest)
         setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
-        options = sweeping.Sweep(
+        sweep = sweeping.Sweep(
             profile=profile_of(sweeping.PROFILES, profile),
             objective_ms=1e3 * duration_s("objective", objective, "1ms", HIGHEST_OBJECTIVE),
             start=first,
             highest=last,
         )
-        chosen = {
-            "objective_ms": options.objective_ms,
-            "failures_below": FAILURE_SHARE,
-            "profile": asdict(options.profile),
-            "plan": asdict(options.plan),
-        }
-        _run("sweep", setup, chosen, lambda rig: sweeping.sweep(options, rig), as_json=as_json)
+        chosen = {**asdict(sweep), "plan": asdict(sweep.plan), "failures_below": FAILURE_SHARE}
+        _run("sweep", setup, chosen, lambda rig: sweeping.sweep(sweep, rig), as_json=as_json)
 
 
 def stress_command(
-    topologies: Topologies = COMPARED,
+    topologies: options.Topologies = options.COMPARED,
     users: Annotated[str, typer.Option(help="Virtual users of each step, ascending.")] = stress_test.DEFAULT_USERS,
     think: Annotated[str, typer.Option(help="Think time between a user's journeys, as 500ms or 10s.")] = "10s",
     profile: Annotated[str, typer.Option(help=f"Length of the steps: {', '.join(stress_test.PROFILES)}.")] = "quick",
-    seed: Seed = "1",
-    workload: Workload = "default",
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
     trace: Trace = "0",
-    http: Http = None,
+    http: options.Http = None,
     connections: Annotated[
         str | None, typer.Option(help="Connections of all clients, 1 to 256; by default one for 100 users.")
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Load topologies with more and more users, and count what fails. Exit code 3 if the figures are SUSPECT."""
-    with reported_errors():
+    with options.reported_errors():
         setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
-        options = stress_test.Stress(
+        stress = stress_test.Stress(
             profile=profile_of(stress_test.PROFILES, profile),
             users=stress_test.parse_users(users),
             think_s=duration_s("think", think, "0s", LONGEST_THINK),
             connections=setup.switches.connections if connections else 0,
         )
-        chosen = {
-            "users": list(options.users),
-            "think_s": options.think_s,
-            "connections": options.connections or None,
-            "profile": asdict(options.profile),
-        }
-        _run("stress", setup, chosen, lambda rig: stress_test.stress(options, rig), as_json=as_json)
+        _run("stress", setup, asdict(stress), lambda rig: stress_test.stress(stress, rig), as_json=as_json)
 
 
 def rates(start: str | None, highest: str) -> tuple[float, float]:
@@ -146,13 +122,13 @@ def _setup(topologies: str, seed: str, workload: str, **switches: str | None) ->
     )
 
 
-def _run(kind: Kind, setup: Setup, options: dict[str, Any], work: Callable[[Rig], None], *, as_json: bool) -> None:
+def _run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], None], *, as_json: bool) -> None:
     folder = ResultsFolder.new(RESULTS, kind)
     folder.open()
     topologies = {topology.name: topology for topology in setup.topologies}
     seeds = {"tape": setup.seed, "data": DATA_SEED}
     manifest = manifest_of(kind, folder.final.name, topologies, setup.switches, setup.workload, seeds)
-    recorder = Recorder(folder.path, kind, manifest, options)
+    recorder = Recorder(folder.path, kind, manifest, chosen)
     try:
         work(Rig(setup, folder.path, recorder, Progress()))
     except BaseException:
@@ -162,14 +138,14 @@ def _run(kind: Kind, setup: Setup, options: dict[str, Any], work: Callable[[Rig]
     _report(document, folder)
     path = folder.publish(latest=False)  # `latest` is what `make trace` and `make audit` look at: a run with traces
     if as_json:
-        print_file(path / f"{kind}.json")
+        options.print_file(path / f"{kind}.json")
     else:
         from experiment.capacity.report import capacity_view
 
-        out = console()
+        out = options.console()
         out.print(capacity_view(document))
-        print_places(out, path)
-    end(valid=not any(suspect_reasons(document, name) for name in topologies))
+        options.print_places(out, path)
+    options.end(valid=not any(suspect_reasons(document, name) for name in topologies))
 
 
 def _set_aside(folder: ResultsFolder, recorder: Recorder) -> None:

@@ -9,30 +9,7 @@ from typing import Annotated
 import typer
 
 from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
-from experiment.commands.options import (
-    COMPARED,
-    Connections,
-    Delay,
-    Edge,
-    Http,
-    Json,
-    Mesh,
-    Mtls,
-    Rate,
-    Rtt,
-    Scale,
-    Seed,
-    Think,
-    Topologies,
-    Trace,
-    Vus,
-    Workload,
-    console,
-    end,
-    print_file,
-    print_places,
-    reported_errors,
-)
+from experiment.commands import options
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.plan import MOST_BLOCKS, Plan, arms_of
@@ -54,29 +31,29 @@ BESIDE_RESUME = ("resume", "retry", "as_json")
 
 def compare_command(
     given: typer.Context,
-    topologies: Topologies = COMPARED,
+    topologies: options.Topologies = options.COMPARED,
     blocks: Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}.")] = "5",
     profile: Annotated[str, typer.Option(help=f"Length of a trial: {', '.join(PROFILES)}.")] = "compare",
-    rate: Rate = None,
-    seed: Seed = "1",
-    workload: Workload = "default",
-    trace: Trace = None,
-    scale: Scale = None,
-    edge: Edge = None,
-    mesh: Mesh = None,
-    mtls: Mtls = None,
-    http: Http = None,
-    rtt: Rtt = None,
-    connections: Connections = None,
-    delay: Delay = None,
-    vus: Vus = None,
-    think: Think = None,
+    rate: options.Rate = None,
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: options.Trace = None,
+    scale: options.Scale = None,
+    edge: options.Edge = None,
+    mesh: options.Mesh = None,
+    mtls: options.Mtls = None,
+    http: options.Http = None,
+    rtt: options.Rtt = None,
+    connections: options.Connections = None,
+    delay: options.Delay = None,
+    vus: options.Vus = None,
+    think: options.Think = None,
     resume: Annotated[str, typer.Option(help="Interrupted run to go on with: latest, or its name.")] = "",
     retry: Annotated[str, typer.Option(help=f"Repetitions of a SUSPECT trial, 0 to {MOST_RETRIES}.")] = "0",
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Compare topologies under one load, in random blocks. Exit code 3 if the figures are SUSPECT."""
-    with reported_errors():
+    with options.reported_errors():
         repeats = whole_number("retry", retry, 0, MOST_RETRIES)
         if resume:
             _refuse_beside_resume(given)
@@ -107,17 +84,17 @@ def compare_command(
         _announce(plan)
         summary, path = run_plan(plan, folder, load_ports(os.environ), retry=repeats)
         if as_json:
-            print_file(path / SUMMARY)
+            options.print_file(path / SUMMARY)
         else:
             _show(summary, path)
-        end(valid=summary["valid"])
+        options.end(valid=summary["valid"])
 
 
 def _show(summary: Summary, folder: Path) -> None:
-    out = console()
+    out = options.console()
     out.print(compare_view(summary))
     out.print(f"\nLoad:    {load_line(read_document(folder / MANIFEST))}, {summary['blocks']} blocks")
-    print_places(out, folder)
+    options.print_places(out, folder)
 
 
 def _announce(plan: Plan) -> None:
