@@ -15,12 +15,11 @@ from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.gates.experiment import worst_of
-from hops.gates.trial import FAILURE_SHARE
-from hops.gates.words import gate_name
+from hops.gates.gates import gate_name, kind_of
 from hops.report import chart
 from hops.report.facts import machine_facts
-from hops.report.sections.validity import gates_table
 from hops.report.write import write_sections
+from hops.tables.validity import gates_table
 from hops.terminal.render import rendered
 
 LIMITS = {
@@ -111,7 +110,11 @@ def _most(document: Document, name: str) -> str:
     steps = by_load(document, name)
     best = max(steps, key=lambda step: step["throughput_per_s"])
     first = next(
-        (step for step in steps if sum(step["errors"].values()) >= FAILURE_SHARE * step["generator"]["journeys"] > 0),
+        (
+            step
+            for step in steps
+            if sum(step["errors"].values()) >= kind_of("failure_share").limit * step["generator"]["journeys"] > 0
+        ),
         None,
     )
     fails = (

@@ -17,7 +17,7 @@ from experiment.results.folder import RESULTS
 from experiment.runner import begin, load_line, run_plan
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
-from hops.terminal import bench as render
+from hops.terminal.bench import bench
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology
@@ -70,13 +70,13 @@ def bench_command(
         if as_json:
             options.print_file(folder / SUMMARY)
         else:
-            _show(summary, folder, measured.name)
+            _show(summary, folder)
         options.end(valid=summary["valid"])
 
 
-def _show(summary: Summary, folder: Path, topology: str) -> None:
+def _show(summary: Summary, folder: Path) -> None:
     manifest, out = read_document(folder / MANIFEST), options.console()
-    out.print(render.bench(summary, topology))
+    out.print(bench(summary))
     out.print(f"\nLoad:    {load_line(manifest)}")
     out.print(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together")
     out.print(f"Tape:    {summary['tape']['sha256']}")

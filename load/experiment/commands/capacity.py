@@ -29,7 +29,7 @@ from experiment.plan.plan import DATA_SEED
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of
-from hops.gates.trial import FAILURE_SHARE
+from hops.gates.gates import kind_of
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 
@@ -65,7 +65,7 @@ def sweep_command(
             start=first,
             highest=last,
         )
-        chosen = {**asdict(sweep), "plan": asdict(sweep.plan), "failures_below": FAILURE_SHARE}
+        chosen = {**asdict(sweep), "plan": asdict(sweep.plan), "failures_below": kind_of("failure_share").limit}
         _run("sweep", setup, chosen, lambda rig: sweeping.sweep(sweep, rig), as_json=as_json)
 
 

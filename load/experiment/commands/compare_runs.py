@@ -12,9 +12,11 @@ from experiment.commands.options import SUSPECT, Json, console, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from hops.analysis.two_runs import KNOWN_METRICS, WATCHED, RunsComparison, Threshold, compare_runs, regressions, watched
+from hops.report.markdown import markdown
 from hops.run.files import MANIFEST, read_run
 from hops.run.rows import write_whole
-from hops.terminal.two_runs import markdown, runs_view
+from hops.tables.two_runs import runs_sections
+from hops.terminal.two_runs import runs_view
 
 #: Exit code of a comparison that shows a figure beyond the threshold.
 SLOWER = 4
@@ -41,7 +43,8 @@ def compare_runs_command(
         first, second = (read_run(folder) for folder in folders)
         found = compare_runs(first, second, limit)
         if out:
-            write_whole(Path(out), lambda scratch: scratch.write_text(markdown(found), encoding="utf-8"))
+            text = markdown("Two runs compared", [], runs_sections(found), suspect=not found["valid"])
+            write_whole(Path(out), lambda scratch: scratch.write_text(text, encoding="utf-8"))
         if as_json:
             typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
         else:

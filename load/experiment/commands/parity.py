@@ -15,6 +15,7 @@ from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
 from experiment.progress import Progress
+from hops.terminal.render import rendered
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology, names
@@ -43,4 +44,4 @@ def parity_command(
         if as_json:
             typer.echo(json.dumps([asdict(one) for one in done]))
         else:
-            console().print(parity_table(done))
+            console().print(rendered([parity_table(done)]))

@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
 from experiment.commands.options import RunName, console, reported_errors
 from experiment.errors import UsageError
@@ -20,9 +19,11 @@ from experiment.trial import exemplars
 from experiment.trial.exemplars import Exemplars
 from experiment.trial.trial import EXEMPLARS
 from hops.budget.budget import budget_of_tree
+from hops.elements.table import Cell, Column, Table, number, words
 from hops.run.documents import TrialRecord
 from hops.run.files import TRIALS, read_document, trial_folder
-from hops.terminal.bench import milliseconds, one_budget_table
+from hops.tables.budget import trace_table
+from hops.terminal.render import rendered
 from hops.terminal.trace import trace_tree
 from hops.traces.otlp import read_file
 from hops.traces.span import Span
@@ -44,9 +45,7 @@ def print_exemplars(file: Path, chosen: Exemplars, query_url: str, console: Cons
     traces: dict[str, list[Span]] = {}
     for span in read_file(file):
         traces.setdefault(span.trace_id, []).append(span)
-    table = Table(title="Exemplars: the traces nearest to p50 and p99", title_justify="left", box=None, pad_edge=False)
-    for name in ("journey", "of", "ms", "largest part", "trace"):
-        table.add_column(name, justify="right" if name == "ms" else "left", no_wrap=name != "trace", overflow="fold")
+    rows: list[list[Cell]] = []
     for name, of in sorted(chosen.items()):
         if journey and name != journey:
             continue
@@ -54,9 +53,13 @@ def print_exemplars(file: Path, chosen: Exemplars, query_url: str, console: Cons
             budget = budget_of_tree(grow(traces[trace_id]))
             if budget is not None:
                 largest = max(budget.parts.items(), key=lambda item: item[1])[0]
-                table.add_row(name, percentile, milliseconds(budget.total_ns / 1e6), largest, trace_id)
-    console.print(table)
-    console.print(f"\nJaeger's UI: {query_url}/trace/TRACE   (needs a Jaeger with its UI: set JAEGER_BIN)")
+                time_ms = number(budget.total_ns / 1e6)
+                rows.append([words(name), words(percentile), time_ms, words(largest), words(trace_id)])
+    columns = [Column("journey", numeric=False), Column("of", numeric=False), Column("time", "ms")]
+    columns += [Column("largest part", numeric=False), Column("trace", numeric=False)]
+    table = Table("exemplars", "Exemplars: the traces nearest to p50 and p99", columns, rows, heads=2)
+    console.print(rendered([table]))
+    console.print(f"Jaeger's UI: {query_url}/trace/TRACE   (needs a Jaeger with its UI: set JAEGER_BIN)")
     console.print(f"Jaeger's API: {query_url}/api/v3/traces/TRACE")
     if not journey:
         console.print("A journey's exemplars as trees with their budgets: make trace journey=checkout")
@@ -67,7 +70,7 @@ def print_exemplars(file: Path, chosen: Exemplars, query_url: str, console: Cons
         console.print(f"\n{journey}, {percentile}: {trace_id}")
         console.print(trace_tree(tree))
         if budget is not None:
-            console.print(one_budget_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings))
+            console.print(rendered([trace_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings)]))
 
 
 WATCH_S = 0.5

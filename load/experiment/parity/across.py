@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
-from rich.table import Table
 
 from experiment.errors import EffectsDifferError
 from experiment.generator.shopload import Shopload, Tape
 from experiment.parity.answers import check_answers
 from experiment.parity.digest import digests
+from hops.elements.table import Column, Table, whole, words
 from mesh.ports import Ports
 from mesh.switches import Switches
 from mesh.system import System, trial_database_url
@@ -86,13 +86,9 @@ def check_topologies(
 
 def parity_table(done: Sequence[Parity]) -> Table:
     """How many answers of each journey were compared, and equal, in each topology."""
-    journeys = sorted({journey for one in done for journey in one.compared})
-    table = Table(
-        title="Answers equal to the data's, and effects equal to each other's", title_justify="left", box=None
-    )
-    table.add_column("topology", no_wrap=True)
-    for journey in journeys:
-        table.add_column(journey.replace("_", " "), justify="right")
+    rows = []
     for one in done:
-        table.add_row(one.topology, *(str(one.compared.get(journey, 0)) for journey in journeys))
-    return table
+        by_journey = ", ".join(f"{journey} {count}" for journey, count in sorted(one.compared.items()))
+        rows.append([words(one.topology), whole(sum(one.compared.values())), words(by_journey)])
+    columns = [Column("topology", numeric=False), Column("answers"), Column("of them", numeric=False)]
+    return Table("parity", "Answers equal to the data's, and effects equal to each other's", columns, rows)

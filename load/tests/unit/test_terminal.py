@@ -15,6 +15,7 @@ from experiment.commands.trace import print_exemplars
 from experiment.parity.across import Parity, parity_table
 from experiment.proofs.delays import Found
 from experiment.proofs.resume import Kill, Proof
+from hops.terminal.render import rendered
 from hops.terminal.tables import terminal
 
 JOURNEY, SERVICE = "GET /users/[id]", "gw[/red]"
@@ -34,7 +35,7 @@ def test_consoles_of_commands_take_text_as_it_is() -> None:
 
 
 def test_parity() -> None:
-    text = printed(parity_table([Parity(SERVICE, {JOURNEY: 3}, {})]))
+    text = printed(rendered([parity_table([Parity(SERVICE, {JOURNEY: 3}, {})])]))
     assert SERVICE in text
     assert JOURNEY in text
 

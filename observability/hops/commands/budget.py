@@ -13,7 +13,8 @@ import typer
 
 from hops.budget.budget import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
-from hops.terminal.bench import one_budget_table
+from hops.tables.budget import trace_table
+from hops.terminal.render import rendered
 from hops.terminal.tables import terminal
 from hops.terminal.trace import trace_tree
 from hops.traces import jaeger, otlp
@@ -79,7 +80,7 @@ def _print_budgets(traces: dict[str, list[Span]], as_json: bool) -> None:
         console.print(trace_tree(tree), soft_wrap=True)
         console.print()
         title = f"Hop budget of {found.journey}, trace {trace_id}"
-        console.print(one_budget_table(title, found.parts, found.crossings))
+        console.print(rendered([trace_table(title, found.parts, found.crossings)]))
         console.print(_defects(found.quality))
     if as_json:
         print(json.dumps(documents, indent=2, ensure_ascii=False))

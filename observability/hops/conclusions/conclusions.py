@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.notes import cost_sentences, doubt_sentences, validity_sentences
 from hops.conclusions.reasons import why
-from hops.conclusions.wording import clause, figure, listed, number, p_value, plural, sentence, shown, times, turned
+from hops.conclusions.wording import clause, listed, plural, sentence, shown, turned
+from hops.elements.numbers import UNKNOWN, figure, p_value, times
 from hops.run.delay_notice import delay_notice
 from hops.run.documents import Comparison, Summary
 from hops.statistics.over_blocks import LEAST_BLOCKS
@@ -148,10 +149,10 @@ def no_difference(row: Comparison) -> str:
     is too large, the words say so.
     """
     assert row["difference"] is not None
-    found = figure(row["difference"], row["ci95"], "ms")
-    text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {found}"
+    amount = figure(row["difference"], row["ci95"], "ms")
+    text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {amount}"
     if shown(row["ci95"]) and row["p_holm"] is not None:
-        text += f", which is not enough among so many comparisons ({p_value(row['p_holm'])} after Holm's correction)"
+        text += f", not significant after Holm's correction ({p_value(row['p_holm'])})"
     return text
 
 
@@ -160,8 +161,8 @@ def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
         return _alone(summary, next(iter(summary["topologies"])), ALL)
     if refusal is not None:
         return [
-            f"Nothing is concluded about differences: {refusal}. Intervals below are of the measured journeys, "
-            "and leave out how runs differ from each other.",
+            f"No conclusion about differences: {refusal}. The intervals below cover the journeys that were measured, "
+            "not how one run differs from the next.",
             *_all(summary),
         ]
     found = []
@@ -203,7 +204,7 @@ def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: 
             firsts.setdefault(place.first[0], []).append(name)
     told = "; ".join(f"{name} alone leads {listed(led)}" for name, led in sorted(firsts.items()))
     rest = total - sum(len(led) for led in firsts.values())
-    open_ones = f"for {plural(rest, 'journey')} the quickest cannot be told from another" if rest else ""
+    open_ones = f"in {plural(rest, 'journey')} no single topology is shown to be the quickest" if rest else ""
     only = f"; only {total} of {measured} journeys have enough data" if total < measured else ""
     return [f"At {metric} no topology is the quickest everywhere: {'; '.join(filter(None, (told, open_ones)))}{only}."]
 
@@ -243,7 +244,7 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     # A journey that could not be tested at all stands among the doubts, with all others of the same reason.
     if place.untested and (found or journey == ALL):
         names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
-        lowest = f"The lowest figure is {number(value)} ms, of {best}."
+        lowest = f"The lowest figure is {figure(value, unit='ms')}, of {best}."
         found.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
     return found
 
@@ -258,7 +259,7 @@ def _alone(summary: Summary, name: str, journey: str) -> list[str]:
     if cell is None or cell["latency_ms"]["p50"] is None or cell["latency_ms"]["p99"] is None:
         return []
     half, most = (
-        figure(cell["latency_ms"][metric] or 0.0, cell["latency_ci95"].get(metric, [None, None]), "ms")
+        figure(cell["latency_ms"][metric] or 0.0, cell["latency_ci95"].get(metric, UNKNOWN), "ms")
         for metric in HEADLINE_METRICS
     )
     what = "all journeys" if journey == ALL else journey
@@ -275,7 +276,7 @@ def _values(summary: Summary, pairs: Pairs, journey: str, metric: str) -> str:
         cell = summary["topologies"][name]["journeys"][journey]
         value = cell["latency_ms"][metric]
         assert value is not None
-        found.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, [None, None]), 'ms')}")
+        found.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, UNKNOWN), 'ms')}")
     return ", ".join(found)
 
 

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hops.analysis.pairs import Pairs
-from hops.conclusions.wording import figure, listed, plural, sentence, turned
-from hops.gates.trial import is_valid
-from hops.gates.words import gate_text, verdict
+from hops.conclusions.wording import listed, plural, sentence, turned
+from hops.elements.numbers import figure
+from hops.gates.experiment import failed
+from hops.gates.gates import gate_name
 from hops.run.documents import Summary, Verdict
 from hops.units import ALL
 
@@ -51,7 +52,7 @@ def doubt_sentences(summary: Summary) -> list[str]:
         if silent:
             found.append(
                 f"At {metric}, {silent:,} of {plural(len(tested), 'comparison')} of two topologies in a journey "
-                f"{'shows' if silent == 1 else 'show'} no difference, which does not show that there is none."
+                f"{'shows' if silent == 1 else 'show'} no difference; that does not show that there is none."
             )
     reasons: dict[str, dict[str, list[str]]] = {}
     for row in summary["comparisons"]:
@@ -71,30 +72,25 @@ def doubt_sentences(summary: Summary) -> list[str]:
 
 def validity_sentences(summary: Summary) -> list[str]:
     """Whether the gates hold, which trials are suspect, what drove the load, and the observer effect."""
-    found = [verdict(summary["gates"]).plain]
-    if not summary["valid"] and is_valid(summary["gates"]):
-        found = ["SUSPECT: the run says so, though each gate of the whole holds."]
-    trials = [row for row in summary["verdicts"] if row["topology"] is not None]
-    suspects = [row for row in trials if row["used"] and not row["valid"]]
-    used = sum(row["used"] for row in trials)
-    if suspects:
-        reasons = Counter(gate_text(reason)[0] for row in suspects for reason in row["reasons"])
+    found = [verdict_sentence(summary)]
+    trials = _trials(summary)
+    reasons = Counter(gate_name(name) for row in trials if row["used"] for name in row["reasons"])
+    if reasons:
         told = listed([f"{reason} ({plural(count, 'trial')})" for reason, count in reasons.most_common()])
-        found.append(f"{plural(len(suspects), 'trial')} of {used} {_is(len(suspects))} SUSPECT: {told}.")
+        found.append(f"What fails: {told}.")
     replaced = sum(not row["used"] for row in trials)
     if replaced:
         found.append(
-            f"{plural(replaced, 'trial')} {_was(replaced)} run again; the earlier attempt is kept and not counted."
+            f"{plural(replaced, 'trial')} {'was' if replaced == 1 else 'were'} run again; the earlier attempt is kept "
+            "and not counted."
         )
     slow = _slowed_machine(trials)
     if slow:
         found.append(slow)
     if summary["closed"] is not None:
         found.append("The load is a closed loop: a slow topology got less of it, so the figures flatter the slow ones.")
-    effect = summary["observer_effect_ms"]
-    if effect["p50"] is not None:
-        amount = figure(effect["p50"], effect["ci95"], "ms")
-        found.append(f"Tracing adds {amount} to the median latency of a traced journey, in the figures above.")
+    if summary["observer_effect_ms"]["p50"] is not None:
+        found.append(f"{observer_sentence(summary)} The figures above include it.")
     return [sentence(text) for text in found]
 
 
@@ -108,18 +104,42 @@ def _slowed_machine(trials: Sequence[Verdict]) -> str:
     return (
         "The machine itself was not equally fast in all trials: "
         f"beside block {block} of {topology} the same piece of work took {1 / slowest:.1f} times as long as beside "
-        "the fastest. Ratios within a block suffer less from it than figures do."
+        "the fastest. Ratios within a block suffer less from that than absolute figures do."
     )
 
 
-def suspects_by_trial(summary: Summary) -> list[Verdict]:
-    """The trials that are suspect, those that a later attempt replaced among them."""
-    return [row for row in summary["verdicts"] if row["topology"] is not None and not row["valid"]]
+def verdict_sentence(summary: Summary) -> str:
+    """VALID, or SUSPECT with the gates that fail and in how many trials."""
+    trials = _trials(summary)
+    if summary["valid"]:
+        return f"VALID: every gate holds, in {plural(len(trials), 'trial')}."
+    why = "; ".join(gate_name(name) for name in failed(summary["gates"])) or "a trial's gates fail"
+    suspect = sum(row["used"] and not row["valid"] for row in trials)
+    told = f"{suspect} of {plural(len(trials), 'trial')} {'fails' if suspect == 1 else 'fail'} a gate"
+    if not suspect:
+        told = "Each trial by itself holds its gates"
+    return f"SUSPECT: {why}. {told}: do not rely upon these figures."
 
 
-def _is(count: int) -> str:
-    return "is" if count == 1 else "are"
+def suspect_sentences(summary: Summary) -> list[str]:
+    """Each suspect trial with its reasons, those that a later attempt replaced among them."""
+    return [
+        f"SUSPECT: block {row['block']}, {row['topology']}"
+        + (f", attempt {row['attempt']}" if row["attempt"] not in (None, 1) else "")
+        + ("" if row["used"] else " (replaced by a later attempt)")
+        + f": {'; '.join(map(gate_name, row['reasons']))}."
+        for row in _trials(summary)
+        if not row["valid"]
+    ]
 
 
-def _was(count: int) -> str:
-    return "was" if count == 1 else "were"
+def observer_sentence(summary: Summary) -> str:
+    """What tracing adds to the latency."""
+    effect = summary["observer_effect_ms"]
+    if effect["p50"] is None:
+        return "The cost of tracing was not measured: too few sampled or unsampled journeys."
+    return f"Tracing adds {figure(effect['p50'], effect['ci95'], 'ms')} to the median latency of a traced journey."
+
+
+def _trials(summary: Summary) -> list[Verdict]:
+    return [row for row in summary["verdicts"] if row["topology"] is not None]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.conclusions.wording import figure, number, shown, turned
+from hops.conclusions.wording import shown, turned
+from hops.elements.numbers import figure
 from hops.run.documents import HopDifference, PartDifference
 
 #: Groups with less of the whole difference are not worth a clause.
@@ -43,25 +44,23 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
     if not shown(row["ci95"]):
         return f"their traced means do not show it: {figure(whole, turned(row['ci95']), 'ms')} between them"
     if whole < 0:
-        return f"yet its traced mean is {figure(-whole, row['ci95'], 'ms')} above, so the slow end turns it round"
+        return f"yet its traced mean is {figure(-whole, row['ci95'], 'ms')} higher, so the slow end reverses the order"
     sure = [part for part in row["groups"] if shown(part["ci95"]) and abs(part["difference_ms"]) >= LEAST_SHARE * whole]
     saved = sorted((part for part in sure if part["difference_ms"] < 0), key=lambda part: part["difference_ms"])
     taken = sorted((part for part in sure if part["difference_ms"] > 0), key=lambda part: -part["difference_ms"])
     if not saved:
-        return f"no group of hops is shown to carry the {number(whole)} ms between their means"
+        return f"no group of hops is shown to carry the {figure(whole, unit='ms')} between their means"
     first, *others = saved[:MOST_FOR]
-    gain = -first["difference_ms"]
-    if gain <= whole:
-        text = f"{_amount(first)} of the {number(whole)} ms between their means is {_words(first, waves)}"
+    between = f"the {figure(whole, unit='ms')} between their means"
+    if -first["difference_ms"] <= whole:
+        text = f"{_amount(first)} of {between} is {_words(first, waves)}"
     else:
-        text = (
-            f"{_words(first, waves)} alone makes {_amount(first)}, more than the {number(whole)} ms between their means"
-        )
+        text = f"{_words(first, waves)} alone accounts for {_amount(first)}, more than {between}"
     if others:
         text += ", and " + ", ".join(f"{_amount(part)} {_words(part, waves)}" for part in others)
     if taken:
-        less = ", ".join(f"{_amount(part)} {_words(part, waves)}" for part in taken[:MOST_AGAINST])
-        text += f"; the other way goes {less}"
+        less = " and ".join(f"{_amount(part)} in {_words(part, waves)}" for part in taken[:MOST_AGAINST])
+        text += f"; partly offset by {less}"
     return text
 
 

@@ -22,10 +22,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from hops.budget.budget import Budget
+from hops.gates.gates import EDGE_MS_PER_REQUEST, EDGE_SHARE
 from hops.units import NS_PER_MS
-
-ALLOWED_SHARE = 0.02
-ALLOWED_MS_PER_REQUEST = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,7 @@ def hold_against_edge(
     """Holds each traced journey against its measured latency and the edge's log.
 
     Args:
-        journeys: rows of `tables.JOURNEYS`.
+        journeys: rows of `run.rows.JOURNEYS`.
         budgets: of their traces; those of other traces are left out.
         logged: the edge's access log; requests of other journeys are left out.
     """
@@ -127,5 +125,5 @@ def _agreement(journey: str, traces: Sequence[_Trace]) -> Agreement:
         journey=journey,
         traces=count,
         off_ms=sum(one.off_ns for one in traces) / count / NS_PER_MS,
-        allowed_ms=max(ALLOWED_SHARE * measured_ms, ALLOWED_MS_PER_REQUEST * requests),
+        allowed_ms=max(EDGE_SHARE * measured_ms, EDGE_MS_PER_REQUEST * requests),
     )

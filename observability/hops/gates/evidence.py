@@ -36,7 +36,7 @@ def evidence_of(
     """Gathers the evidence of one replay.
 
     Args:
-        journeys: rows of `tables.JOURNEYS`.
+        journeys: rows of `run.rows.JOURNEYS`.
         budgets: of its traces.
         quality: of its traces, as `budgets_of` gives it.
         journeys_planned: on the tape.

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import polars as pl
 
+from hops.gates.gates import kind_of
 from hops.run.documents import Gate, LeftOut, TrialRecord, Verdict
 from hops.run.files import RunFiles
 from hops.units import NS_PER_MS
-
-BLOCK_SPREAD = 0.15
 
 
 def experiment_gates(run: RunFiles) -> list[Gate]:
@@ -51,23 +50,23 @@ def worst_of(trials: Iterable[TrialRecord]) -> list[Gate]:
 def suspect_trials(trials: Sequence[TrialRecord]) -> Gate:
     """Trials whose own gates do not all hold: none."""
     count = sum(not trial["valid"] for trial in trials)
-    return Gate(name="suspect_trials", value=count, limit=0, ok=count == 0)
+    return kind_of("suspect_trials").held(count)
 
 
 def answers(run: RunFiles) -> Gate:
-    """Digests over all answers of a trial, beside the first one: none, since all trials replay the same tape.
+    """How many distinct digests of all answers there are beyond the first: none, since all trials replay one tape.
 
     In a closed loop trials get to different places of the tape, so each answer is held to the reference only.
     """
     digests = {trial["answers_sha256"] for trial in run.used}
     extra = 0 if run.manifest["mode"] == "closed" else len(digests) - 1
-    return Gate(name="answers_differ", value=extra, limit=0, ok=extra == 0)
+    return kind_of("answers_differ").held(extra)
 
 
 def code_changed(trials: Sequence[TrialRecord]) -> Gate:
-    """Commits that the trials ran on, beside the first one: none; a resumed experiment may find other code."""
+    """How many distinct commits the trials ran on beyond the first: none; a resumed experiment may meet other code."""
     extra = len({trial["commit"] for trial in trials}) - 1
-    return Gate(name="code_changed", value=extra, limit=0, ok=extra == 0)
+    return kind_of("code_changed").held(extra)
 
 
 def block_spread(journeys: pl.DataFrame) -> Gate:
@@ -87,9 +86,7 @@ def block_spread(journeys: pl.DataFrame) -> Gate:
     spreads = medians.group_by("topology").agg((pl.col("p50").std() / pl.col("p50").mean()).alias("spread"))
     worst = spreads["spread"].max()
     value = float(worst) if isinstance(worst, float) and np.isfinite(worst) else None
-    return Gate(
-        name="block_spread_share", value=value, limit=BLOCK_SPREAD, ok=value is not None and value < BLOCK_SPREAD
-    )
+    return kind_of("block_spread_share").held(value)
 
 
 def verdicts(run: RunFiles) -> list[Verdict]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
+from hops.gates.gates import START_LAG_SHARE, kind_of
 from hops.run.documents import Gate, LeftOut
 from hops.traces.tree import Quality
 
@@ -66,15 +67,6 @@ class Evidence:
     tape_exhausted: bool = False
 
 
-START_LAG_MS = 1.0
-START_LAG_SHARE = 0.05
-GENERATOR_CORES = 0.8
-FAILURE_SHARE = 0.001
-ORPHAN_SHARE = 0.001
-UNATTRIBUTED_SHARE = 0.01
-STEAL_SHARE = 0.02
-OTHER_CORES = 0.25
-
 EDGE_GATES = ("edge_unmatched", "edge_off_ms")
 
 
@@ -84,17 +76,8 @@ def evaluate(evidence: Evidence) -> list[Gate]:
     Returns:
         The gates in the order of the run: before, during, after the load.
     """
-    checks: list[Callable[[Evidence], Gate]] = [parity]
-    checks += [tape_lasted] if evidence.closed else [tape_sent, start_lag]
-    checks.append(generator_cpu)
-    if not evidence.stress:
-        checks.append(failures)
-    if evidence.traced:
-        checks += [spans_lost, orphans, budgets_close]
-        checks += [edge_matched, edge_agrees] if evidence.edge_logged else []
-        checks.append(unattributed)
-    checks += [invariants, steal, others]
-    return [check(evidence) for check in checks]
+    skipped = {row["name"] for row in left_out(evidence)}
+    return [gate for gate in _gates(evidence) if gate["name"] not in skipped]
 
 
 def left_out(evidence: Evidence) -> list[LeftOut]:
@@ -113,7 +96,8 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
         names = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")
         found += [LeftOut(name=name, reason="no journey was traced") for name in names]
     elif not evidence.edge_logged:
-        found += [LeftOut(name=name, reason="without an edge nothing logs every request") for name in EDGE_GATES]
+        reason = "without an edge, or while it still runs, there is no whole log of the requests"
+        found += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
     return found
 
 
@@ -122,93 +106,41 @@ def is_valid(gates: Sequence[Gate]) -> bool:
     return all(gate["ok"] for gate in gates)
 
 
-def parity(evidence: Evidence) -> Gate:
-    """Answers that differ from the reference: none."""
-    return _at_most("parity", evidence.parity_mismatches, 0)
-
-
-def tape_sent(evidence: Evidence) -> Gate:
-    """Journeys on the tape that were not sent: none."""
-    return _at_most("tape_unsent", evidence.journeys_planned - evidence.journeys_sent, 0)
-
-
-def tape_lasted(evidence: Evidence) -> Gate:
-    """Whether a closed loop came to the end of its tape before its time was over: 1 if so; it must not."""
-    return _at_most("tape_exhausted", int(evidence.tape_exhausted), 0)
-
-
-def start_lag(evidence: Evidence) -> Gate:
-    """p99 of the start lag: under 1 ms or 5 % of the median latency, whichever is more."""
-    median_ms = evidence.latency_median_ms or 0.0
-    return _below("start_lag_p99_ms", evidence.start_lag_p99_ms, max(START_LAG_MS, START_LAG_SHARE * median_ms))
-
-
-def generator_cpu(evidence: Evidence) -> Gate:
-    """The generator's CPU: below 80 % of one core, its share of the machine."""
-    return _below("generator_cores", evidence.generator_cores, GENERATOR_CORES)
-
-
-def failures(evidence: Evidence) -> Gate:
-    """Failed journeys: under 0.1 %."""
-    return _below("failure_share", _share(evidence.failures, evidence.journeys_sent), FAILURE_SHARE)
-
-
-def spans_lost(evidence: Evidence) -> Gate:
-    """Spans known to be lost: dropped by an exporter, of a trace not found or without its root, of a callee: none."""
+def _gates(evidence: Evidence) -> Iterator[Gate]:
     quality = evidence.quality
+    yield kind_of("parity").held(evidence.parity_mismatches)
+    if evidence.closed:
+        yield kind_of("tape_exhausted").held(int(evidence.tape_exhausted))
+    else:
+        yield kind_of("tape_unsent").held(evidence.journeys_planned - evidence.journeys_sent)
+        lag = kind_of("start_lag_p99_ms")
+        of_median = START_LAG_SHARE * (evidence.latency_median_ms or 0.0)
+        yield lag.held(evidence.start_lag_p99_ms, max(lag.limit, of_median))
+    yield kind_of("generator_cores").held(evidence.generator_cores)
+    yield kind_of("failure_share").held(_share(evidence.failures, evidence.journeys_sent))
+    yield kind_of("spans_lost").held(_spans_lost(evidence))
+    yield kind_of("orphan_share").held(_share(quality.orphans, quality.spans))
+    yield kind_of("budget_gap_ns").held(evidence.budget_gap_ns)
+    yield kind_of("edge_unmatched").held(evidence.edge_unmatched)
+    yield _edge_agrees(evidence)
+    yield kind_of("unattributed_share").held(evidence.unattributed_share)
+    yield kind_of("invariants_broken").held(evidence.invariants_broken)
+    yield kind_of("steal_share").held(evidence.steal_share)
+    yield kind_of("other_cores").held(evidence.other_cores)
+
+
+def _spans_lost(evidence: Evidence) -> int:
+    """Spans dropped by an exporter, of a trace that was not found or has no root, or of a callee."""
     traces = evidence.traces_expected - evidence.traces_found
-    return _at_most("spans_lost", evidence.spans_dropped + traces + quality.empty + quality.missing_servers, 0)
+    return evidence.spans_dropped + traces + evidence.quality.empty + evidence.quality.missing_servers
 
 
-def orphans(evidence: Evidence) -> Gate:
-    """Spans whose parent never arrived: under 0.1 %."""
-    return _below("orphan_share", _share(evidence.quality.orphans, evidence.quality.spans), ORPHAN_SHARE)
-
-
-def budgets_close(evidence: Evidence) -> Gate:
-    """Parts of every trace add up to its total: to 0 ns."""
-    return _at_most("budget_gap_ns", evidence.budget_gap_ns, 0)
-
-
-def edge_matched(evidence: Evidence) -> Gate:
-    """Requests of sampled journeys that only the traces or only the edge's log have: none."""
-    return _at_most("edge_unmatched", evidence.edge_unmatched, 0)
-
-
-def edge_agrees(evidence: Evidence) -> Gate:
-    """Traces against the generator's clock and the edge's log: the journey that is farthest off for its allowance."""
+def _edge_agrees(evidence: Evidence) -> Gate:
+    """The journey that is farthest off for its allowance."""
     if not evidence.agreements:
-        return _at_most("edge_off_ms", None, 0.0)
+        return kind_of("edge_off_ms").held(None, 0.0)
     worst = max(evidence.agreements, key=lambda row: row.off_ms / row.allowed_ms)
-    return _at_most("edge_off_ms", worst.off_ms, worst.allowed_ms)
-
-
-def unattributed(evidence: Evidence) -> Gate:
-    """Time of the mean budget that fits no part: at most 1 %."""
-    return _at_most("unattributed_share", evidence.unattributed_share, UNATTRIBUTED_SHARE)
-
-
-def invariants(evidence: Evidence) -> Gate:
-    """Invariants of the shop that its data break after the replay: none."""
-    return _at_most("invariants_broken", evidence.invariants_broken, 0)
-
-
-def steal(evidence: Evidence) -> Gate:
-    """CPU time that the hypervisor gave to others: under 2 %."""
-    return _below("steal_share", evidence.steal_share, STEAL_SHARE)
-
-
-def others(evidence: Evidence) -> Gate:
-    """Cores that programs beside the run took from it: under a quarter of one."""
-    return _below("other_cores", evidence.other_cores, OTHER_CORES)
-
-
-def _at_most(name: str, value: float | None, limit: float) -> Gate:
-    return Gate(name=name, value=value, limit=limit, ok=value is not None and value <= limit)
-
-
-def _below(name: str, value: float | None, limit: float) -> Gate:
-    return Gate(name=name, value=value, limit=limit, ok=value is not None and value < limit)
+    return kind_of("edge_off_ms").held(worst.off_ms, worst.allowed_ms)
 
 
 def _share(part: int, whole: int) -> float | None:

@@ -122,9 +122,9 @@ _LEAST_TICKS = 3
 def ticks(low: float, high: float) -> list[float]:
     """Where a logarithmic axis has labels: 1, 2, 5 of each decade, fewer if it is long, more if it is short."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
-    found: list[float] = []
+    chosen: list[float] = []
     for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 5, 7), (1, 1.2, 1.4, 1.6, 1.8, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8, 9)):
-        found = [at for power in powers for step in steps if low <= (at := float(f"{step}e{power}")) <= high]
-        if len(found) >= _LEAST_TICKS:
+        chosen = [at for power in powers for step in steps if low <= (at := float(f"{step}e{power}")) <= high]
+        if len(chosen) >= _LEAST_TICKS:
             break
-    return found
+    return chosen

@@ -6,7 +6,6 @@ from hops.elements.element import Section
 from hops.report import glossary
 from hops.report.sections import (
     budget,
-    conclusion,
     exemplar,
     latency,
     load,
@@ -18,12 +17,13 @@ from hops.report.sections import (
 )
 from hops.report.sections import bytes as bytes_section
 from hops.report.view import View
+from hops.tables.conclusion import conclusion_elements
 
 
 def all_sections(view: View) -> list[Section]:
     """Makes every section: conclusions first, then whether to trust them, then why."""
     return [
-        conclusion.section(view),
+        Section("conclusions", "What this run says", conclusion_elements(view)),
         validity.section(view),
         setup.section(view),
         latency.section(view),

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.report.view import View
+from hops.tables.latency import loop_text
 
 
 def load_facts(view: View) -> list[tuple[str, str]]:
@@ -16,9 +18,9 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     if closed is None:
         load = f"open loop, {profile['rate']:g} journeys a second"
     else:
-        load = f"closed loop, {closed['vus']:,} virtual users, {closed['think_s']:g} s between answer and next journey"
-    count = len(view.looks)
-    blocks = summary["blocks"]
+        load = f"closed loop, {loop_text(closed)}"
+    count = len(view.topologies)
+    blocks = plural(summary["blocks"], "block")
     return [
         (
             "load",
@@ -27,14 +29,12 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         (
             "experiment",
-            f"{blocks} {'block' if blocks == 1 else 'blocks'} of {count} "
-            f"{'topology' if count == 1 else 'topologies'} in "
-            "random order, each trial with fresh processes and a fresh database"
+            f"{blocks} of {count} topologies in random order, each trial with fresh processes and a fresh database"
             if count > 1
-            else f"{blocks} {'block' if blocks == 1 else 'blocks'} of one topology",
+            else f"{blocks} of one topology",
         ),
         ("workload", str(manifest["workload"])),
-        ("tracing", f"{100 * float(switches.get('trace', 0)):g} % of the journeys, drawn at random"),
+        ("tracing", f"{100 * float(switches.get('trace', 0)):g} % of the journeys, chosen at random"),
         (
             "switches",
             ", ".join(f"{key} {value}" for key, value in switches.items() if key != "trace" and value != {}),
@@ -45,7 +45,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """The machine, in words."""
     machine, git = manifest["machine"], manifest["git"]
-    dirty = ", with changes that are in no commit" if git.get("dirty") else ""
+    dirty = ", with uncommitted changes" if git.get("dirty") else ""
     return [
         (
             "machine",

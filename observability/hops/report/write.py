@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from hops.conclusions.notes import verdict_sentence
 from hops.elements.element import Section
 from hops.report import chart
 from hops.report.contents import all_sections
@@ -13,7 +14,6 @@ from hops.report.csv_files import write_csv_files
 from hops.report.facts import load_facts, machine_facts
 from hops.report.markdown import markdown
 from hops.report.page import render, source
-from hops.report.sections.validity import verdict_sentence
 from hops.report.view import View
 from hops.run.documents import Summary
 from hops.run.files import RunFiles
@@ -39,8 +39,8 @@ def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
         OSError: the disk is full, or the folder cannot be written.
     """
     chart.restart_ids()
-    view = View(run, summary)
-    verdict, told = verdict_sentence(view), facts(view)
+    view = View(summary, run)
+    verdict, told = verdict_sentence(summary), facts(view)
     return write_sections(
         all_sections(view),
         folder,

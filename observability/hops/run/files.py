@@ -29,9 +29,9 @@ class RunFiles:
         path: the folder.
         manifest: what the run was made of.
         trials: every trial, also those that a later attempt replaces.
-        journeys: rows of `tables.JOURNEYS` with `block` and `topology` in front, of the used trials.
-        hops: rows of `tables.HOPS`, likewise.
-        resources: rows of `tables.RESOURCES`, likewise.
+        journeys: rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
+        hops: rows of `run.rows.HOPS`, likewise.
+        resources: rows of `run.rows.RESOURCES`, likewise.
     """
 
     path: Path
@@ -64,7 +64,7 @@ class RunFiles:
         return self.path / trial_folder(topology, block)
 
     def sample(self, topology: str) -> pl.DataFrame:
-        """Bytes on the wire of journeys sent alone (`tables.SAMPLE`), from the first block that has them."""
+        """Bytes on the wire of journeys sent alone (`run.rows.SAMPLE`), from the first block that has them."""
         for row in self.used:
             file = self.trial_path(row["block"], topology) / SAMPLE_FILE
             if row["topology"] == topology and file.is_file():

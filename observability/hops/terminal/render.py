@@ -23,7 +23,7 @@ BAR_CELLS = 10
 #: Longer notes and words are folded.
 _FOLDED = 32
 #: Beside a figure a note is folded sooner, so that figures stay near each other.
-_NOTE = 16
+_NOTE = 12
 #: Blanks between two columns.
 _BESIDE = 2
 _BOLD = "bold"
@@ -79,12 +79,10 @@ class _FittedTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         columns = [_Column(self._table, index) for index in range(len(self._table.columns))]
         kept = self._fitting(columns, options.max_width)
-        yield RichText(self._table.caption, _BOLD)
-        yield self._drawn(kept)
         left_out = [one.column.name for one in columns if one not in kept]
-        if left_out:
-            yield RichText(f"Left out for width, and in the report: {'; '.join(left_out)}.")
-        yield RichText()
+        note = f" (left out for width: {'; '.join(left_out)})" if left_out else ""
+        yield RichText.assemble((self._table.caption, _BOLD), note)
+        yield self._drawn(kept)
 
     def _fitting(self, columns: Sequence[_Column], width: int) -> list[_Column]:
         kept, least = list(columns), self._table.heads + 1

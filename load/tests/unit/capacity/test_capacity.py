@@ -205,9 +205,9 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("changes", "reason"),
         [
-            ({"failures": 1}, "failed journeys: 0.12%, not below 0.10%"),
-            ({"journeys": 0, "planned": 0}, "failed journeys: not measured, not below 0.10%"),
-            ({"journeys": 799}, "journeys of the tape not sent: 1, not at most 0"),
+            ({"failures": 1}, "failed journeys: 0.12 %, not below 0.10 %"),
+            ({"journeys": 0, "planned": 0}, "failed journeys: not measured, not below 0.10 %"),
+            ({"journeys": 799}, "journeys on the tape that were not sent: 1, not at most 0"),
         ],
     )
     def test_what_else_must_hold(self, changes: dict[str, Any], reason: str) -> None:
@@ -284,7 +284,7 @@ class TestWhatIsLeft:
         assert text.count("misses; GENERATOR") == 1  # in the table
         assert text.count("misses, GENERATOR") == 1  # in the curve
         assert "VALID: the figures may be trusted." in text
-        assert "GENERATOR: in 3 steps the generator could not keep up (generator's CPU, cores)." in text
+        assert "GENERATOR: in 3 steps the generator could not keep up (CPU of the load generator)." in text
 
     def test_a_result_without_confirmation_is_suspect(self, recorder: Recorder) -> None:
         recorder.document["results"]["rest"]["rate"] = None
@@ -297,10 +297,10 @@ class TestWhatIsLeft:
         recorder.document["steps"][3] = judged(step(**confirming, steal_share=0.03), 100.0)
         assert suspect_reasons(recorder.document, "hybrid") == [
             "invariant broken: orders are paid",
-            "CPU steal: 3.00%, not below 2.00%",
+            "CPU steal: 3.00 %, not below 2.00 %",
         ]
         recorder.document["steps"][3] = judged(step(**confirming, other_cores=0.4), 100.0)
-        assert suspect_reasons(recorder.document, "hybrid")[1] == "other programs' CPU, cores: 0.400, not below 0.250"
+        assert suspect_reasons(recorder.document, "hybrid")[1] == "CPU of other programs: 0.400 cores, not below 0.250 cores"
         recorder.document["results"]["hybrid"]["stopped"] = "order died"
         assert suspect_reasons(recorder.document, "hybrid")[0] == "stopped: order died"
         assert suspect_reasons(recorder.document, "grpc") == ["not finished"]

@@ -15,7 +15,9 @@ from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.report.chart import INK, PAPER, Spec, draw
 from hops.report.palette import group_class, group_fill
 from hops.report.sections.differences import difference_elements
+from hops.report.topologies import topology_axis
 from hops.report.view import View
+from hops.tables.budget import budget_elements
 
 BAND_TITLES = {"mean": "mean of all traces", "p50_band": "around the median", "p99_band": "above p99"}
 _CHARTED = ("p50_band", "p99_band")
@@ -28,17 +30,19 @@ def section(view: View) -> Section:
         return Section("budgets", "Where the wait goes", [Text("No journey was traced, so there are no hop budgets.")])
     elements: list[Element] = [
         Text(
-            "A hop budget splits what a customer waited into parts along the critical path; the parts of each trace "
-            "add "
-            "up to its whole, to the nanosecond. Percentiles do not add, so each bar is the mean of the traces in a "
-            "band: those around the median, and those above p99. The two bands have scales of their own."
+            "A hop budget splits the time that a customer waited into parts along the critical path; the parts of "
+            "each trace add up to its whole, to the nanosecond. Percentiles do not add up, so each bar is the mean of "
+            "the traces in a band: those around the median, and those above p99. Each band has a scale of its own."
         ),
         Figures(
             [chart for journey in traced if (chart := budget_chart(view, journey))],
             [(f"fill {group_class(group)}", group) for group in GROUPS if group in used_groups(view)],
         ),
         Fold("The budgets by group, as a table", [groups_table(view, traced)]),
-        Fold("Every part of every budget", [parts_table(view, journey) for journey in traced]),
+        Fold(
+            "Every part of every budget",
+            [element for journey in traced for element in budget_elements(view, journey)],
+        ),
         Heading("Why two topologies differ"),
     ]
     return Section("budgets", "Where the wait goes", [*elements, *difference_elements(view)])
@@ -63,17 +67,41 @@ def by_group(parts: Mapping[str, float]) -> dict[str, float]:
     return {group: value for group, value in sums.items() if value}
 
 
+def groups_table(view: View, journeys: list[str]) -> Table:
+    """Budgets by group, a row per journey, topology and band."""
+    groups = [group for group in GROUPS if group in used_groups(view)]
+    columns = [Column(name, numeric=False) for name in ("journey", "topology", "band")]
+    columns += [Column("traces"), *(Column(group, "ms") for group in groups), Column("adds up to", "ms")]
+    rows: list[list[Cell]] = []
+    for journey in journeys:
+        for name, cell in view.cells(journey):
+            for band in BANDS:
+                found = by_group(cell["budget_ms"].get(band, {}))
+                rows.append(
+                    [
+                        words(journey),
+                        view.name(name),
+                        words(BAND_TITLES[band]),
+                        whole(cell["traces"]),
+                        *(number(found.get(group, 0.0)) for group in groups),
+                        number(sum(found.values())),
+                    ]
+                )
+    caption = "Hop budgets by group of parts, ms; “traces” are all of the journey"
+    return Table("budget_groups", caption, columns, rows, heads=3)
+
+
 def budget_chart(view: View, journey: str) -> Chart | None:
     """Stacked bars of one journey, a row per topology, for each of two bands; None if it has no traces."""
     bands: dict[str, list[dict[str, Any]]] = {band: [] for band in _CHARTED}
     described: dict[str, list[str]] = {band: [] for band in _CHARTED}
-    for look, cell in view.cells(journey):
+    for name, cell in view.cells(journey):
         for band, rows in bands.items():
             groups = by_group(cell["budget_ms"].get(band, {}))
             total = sum(groups.values())
             rows += [
                 {
-                    "topology": look.name,
+                    "topology": name,
                     "group": group,
                     "ms": value,
                     "order": GROUPS.index(group),
@@ -82,7 +110,7 @@ def budget_chart(view: View, journey: str) -> Chart | None:
                 }
                 for group, value in groups.items()
             ]
-            described[band].append(f"{look.name} {numbers.plain(total)} ms")
+            described[band].append(f"{name} {numbers.plain(total)} ms")
     drawn = [
         draw(
             f"{journey}, {BAND_TITLES[band]}",
@@ -96,57 +124,9 @@ def budget_chart(view: View, journey: str) -> Chart | None:
     return Chart(journey, "", Markup("").join(chart.svg for chart in drawn)) if drawn else None
 
 
-def groups_table(view: View, journeys: list[str]) -> Table:
-    """Budgets by group, a row per journey, topology and band."""
-    groups = [group for group in GROUPS if group in used_groups(view)]
-    columns = [Column(name, numeric=False) for name in ("journey", "topology", "band")]
-    columns += [Column("traces"), *(Column(group, "ms") for group in groups), Column("adds up to", "ms")]
-    rows: list[list[Cell]] = []
-    for journey in journeys:
-        for look, cell in view.cells(journey):
-            for band in BANDS:
-                found = by_group(cell["budget_ms"].get(band, {}))
-                rows.append(
-                    [
-                        words(journey),
-                        words(look.name, f"mark t{look.index % 8}"),
-                        words(BAND_TITLES[band]),
-                        whole(cell["traces"]),
-                        *(number(found.get(group, 0.0)) for group in groups),
-                        number(sum(found.values())),
-                    ]
-                )
-    caption = "Hop budgets by group of parts, ms; “traces” are all of the journey"
-    return Table("budget_groups", caption, columns, rows, heads=3)
-
-
-def parts_table(view: View, journey: str) -> Table:
-    """Every part of one journey's budgets, a column per topology and band."""
-    present = [(look, cell) for look, cell in view.cells(journey) if cell["traces"]]
-    columns = [Column("part", numeric=False), Column("group", numeric=False)]
-    columns += [Column(f"{look.name}, {band.replace('_', ' ')}", "ms") for look, _ in present for band in BANDS]
-    budgets = [cell["budget_ms"].get(band, {}) for _, cell in present for band in BANDS]
-    parts = sorted({part for budget in budgets for part in budget})
-    parts.sort(key=lambda part: (GROUPS.index(group_of(part)), -max(budget.get(part, 0.0) for budget in budgets)))
-    rows = [[words(part), words(group_of(part)), *(_part(budget, part) for budget in budgets)] for part in parts]
-    sums = [number(sum(budget.values())) for budget in budgets]
-    rows.append([words("adds up to"), words(""), *sums])
-    return Table(f"budget_parts_{journey}", f"Parts of the hop budgets of {journey}, ms", columns, rows, totals=1)
-
-
-def _part(budget: Mapping[str, float], part: str) -> Cell:
-    return number(budget[part]) if part in budget else Cell("–", None)
-
-
 def _bars(view: View, rows: list[dict[str, Any]], title: str) -> Spec:
     fills = {"domain": list(GROUPS), "range": [group_fill(group) for group in GROUPS]}
     top = max((row["sum"] for row in rows), default=1.0) or 1.0
-    y = {
-        "field": "topology",
-        "type": "nominal",
-        "scale": {"domain": view.topologies},
-        "axis": {"title": None, "labelColor": INK},
-    }
     x = {
         "field": "ms",
         "type": "quantitative",
@@ -157,7 +137,7 @@ def _bars(view: View, rows: list[dict[str, Any]], title: str) -> Spec:
     return {
         "title": title,
         "height": {"step": 24},
-        "encoding": {"y": y},
+        "encoding": {"y": topology_axis(view)},
         "layer": [
             {
                 "mark": {"type": "bar", "stroke": PAPER, "strokeWidth": 1},

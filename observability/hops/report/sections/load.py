@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from hops.elements.element import Chart, Figures, Section, Text
-from hops.elements.table import Column, Table, number, whole, words
+from hops.elements.table import Column, Table, number, whole
 from hops.report.chart import SOFT, Spec, draw
 from hops.report.palette import Look
 from hops.report.view import View
@@ -81,7 +81,7 @@ def rate_table(view: View) -> Table:
         frame = view.run.journeys.filter(pl.col("topology") == look.name)
         rows.append(
             [
-                words(look.name, f"mark t{look.index % 8}"),
+                view.name(look.name),
                 whole(frame.height),
                 number(found["throughput_per_s"]),
                 whole(sum(found["errors"].values())),

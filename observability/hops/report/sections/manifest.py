@@ -11,27 +11,18 @@ from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.elements.table import Column, Table, words
 from hops.report.page import render
 from hops.report.view import View
+from hops.tables.observer import observer_text
 
 _LEFT_OUT = ("topologies", "schema")
 
 
 def observer_section(view: View) -> Section:
     """What tracing adds to the latencies."""
-    effect = view.summary["observer_effect_ms"]
-    value, (low, high) = effect["p50"], effect["ci95"]
-    if value is None:
-        text = "Not measured: too few sampled or unsampled journeys."
-    else:
-        ends = numbers.interval((low, high), signed=True)
-        text = f"A traced journey takes {numbers.plain(value, signed=True)} ms more at the median"
-        text += f" (95 % interval {ends})." if ends else "."
-        if low is not None and high is not None and low <= 0 <= high:
-            text += " The interval includes zero: the cost of tracing is too small for this run to see."
     how = (
         "Which journeys are traced is drawn at random within each trial, so the difference between traced and untraced "
         "journeys is what tracing costs. Hop budgets are of traced journeys only."
     )
-    return Section("observer", "What tracing itself costs", [Text(text, tone="finding"), Text(how)])
+    return Section("observer", "What tracing itself costs", [observer_text(view), Text(how)])
 
 
 def manifest_section(view: View) -> Section:
@@ -60,4 +51,4 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         yield name, ", ".join(map(str, value))
     else:
-        yield name, "–" if value is None else str(value)
+        yield name, numbers.NOTHING if value is None else str(value)

@@ -10,10 +10,12 @@ import polars as pl
 from hops.analysis.cost import GENERATOR_GROUP, GROUPS, TOTAL, component_group
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Heading, Section, Text
-from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
 from hops.report.palette import Look
+from hops.report.topologies import topology_axis
 from hops.report.view import View
+from hops.tables.cost import cost_table
 
 _BINS = 40
 _NS_PER_S = 1e9
@@ -33,18 +35,14 @@ _FILLS = {
 def section(view: View) -> Section:
     """Makes the section."""
     fills = [(f"fill g{fill_of(group)}", group) for group in groups_of(view)]
-    intervals = (
-        "with 95 % intervals over blocks" if view.summary["blocks"] > 1 else "one block: no intervals over blocks"
-    )
     elements: list[Element] = [
         Text(
-            "Cost counts processor time of everything but the load generator, which is no part of a shop. The "
-            "database's and "
-            "the telemetry's own share stand apart: they are there whichever topology is chosen."
+            "Cost counts the CPU time of everything but the load generator, which is no part of a shop. Database and "
+            "telemetry stand apart: they are there whichever topology is chosen."
         ),
         Heading("Core-hours for a million journeys"),
         Figures([cost_chart(view)], fills),
-        cost_table(view, intervals),
+        cost_table(view),
         Heading("Processor and memory over time"),
         Figures(
             [cores_chart(view, look) for look in view.looks],
@@ -103,7 +101,7 @@ def cost_chart(view: View) -> Chart:
     fills = {"domain": list(GROUPS), "range": [f"url(#g{fill_of(group)})" for group in GROUPS]}
     spec: Spec = {
         "height": {"step": 30},
-        "encoding": {"y": _topologies(view)},
+        "encoding": {"y": topology_axis(view)},
         "layer": [
             {
                 "mark": {"type": "bar", "stroke": "var(--paper)", "strokeWidth": 1},
@@ -127,22 +125,6 @@ def cost_chart(view: View) -> Chart:
     }
     described = "; ".join(f"{row['topology']} {row['text']}" for row in totals)
     return draw("Cost", f"Core-hours for a million journeys: {described}.", spec, rows)
-
-
-def cost_table(view: View, intervals: str) -> Table:
-    """Core-hours by group and in total."""
-    present = [name for name in GROUPS if any(name in one["cost"] for one in view.summary["topologies"].values())]
-    columns = [Column("topology", numeric=False), *(Column(name, "core-hours", interval=True) for name in present)]
-    rows = []
-    for look in view.looks:
-        cost = view.summary["topologies"][look.name]["cost"]
-        rows.append(
-            [
-                words(look.name, f"mark t{look.index % 8}"),
-                *(estimate(cost[name]["value"], cost[name]["ci95"]) if name in cost else Cell("–") for name in present),
-            ]
-        )
-    return Table("cost", f"Core-hours for a million journeys, {intervals}", columns, rows)
 
 
 def cpu_table(view: View) -> Table:
@@ -240,12 +222,3 @@ def _over_time(view: View, topology: str, what: str) -> list[dict[str, Any]]:
         for group, values in by_group.items()
         for s, value in zip(middles, values, strict=True)
     ]
-
-
-def _topologies(view: View) -> Spec:
-    return {
-        "field": "topology",
-        "type": "nominal",
-        "scale": {"domain": view.topologies},
-        "axis": {"title": None, "labelColor": INK},
-    }

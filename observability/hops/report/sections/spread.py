@@ -9,7 +9,8 @@ import numpy as np
 from hops.elements import numbers
 from hops.elements.element import Chart, Figures, Fold, Section, Text
 from hops.elements.table import Cell, Column, Table, words
-from hops.report.chart import INK, PAPER, Spec, draw, milliseconds_axis, ticks
+from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
+from hops.report.topologies import topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
 #: A cell's shade by how many times the quickest of its row it takes.
@@ -34,9 +35,9 @@ def heat_section(view: View) -> Section:
 def heat_table(view: View, metric: str, title: str) -> Table:
     """Journeys by topologies, the value in each cell and its shade."""
     values = {
-        (journey, look.name): cell["latency_ms"].get(metric)
+        (journey, name): cell["latency_ms"].get(metric)
         for journey in view.journeys_and_all
-        for look, cell in view.cells(journey)
+        for name, cell in view.cells(journey)
     }
     rows = []
     for journey in view.journeys_and_all:
@@ -85,21 +86,10 @@ def box_chart(view: View, journey: str) -> Chart:
     low = min((row["p5"] for row in rows), default=1.0) / 1.15
     high = max((row["p95"] for row in rows), default=10.0) * 1.15
     x = milliseconds_axis(scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
-    color = {
-        "field": "topology",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": view.topologies, "range": [look.color for look in view.looks]},
-    }
-    y = {
-        "field": "topology",
-        "type": "nominal",
-        "scale": {"domain": view.topologies},
-        "axis": {"title": None, "labelColor": INK},
-    }
+    color = topology_color(view)
     spec: Spec = {
         "height": {"step": 26},
-        "encoding": {"y": y},
+        "encoding": {"y": topology_axis(view)},
         "layer": [
             {
                 "mark": {"type": "rule", "strokeWidth": 1.5},
@@ -129,7 +119,7 @@ def box_table(view: View) -> Table:
     rows = [
         [
             words(journey),
-            words(row["topology"], view.mark(row["topology"])),
+            view.name(row["topology"]),
             *(
                 Cell(numbers.plain(row[f"p{round(100 * share)}"]), row[f"p{round(100 * share)}"])
                 for share in _QUANTILES

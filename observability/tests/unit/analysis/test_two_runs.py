@@ -11,11 +11,12 @@ from scipy import stats
 
 from hops.analysis.two_runs import Threshold, compare_runs, regressions, watched
 from hops.errors import MalformedRunError, NotComparableError
+from hops.report.markdown import markdown
 from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.statistics.over_blocks import Section, sections_of
 from hops.statistics.unpaired import spread, unpaired_contrast
 from hops.synthetic.run import write_generated_run
-from hops.terminal.two_runs import findings, headline, markdown, threshold_lines
+from hops.tables.two_runs import findings, headline, runs_sections, threshold_lines
 
 
 def change(folder, name, **values):
@@ -189,9 +190,9 @@ def test_a_suspect_run_says_so_before_each_finding(runs, tmp_path):
 
 
 def test_markdown_has_every_row(found):
-    text = markdown(found)
+    text = markdown("Two runs", [], runs_sections(found), suspect=False)
     assert text.count("\n| ") >= len(found["rows"])
-    assert "| order_status | p50 |" in text
+    assert r"| order\_status | p50 |" in text
 
 
 @pytest.mark.parametrize("name", [MANIFEST, TRIALS, "journeys.parquet", "hops.parquet", "resources.parquet"])

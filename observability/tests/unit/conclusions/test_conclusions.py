@@ -9,7 +9,7 @@ import pytest
 
 from hops.analysis.pairs import Pairs, mirror, mirror_hops
 from hops.conclusions.conclusions import conclusions, grouped_conclusions, standing
-from hops.conclusions.wording import decimals_for, figure
+from hops.elements.numbers import decimals_for, figure
 from hops.terminal.comparison import compare
 from hops.terminal.tables import terminal
 
@@ -49,8 +49,8 @@ def test_a_group_may_save_more_than_the_whole_and_another_take_it_back():
         "order_history", "a", "b", [made.part("client network", 1.0, 5.0), made.part("gateways", 2.0, 0.0)]
     )
     text = grouped_conclusions(made.summary({"a": 10.0, "b": 12.0}, [row], [hops])).journeys["order_history"][0]
-    assert "the client's network alone makes 4.0 ms (3.7 to 4.3), more than the 2.0 ms between their means" in text
-    assert "the other way goes 2.0 ms (1.7 to 2.3) the gateways' work" in text
+    assert "the client's network alone accounts for 4.0 ms (3.7 to 4.3), more than the 2.0 ms between" in text
+    assert "partly offset by 2.0 ms (1.7 to 2.3) in the gateways' work" in text
 
 
 def test_where_nothing_is_shown_nobody_is_called_the_quickest():
@@ -74,7 +74,7 @@ def test_what_was_not_shown_is_said_and_not_called_equal():
     row = made.compared("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
     found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
     assert found.journeys["order_history"][0] == (
-        "For order_history there is no difference shown between a and b at p50: -0.20 ms (-0.90 to 0.50)."
+        "For order_history there is no difference shown between a and b at p50: −0.20 ms (−0.90 to 0.50)."
     )
     assert "1 of 1 comparison of two topologies in a journey shows no difference" in found.doubts[0]
 
@@ -82,7 +82,7 @@ def test_what_was_not_shown_is_said_and_not_called_equal():
 def test_an_interval_without_zero_that_holm_does_not_accept_is_explained():
     row = made.compared("order_history", "p50", "a", "b", (9.0, 10.0), [-1.9, -0.1], 0.3, "not_shown")
     text = grouped_conclusions(made.summary({"a": 9.0, "b": 10.0}, [row])).journeys["order_history"][0]
-    assert "which is not enough among so many comparisons (p = 0.300 after Holm's correction)" in text
+    assert "not significant after Holm's correction (p = 0.300)" in text
 
 
 def test_those_that_cannot_be_told_from_the_quickest_stand_with_it():
@@ -102,7 +102,7 @@ def test_one_block_concludes_nothing_and_shows_the_figures():
     reason = "needs 3 blocks, and there is 1"
     row = made.compared("order_history", "p50", "a", "b", (9.0, 12.0), [None, None], None, "unknown", reason)
     found = grouped_conclusions(made.summary({"a": 9.0, "b": 12.0}, [row], blocks=1))
-    assert found.headline[0].startswith("Nothing is concluded about differences: there is 1 block")
+    assert found.headline[0].startswith("No conclusion about differences: there is 1 block")
     assert "sooner" not in " ".join(found.sentences())
     assert "a 9.0 ms" in found.journeys["order_history"][0]
 
@@ -141,12 +141,12 @@ def test_every_sentence_of_a_suspect_run_begins_with_the_word():
     texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False))
     assert len(texts) > 4
     assert all(text.startswith("SUSPECT") for text in texts)
-    assert "SUSPECT: CPU steal." in texts
+    assert "SUSPECT: CPU steal. 2 of 2 trials fail a gate: do not rely upon these figures." in texts
 
 
 def test_a_valid_run_says_so():
     texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST]))
-    assert "VALID: every gate holds." in texts
+    assert "VALID: every gate holds, in 2 trials." in texts
     assert not any("SUSPECT" in text for text in texts)
 
 
@@ -184,7 +184,7 @@ def test_cost_is_told_with_its_interval():
         (1.2, [0.04, 2.3], "1.20 ms (0.04 to 2.30)"),
         (123.4, [110.2, 130.9], "123 ms (110 to 131)"),
         (0.05, [None, None], "0.050 ms"),
-        (5.0, [4.0, None], "5.0 ms (4.0 to ?)"),
+        (5.0, [4.0, None], "5.0 ms (4.0 to …)"),
     ],
 )
 def test_a_figure_and_its_interval_have_the_same_decimals(value, ends, text):
@@ -209,7 +209,7 @@ def test_the_terminal_view_fits_and_says_everything_without_colour(width):
     terminal(out, width=width).print(compare(summary))
     text = out.getvalue()
     assert max(map(len, text.splitlines())) <= width
-    for words in ("Conclusions", "rest -", "Core-hours", "SUSPECT  block 1  rest: CPU steal", "FAILS"):
+    for words in ("What this run says", "rest", "Core-hours", "SUSPECT: block 1, rest: CPU steal.", "FAILS"):
         assert words in text
 
 

@@ -67,7 +67,7 @@ def summary(run):
 
 
 def test_bench_shows_names_as_they_are(summary):
-    text = printed(bench(summary, SERVICE))
+    text = printed(bench(summary))
     for name in (SPAN, PART, "gate[/b]"):
         assert name in text
 

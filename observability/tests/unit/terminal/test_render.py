@@ -70,15 +70,15 @@ def test_an_interval_stands_below_its_figure_and_a_note_below_both():
     first = next(index for index, line in enumerate(lines) if "GET /users/[id]" in line)
     assert lines[first].split()[2:] == ["gw[/red]", "5.50", "5.00", "20.0", "31.0", "154"]
     assert f"5.00 to 6.00  4.50 to 5.50  15.0 to {OPEN}" in lines[first + 1]
-    assert "150 timeout, 4" in lines[first + 1]
+    assert lines[first + 1].endswith("150 timeout,")
 
 
 def test_a_narrow_terminal_leaves_out_what_is_marked_as_spare_and_says_so():
     text = shown(LATENCY, width=80)
-    assert "Left out for width, and in the report: mean." in text
+    assert "(left out for width: mean)" in text
     assert "max" in text
-    assert "Left out for width, and in the report: mean; max." in shown(LATENCY, width=68)
-    assert "Left out" not in shown(LATENCY, width=120)
+    assert "(left out for width: mean; max)" in shown(LATENCY, width=68)
+    assert "left out" not in shown(LATENCY, width=120)
 
 
 @pytest.mark.parametrize("width", [44, 60, 80, 110, 200])
@@ -88,8 +88,7 @@ def test_no_figure_and_no_name_is_ever_cut_off(width):
     for name in ("GET /users/[id]", "gw[/red]", "wire:graphql-gateway→payment"):
         assert name in text
     assert text.count(OPEN) == text.count(f"to {OPEN}")
-    if "p99" in text.partition("Left out")[0]:
-        assert text.count(f"15.0 to {OPEN}") == 4
+    assert text.count(f"15.0 to {OPEN}") in (0, 4)
 
 
 def test_a_share_is_a_bar_beside_its_figure_and_sums_stand_apart():

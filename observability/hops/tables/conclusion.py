@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.conclusions import Standing, grouped_conclusions, standing
-from hops.elements.element import Element, Fold, Points, Section, Text
+from hops.elements import numbers
+from hops.elements.element import Element, Fold, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
-from hops.report.view import View
+from hops.tables.view import SummaryView
 
 METRICS = {"p50": "median", "p99": "p99"}
 
 
-def section(view: View) -> Section:
-    """Makes the section."""
+def conclusion_elements(view: SummaryView) -> list[Element]:
+    """The conclusions in sentences, with the table of the quickest between them."""
     found = grouped_conclusions(view.summary)
     elements: list[Element] = [Points(found.headline, tone="conclusions")]
     if view.why_alone:
@@ -21,9 +22,9 @@ def section(view: View) -> Section:
         elements.append(quickest_table(view))
         elements.append(
             Text(
-                "Several names in one cell: no difference was shown between them. “Ahead” is how much later the next "
-                "topology is that is shown to be slower, with its 95 % interval over blocks. Shown means: p below 5 % "
-                "after Holm's correction for the many comparisons of this run.",
+                "Where a cell has several names, no difference between them was shown. “Ahead” is the lead over the "
+                "nearest topology that is shown to be slower, with its 95 % interval over blocks. A difference counts "
+                "as shown if p is below 5 % after Holm's correction for the many comparisons of this run.",
                 tone="note",
             )
         )
@@ -33,18 +34,18 @@ def section(view: View) -> Section:
     if found.cost:
         elements.append(Fold("What it costs, in words", [Points(found.cost, tone="sentences")], opened=True))
     elements.append(Points([*found.doubts, *found.validity], tone="note"))
-    return Section("conclusions", "What this run says", elements)
+    return elements
 
 
-def quickest_table(view: View) -> Table:
+def quickest_table(view: SummaryView) -> Table:
     """For each journey, who is quickest at the median and at p99, and how far ahead."""
     columns = [Column("journey", numeric=False)]
-    for name in METRICS.values():
+    for spare, name in enumerate(METRICS.values()):
         columns += [
-            Column(f"quickest, {name}", numeric=False),
-            Column(name, "ms"),
-            Column("ahead", "ms", interval=True),
-            Column("of", numeric=False),
+            Column(f"quickest, {name}", numeric=False, spare=spare),
+            Column(name, "ms", spare=spare),
+            Column("ahead", "ms", interval=True, spare=spare),
+            Column("of", numeric=False, spare=spare),
         ]
     pairs = Pairs(view.summary)
     rows = []
@@ -58,21 +59,21 @@ def quickest_table(view: View) -> Table:
     return Table("quickest", "Quickest topology for each journey, at the median and at p99", columns, rows, totals=1)
 
 
-def _cells(view: View, place: Standing | None, value: float | None) -> list[Cell]:
-    nobody = [estimate(None, (None, None)), words("–")]
+def _cells(view: SummaryView, place: Standing | None, value: float | None) -> list[Cell]:
+    nobody = [estimate(None, (None, None)), words(numbers.NOTHING)]
     if place is None:
-        return [words("–"), number(None), *nobody]
+        return [words(numbers.NOTHING), number(None), *nobody]
     if place.untested:
         return [words("not tested"), number(value), *nobody]
-    first = words("none shown") if len(place.first) == len(view.looks) else words(" or ".join(place.first))
+    first = words("none shown") if len(place.first) == len(view.topologies) else words(" or ".join(place.first))
     if len(place.first) == 1:
-        first = words(place.first[0], view.mark(place.first[0]))
+        first = view.name(place.first[0])
     if not place.behind:
         return [first, number(value), *nobody]
     row = place.behind[0]
     low, high = row["ci95"]
     ahead = estimate(_turned(row["difference"]), (_turned(high), _turned(low)))
-    return [first, number(value), ahead, words(row["right"], view.mark(row["right"]))]
+    return [first, number(value), ahead, view.name(row["right"])]
 
 
 def _turned(value: float | None) -> float | None:

@@ -1,0 +1,149 @@
+"""Every gate: what it looks at, what it is held to, why, and what to do when it fails.
+
+`summary.json` keeps a gate's name, value and limit; whatever a person reads about it comes from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from hops.elements import numbers
+from hops.run.documents import Gate
+
+START_LAG_SHARE = 0.05
+EDGE_SHARE = 0.02
+EDGE_MS_PER_REQUEST = 0.2
+
+_REPEAT = "Close what else runs, or lower the rate; `retry=1` repeats a trial that fails."
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What holds for a gate in every run.
+
+    Args:
+        name: in `summary.json`.
+        text: what its value is, in plain English.
+        relation: how the value must stand to the limit.
+        limit: the usual one.
+        why: what the figures would be worth without it.
+        unit: of value and limit; `%` for shares from 0 to 1; empty for counts.
+        more: when another limit applies; empty if it never does.
+        remedy: what to do when it fails; empty if there is nothing but to look for the cause.
+    """
+
+    name: str
+    text: str
+    relation: Literal["at most", "below"]
+    limit: float
+    why: str
+    unit: str = ""
+    more: str = ""
+    remedy: str = ""
+
+    def held(self, value: float | None, limit: float | None = None) -> Gate:
+        """The gate of one run; a value that was not measured does not hold.
+
+        Args:
+            value: as measured.
+            limit: where it is not the usual one.
+        """
+        limit = self.limit if limit is None else limit
+        ok = value is not None and (value <= limit if self.relation == "at most" else value < limit)
+        return Gate(name=self.name, value=value, limit=limit, ok=ok)
+
+    def number(self, value: float | None) -> str:
+        """A value or limit with its unit."""
+        if value is None:
+            return "not measured"
+        if self.unit == "%":
+            return numbers.share(value, 2)
+        text = numbers.count(value) if value == int(value) else numbers.plain(value)
+        return f"{text} {self.unit}".rstrip()
+
+    def limit_text(self, limit: float | None = None) -> str:
+        """`below 1 ms`."""
+        return f"{self.relation} {self.number(self.limit if limit is None else limit)}"
+
+
+_WRONG = "a fast wrong answer is not an answer"
+_GENERATOR = "the generator must not be what is measured"
+_WHOLE = "hop budgets must be complete"
+_WITNESSES = "parts that add up may still be the wrong ones"
+_PROCESSOR = "what has the processor slows whoever waits for it"
+_TRIALS = "the whole is as good as its trials"
+
+#: In the order of a run: before, during and after the load of a trial, then over trials.
+GATES = (
+    Kind("parity", "answers that differ from the reference", "at most", 0, _WRONG),
+    Kind("tape_unsent", "journeys on the tape that were not sent", "at most", 0, _GENERATOR, remedy=_REPEAT),
+    Kind(
+        "tape_exhausted",
+        "tape ran out early (1 = yes)",
+        "at most",
+        0,
+        "users without a journey to start are no load",
+        remedy="Give fewer users or more think time.",
+    ),
+    Kind(
+        "start_lag_p99_ms",
+        "start lag at p99",
+        "below",
+        1.0,
+        _GENERATOR,
+        unit="ms",
+        more=f"or {START_LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %"),
+        remedy=_REPEAT,
+    ),
+    Kind("generator_cores", "CPU of the load generator", "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
+    Kind("failure_share", "failed journeys", "below", 0.001, "quick failures flatter a mean", unit="%"),
+    Kind("spans_lost", "lost spans", "at most", 0, _WHOLE),
+    Kind("orphan_share", "orphaned spans", "below", 0.001, _WHOLE, unit="%"),
+    Kind("budget_gap_ns", "largest budget imbalance", "at most", 0, _WHOLE, unit="ns"),
+    Kind("edge_unmatched", "requests missing from the traces or from the edge's log", "at most", 0, _WITNESSES),
+    Kind(
+        "edge_off_ms",
+        "disagreement of traces with clock and edge's log, worst journey",
+        "at most",
+        EDGE_MS_PER_REQUEST,
+        _WITNESSES,
+        unit="ms",
+        more=f"for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %"),
+    ),
+    # Of runs from before the edge's log was read.
+    Kind("traced_off_ms", "disagreement of traced with measured mean, worst journey", "at most", 0, _WITNESSES, "ms"),
+    Kind("unattributed_share", "unattributed time", "at most", 0.01, _WHOLE, unit="%"),
+    Kind("invariants_broken", "broken invariants of the shop's data", "at most", 0, _WRONG),
+    Kind("steal_share", "CPU steal", "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
+    Kind("other_cores", "CPU of other programs", "below", 0.25, _PROCESSOR, unit="cores", remedy=_REPEAT),
+    Kind("suspect_trials", "trials that are SUSPECT", "at most", 0, _TRIALS, remedy="`retry=1` repeats them."),
+    Kind("answers_differ", "distinct answer digests beyond the first", "at most", 0, _WRONG),
+    Kind("code_changed", "distinct commits beyond the first", "at most", 0, _TRIALS),
+    Kind(
+        "block_spread_share",
+        "spread of p50 over blocks, worst topology",
+        "below",
+        0.15,
+        "blocks must be repetitions of one thing",
+        unit="%",
+        remedy="Leave the machine alone meanwhile, or measure longer trials.",
+    ),
+)
+_BY_NAME = {kind.name: kind for kind in GATES}
+
+
+def kind_of(name: str) -> Kind:
+    """What holds for a gate; one of another version stands under its bare name."""
+    return _BY_NAME.get(name) or Kind(name, name, "at most", 0, "")
+
+
+def gate_name(name: str) -> str:
+    """What a gate's value is, in words."""
+    return kind_of(name).text
+
+
+def gate_failure(gate: Gate) -> str:
+    """A gate that does not hold, with its value and its limit."""
+    kind = kind_of(gate["name"])
+    return f"{kind.text}: {kind.number(gate['value'])}, not {kind.limit_text(gate['limit'])}"

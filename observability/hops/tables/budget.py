@@ -1,0 +1,99 @@
+"""Where the time of a journey went: every part of its hop budgets, and of the budget of one trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hops.budget.bands import BANDS
+from hops.budget.budget import UNATTRIBUTED
+from hops.budget.groups import group_of
+from hops.elements import numbers
+from hops.elements.element import Element, Text
+from hops.elements.table import Cell, Column, Table, number, words
+from hops.tables.view import SummaryView
+
+MEAN = "mean"
+
+
+def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0) -> list[Element]:
+    """One journey's budgets, and that they add up to the traced mean.
+
+    Args:
+        view: the summary.
+        journey: one of it, or `all`.
+        least_share: of the mean, 0 to 1; parts with less in every topology share one row. Unattributed time keeps its
+            own.
+    """
+    traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
+    if not traced:
+        return [Text(view.titled(f"Hop budget of {journey}: no traces."))]
+    sums = " ".join(
+        f"{name}: the parts add up to {sum(cell['budget_ms'][MEAN].values()):.6f} ms; the mean of its "
+        f"{cell['traces']:,} traces is {cell['traced_mean_ms']:.6f} ms."
+        for name, cell in traced
+    )
+    return [parts_table(view, journey, least_share=least_share), Text(sums)]
+
+
+def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) -> Table:
+    """Every part of one journey's budgets, the largest first, a column per topology and band."""
+    traced = [(name, cell["budget_ms"]) for name, cell in view.cells(journey) if cell["traces"]]
+    columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1)]
+    columns += [Column(f"{name}, {band.replace('_', ' ')}", "ms") for name, _ in traced for band in BANDS]
+    budgets = [(band, bands.get(band, {})) for _, bands in traced for band in BANDS]
+    means = [budget for band, budget in budgets if band == MEAN]
+    shares = {part: max(_share(mean, part) for mean in means) for _, budget in budgets for part in budget}
+    parts = sorted(shares, key=lambda part: (-shares[part], part))
+    small = [part for part in parts if shares[part] < least_share and part != UNATTRIBUTED]
+    rows = [
+        [words(part), words(group_of(part)), *(_cell(budget, [part], bar=band == MEAN) for band, budget in budgets)]
+        for part in parts
+        if len(small) < 2 or part not in small
+    ]
+    if len(small) > 1:
+        together = (_cell(budget, small, bar=band == MEAN) for band, budget in budgets)
+        rows.append([words(f"{len(small)} smaller parts"), words(""), *together])
+    rows.append([words("adds up to"), words(""), *(number(sum(budget.values())) for _, budget in budgets)])
+    caption = view.titled(f"Parts of the hop budgets of {journey}, ms")
+    return Table(f"budget_parts_{journey}", caption, columns, rows, totals=1)
+
+
+def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str, int]) -> Table:
+    """The hop budget of one trace to the nanosecond, the largest part first.
+
+    Args:
+        title: of the table.
+        parts_ns: ns on the critical path by part.
+        crossings: how often each part was entered.
+    """
+    total = sum(parts_ns.values())
+    names = sorted({*parts_ns, *crossings}, key=lambda part: (-parts_ns.get(part, 0), part))
+    rows = [
+        [
+            words(part),
+            Cell(_exact(ns := parts_ns.get(part, 0)), ns / 1e6, share=ns / total if total else 0.0),
+            Cell(str(crossings.get(part, 0)), crossings.get(part, 0)),
+        ]
+        for part in names
+    ]
+    rows.append([words("adds up to"), Cell(_exact(total), total / 1e6), Cell("")])
+    columns = [Column("part", numeric=False), Column("time", "ms"), Column("crossings")]
+    return Table("trace_budget", title, columns, rows, totals=1)
+
+
+def _cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
+    present = [budget[part] for part in parts if part in budget]
+    if not present:
+        return Cell(numbers.NOTHING)
+    total = sum(budget.values())
+    value = sum(present)
+    return number(value, share=value / total if bar and total else None)
+
+
+def _share(budget: Mapping[str, float], part: str) -> float:
+    total = sum(budget.values())
+    return budget.get(part, 0.0) / total if total else 0.0
+
+
+def _exact(ns: int) -> str:
+    return f"{ns / 1e6:.6f}"

@@ -1,0 +1,30 @@
+"""What a million journeys cost."""
+
+from __future__ import annotations
+
+from hops.analysis.cost import GENERATOR_GROUP, GROUPS
+from hops.elements import numbers
+from hops.elements.table import Cell, Column, Table, estimate
+from hops.tables.view import SummaryView
+
+_SPARE = {"edge": 1, "database": 1, "sidecars": 2, "telemetry": 2, "other": 2, GENERATOR_GROUP: 3}
+
+
+def cost_table(view: SummaryView) -> Table:
+    """Core-hours by group and in total."""
+    costs = {name: view.summary["topologies"][name]["cost"] for name in view.topologies}
+    present = [group for group in GROUPS if any(group in cost for cost in costs.values())]
+    columns = [Column("topology", numeric=False)]
+    columns += [Column(group, "core-hours", interval=True, spare=_SPARE.get(group, 0)) for group in present]
+    rows = [
+        [
+            view.name(name),
+            *(
+                estimate(cost[group]["value"], cost[group]["ci95"]) if group in cost else Cell(numbers.NOTHING)
+                for group in present
+            ),
+        ]
+        for name, cost in costs.items()
+    ]
+    over = "with 95 % intervals over blocks" if view.summary["blocks"] > 1 else "one block: no intervals over blocks"
+    return Table("cost", view.titled(f"Core-hours for a million journeys, {over}"), columns, rows)

@@ -1,0 +1,131 @@
+"""Latency of each journey: percentiles with their intervals, and the comparisons between topologies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hops.conclusions.wording import plural
+from hops.elements import numbers
+from hops.elements.element import Element, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.run.documents import ClosedLoop, Comparison, JourneySummary
+from hops.tables.view import SummaryView
+from hops.units import ALL
+
+#: The percentiles, and which of them a narrow terminal leaves out first.
+COLUMNS = {"mean": 3, "p50": 0, "p90": 1, "p95": 4, "p99": 0, "p99_9": 5}
+#: The metrics whose differences the terminal shows, and how many of each; the report has all.
+SHOWN_METRICS = ("p50", "p99")
+MOST_SHOWN = 12
+_VERDICTS = {"left_lower": "left lower", "right_lower": "right lower"}
+
+
+def latency_text(view: SummaryView) -> Text:
+    """From when latency counts, and what the loop means for it."""
+    closed = view.summary["closed"]
+    failed = "Journeys that failed are counted, and left out of the percentiles."
+    if closed is None:
+        return Text(
+            "Latency counts from the intended arrival to the checked answer, so a slow system cannot hide by delaying "
+            f"its load. {failed}"
+        )
+    return Text(
+        f"CLOSED LOOP: {loop_text(closed)}. Latency counts from the actual start, and a slow shop gets less load: "
+        "these latencies do not compare with those of an open loop. "
+        f"{failed}",
+        tone="notice",
+    )
+
+
+def loop_text(closed: ClosedLoop) -> str:
+    """What drove a closed loop: `16 virtual users, 0.1 s between an answer and the next journey`."""
+    users = plural(closed["vus"], "virtual user")
+    return f"{users}, {closed['think_s']:g} s between an answer and the next journey"
+
+
+def latency_table(view: SummaryView) -> Table:
+    """A row per journey and topology."""
+    columns = [Column("journey", numeric=False), view.topology_column, Column("count", spare=2)]
+    columns += [Column(name.replace("_", "."), "ms", interval=True, spare=spare) for name, spare in COLUMNS.items()]
+    columns += [Column("max", "ms", spare=5), Column("failed")]
+    rows = [
+        [words(journey), view.name(name), whole(cell["count"]), *_percentiles(cell)]
+        for journey in view.journeys_and_all
+        for name, cell in view.cells(journey)
+    ]
+    caption = view.titled("Latency by journey and topology, ms, with 95 % intervals")
+    return Table("latency", caption, columns, rows, heads=2)
+
+
+def comparison_table(view: SummaryView) -> Table:
+    """Every comparison, as the summary has it."""
+    return _comparisons(view, "comparisons", "All comparisons", view.summary["comparisons"])
+
+
+def shown_differences(view: SummaryView) -> list[Element]:
+    """The differences that are shown, largest ratio first, a table for each metric."""
+    every = [row for row in view.summary["comparisons"] if row["metric"] in SHOWN_METRICS and row["journey"] != ALL]
+    told = sorted((row for row in every if row["verdict"] in _VERDICTS), key=_ratio, reverse=True)
+    if not told:
+        return [Text("No difference between two topologies is shown at p50 or p99 of a journey.")]
+    elements: list[Element] = []
+    kept = 0
+    for metric in SHOWN_METRICS:
+        rows = [row for row in told if row["metric"] == metric][:MOST_SHOWN]
+        kept += len(rows)
+        if rows:
+            caption = f"Differences shown at {metric}, the largest ratios first"
+            elements.append(_comparisons(view, f"shown_{metric}", caption, rows))
+    most = f", the largest {kept} above; all are in the report." if kept < len(told) else "."
+    return [*elements, Text(f"{len(told)} of {len(every)} differences at p50 and p99 are shown{most}")]
+
+
+def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[Comparison]) -> Table:
+    columns = [
+        Column("journey", numeric=False),
+        Column("metric", numeric=False, spare=5),
+        Column("left", numeric=False),
+        Column("right", numeric=False),
+        Column("left value", spare=4),
+        Column("right value", spare=4),
+        Column("left less right", interval=True),
+        Column("left / right", interval=True),
+        Column("p, Holm"),
+        Column("effect", spare=2),
+        Column("verdict", numeric=False, spare=3),
+    ]
+    rows = [
+        [
+            words(row["journey"]),
+            words(row["metric"].replace("_", ".").replace("cpu.ms", "CPU ms")),
+            words(row["left"]),
+            words(row["right"]),
+            number(row["left_value"]),
+            number(row["right_value"]),
+            estimate(row["difference"], row["ci95"], signed=True),
+            estimate(row["ratio"], row["ratio_ci95"]),
+            Cell(numbers.chance(row["p_holm"]), row["p_holm"]),
+            number(row["effect"]),
+            Cell(row["verdict"].replace("_", " "), row["verdict"], note=row["reason"] or ""),
+        ]
+        for row in comparisons
+    ]
+    caption = f"{title}, latencies in ms; effect: the chance that a journey of the left takes less time"
+    return Table(key, view.titled(caption), columns, rows, heads=4)
+
+
+def _percentiles(cell: JourneySummary) -> list[Cell]:
+    latency, intervals = cell["latency_ms"], cell["latency_ci95"]
+    cells = [estimate(latency.get(name), intervals.get(name) or numbers.UNKNOWN) for name in COLUMNS]
+    return [*cells, number(latency.get("max")), _failed(cell)]
+
+
+def _failed(cell: JourneySummary) -> Cell:
+    some = {name: count for name, count in cell["errors"].items() if count}
+    note = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in some.items())
+    return Cell(f"{sum(some.values()):,}", sum(some.values()), tone="bad" if some else "", note=note)
+
+
+def _ratio(row: Comparison) -> float:
+    ratio = row["ratio"]
+    return max(ratio, 1 / ratio) if ratio else 0.0

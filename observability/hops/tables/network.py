@@ -1,0 +1,49 @@
+"""What a journey asks of the network: requests, round trips, bytes."""
+
+from __future__ import annotations
+
+from hops.elements.table import Column, Table, number, whole, words
+from hops.tables.view import SummaryView
+
+
+def bytes_table(view: SummaryView) -> Table:
+    """Requests and bytes of a journey."""
+    columns = [Column("journey", numeric=False), view.topology_column]
+    columns += [Column("requests"), Column("waves"), Column("in parallel", spare=2)]
+    columns += [Column(name, "bytes", spare=int(name == "raw in")) for name in ("body in", "raw in", "body out")]
+    columns += [Column(name, "bytes") for name in ("wire in", "wire out")]
+    rows = [
+        [
+            words(journey),
+            view.name(name),
+            *map(number, (cell["requests_per_journey"], cell["waves_mean"], cell["parallel_mean"])),
+            *map(whole, (cell["bytes_in_mean"], cell["bytes_in_raw_mean"], cell["bytes_out_mean"])),
+            *map(whole, (cell["wire_in_mean"], cell["wire_out_mean"])),
+        ]
+        for journey in view.journeys_and_all
+        for name, cell in view.cells(journey)
+    ]
+    return Table("bytes", view.titled("Requests and bytes of a journey, means"), columns, rows, heads=2)
+
+
+def wire_table(view: SummaryView) -> Table:
+    """All that the clients' connections carried."""
+    columns = [Column("topology", numeric=False), Column("connections")]
+    columns += [Column(name, "bytes") for name in ("in per journey", "out per journey", "opening in", "opening out")]
+    rows = []
+    for name in view.topologies:
+        wire = view.summary["topologies"][name]["wire"]
+        figures = (
+            (None,) * 5
+            if wire is None
+            else (
+                wire["connections"],
+                wire["in_per_journey"],
+                wire["out_per_journey"],
+                wire["opening_bytes_in"],
+                wire["opening_bytes_out"],
+            )
+        )
+        rows.append([view.name(name), *map(whole, figures)])
+    caption = "Bytes on the wire over the whole replay, and before it to open the connections"
+    return Table("wire", view.titled(caption), columns, rows)

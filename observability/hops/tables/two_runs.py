@@ -1,0 +1,156 @@
+"""Two runs held against each other: what they are, what differs, what is shown, and what a threshold says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hops.analysis.two_runs import RunDifference, RunFacts, RunsComparison, regressions, watched
+from hops.conclusions.wording import listed, plural, turned
+from hops.elements import numbers
+from hops.elements.element import Element, Points, Section, Text
+from hops.elements.numbers import figure, times
+from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.gates.gates import gate_name
+from hops.units import ALL
+
+#: On a terminal; Markdown and JSON have all.
+SHOWN_METRICS = ("p50", "p99", "cpu_ms")
+_CLOSED = "CLOSED LOOP: latency counts from the actual start, and a slow shop gets less load."
+
+
+def runs_sections(found: RunsComparison, metrics: Sequence[str] | None = None) -> list[Section]:
+    """What the two are, what is shown, and the figures of each pair of topologies.
+
+    Args:
+        found: of `compare_runs`.
+        metrics: in the tables; all if None.
+    """
+    elements: list[Element] = [Points(headline(found))]
+    if found["differs"]:
+        rows = [[words(row["what"]), words(row["a"]), words(row["b"])] for row in found["differs"]]
+        columns = [Column(name, numeric=False) for name in ("what", "a", "b")]
+        elements.append(Table("differs", "What differs", columns, rows))
+    tables = [_table(found, name_a, name_b, metrics) for name_a, name_b in _pairs(found)]
+    what = Text("Times in ms, with 95 % intervals over blocks. “CPU ms” is the CPU time of a journey.")
+    return [
+        Section("runs", "The runs", elements),
+        Section("figures", "Figures", [*tables, what]),
+        Section("findings", "Findings", [Points([*findings(found), *threshold_lines(found)])]),
+    ]
+
+
+def headline(found: RunsComparison) -> list[str]:
+    """Which runs, and whether to trust them."""
+    sides = (("a", found["a"]), ("b", found["b"]))
+    lines = [_facts(letter, facts) for letter, facts in sides]
+    lines += [f"{letter}: {facts['notice']}" for letter, facts in sides if facts["notice"]]
+    if found["mode"] == "closed":
+        lines.append(_CLOSED)
+    lines.append("Differences are b less a, in ms, with 95 % intervals; the blocks of two runs are independent.")
+    return lines if found["valid"] else [*lines, "SUSPECT: a gate fails, so do not rely upon any figure below."]
+
+
+def findings(found: RunsComparison) -> list[str]:
+    """What is shown, by pair, in sentences."""
+    mark = "" if found["valid"] else "SUSPECT: "
+    lines = []
+    for name_a, name_b in _pairs(found):
+        for metric in ("p50", "p99"):
+            rows = [row for row in _rows(found, name_a, name_b) if row["metric"] == metric and row["journey"] != ALL]
+            tested = [row for row in rows if row["verdict"] != "unknown"]
+            if not tested:
+                reason = next((row["reason"] for row in rows if row["reason"]), "nothing was measured")
+                lines.append(f"{mark}{_pair(name_a, name_b)} at {metric}: nothing could be tested: {reason}.")
+                continue
+            told = [_sentence(row) for row in tested if row["verdict"] in ("higher", "lower")]
+            silent = len(tested) - len(told)
+            if silent:
+                told.append(f"no difference shown for {plural(silent, 'journey')}")
+            if len(tested) < len(rows):
+                told.append(f"too little data for {plural(len(rows) - len(tested), 'journey')}")
+            lines.append(f"{mark}{_pair(name_a, name_b)} at {metric}: {'; '.join(told)}.")
+    return lines
+
+
+def threshold_lines(found: RunsComparison) -> list[str]:
+    """What the threshold says, with the rule that it follows."""
+    share = found["threshold"]
+    if share is None:
+        return []
+    limit, looked_at = f"{100 * share:g} %", watched(found)
+    beyond, possible = regressions(found, "shown"), regressions(found, "possible")
+    unknown = regressions(found, "unknown")
+    lines = [f"SLOWER by more than {limit}: {_named(row)}." for row in beyond]
+    lines += [f"Perhaps slower by more than {limit}, not shown: {_named(row)}." for row in possible]
+    checked = len(looked_at) - len(unknown)
+    lines.append(
+        f"Threshold {limit} on {listed(found['metrics'])}: {plural(checked, 'figure')} checked, "
+        f"{len(beyond)} beyond it, {len(possible)} perhaps, {len(unknown)} with too little data to check."
+    )
+    return lines
+
+
+def _table(found: RunsComparison, name_a: str, name_b: str, metrics: Sequence[str] | None) -> Table:
+    rows = [row for row in _rows(found, name_a, name_b) if metrics is None or row["metric"] in metrics]
+    columns = [
+        Column("journey", numeric=False),
+        Column("metric", numeric=False),
+        Column("a"),
+        Column("b"),
+        Column("b less a", interval=True),
+        Column("b / a", interval=True),
+        Column("p, Holm", spare=1),
+        Column("b is", numeric=False),
+    ]
+    cells = [
+        [
+            words(row["journey"]),
+            words(row["metric"].replace("_", ".").replace("cpu.ms", "CPU ms")),
+            number(row["a"]),
+            number(row["b"]),
+            estimate(row["difference"], row["ci95"], signed=True),
+            estimate(row["ratio"], row["ratio_ci95"]),
+            Cell(numbers.chance(row["p_holm"]), row["p_holm"]),
+            words(_verdict(row)),
+        ]
+        for row in sorted(rows, key=lambda row: row["journey"] == ALL)
+    ]
+    return Table(f"runs_{name_a}_{name_b}", _pair(name_a, name_b), columns, cells, heads=2)
+
+
+def _facts(letter: str, facts: RunFacts) -> str:
+    verdict = "VALID" if facts["valid"] else "SUSPECT: " + "; ".join(gate_name(name) for name in facts["reasons"])
+    return f"{letter}: {facts['name']}, {plural(facts['blocks'], 'block')}, {verdict}"
+
+
+def _pairs(found: RunsComparison) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row["topology_a"], row["topology_b"]) for row in found["rows"]))
+
+
+def _rows(found: RunsComparison, name_a: str, name_b: str) -> list[RunDifference]:
+    return [row for row in found["rows"] if (row["topology_a"], row["topology_b"]) == (name_a, name_b)]
+
+
+def _pair(name_a: str, name_b: str) -> str:
+    return name_a if name_a == name_b else f"{name_a} (a) against {name_b} (b)"
+
+
+def _sentence(row: RunDifference) -> str:
+    assert row["difference"] is not None
+    ends = row["ci95"]
+    if row["verdict"] == "higher":
+        return f"b answers {row['journey']} {figure(row['difference'], ends, 'ms')} later"
+    return f"b answers {row['journey']} {figure(-row['difference'], turned(ends), 'ms')} sooner"
+
+
+def _named(row: RunDifference) -> str:
+    values = (
+        f"{numbers.plain(row['a'])} to {numbers.plain(row['b'])} ms, {times(row['ratio'] or 0.0, row['ratio_ci95'])}"
+    )
+    what = "all journeys" if row["journey"] == ALL else row["journey"]
+    return f"{_pair(row['topology_a'], row['topology_b'])}, {what}, {row['metric']}: {values}"
+
+
+def _verdict(row: RunDifference) -> str:
+    text = row["verdict"].replace("_", " ")
+    return f"{text}, beyond the threshold" if row["regression"] == "shown" else text

@@ -1,0 +1,39 @@
+"""Whether the figures may be trusted: the verdict and the gates of the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hops.conclusions.notes import verdict_sentence
+from hops.elements.element import Element, Points, Text
+from hops.elements.table import Cell, Column, Table, words
+from hops.gates.gates import gate_name, kind_of
+from hops.run.documents import Gate
+from hops.tables.view import SummaryView
+
+
+def validity_elements(view: SummaryView) -> list[Element]:
+    """The verdict, every gate, and those that were left out."""
+    elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
+    if view.summary["blocks"] < 2:
+        elements.append(Text("One block: no intervals over blocks, and no spread over them.", tone="note"))
+    elements.append(gates_table(view.summary["gates"]))
+    left_out = [f"Left out: {gate_name(row['name'])}: {row['reason']}." for row in view.summary["gates_left_out"]]
+    return [*elements, Points(left_out, tone="note")] if left_out else elements
+
+
+def gates_table(gates: Sequence[Gate]) -> Table:
+    """The gates of the whole, each by its worst trial."""
+    rows = []
+    for gate in gates:
+        kind = kind_of(gate["name"])
+        rows.append(
+            [
+                words(kind.text),
+                Cell(kind.number(gate["value"]), gate["value"]),
+                Cell(kind.limit_text(gate["limit"]), gate["limit"]),
+                words("yes") if gate["ok"] else words("FAILS", "bad"),
+            ]
+        )
+    columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
+    return Table("gates", "Gates of the experiment, each by its worst trial", columns, rows)

@@ -1,0 +1,91 @@
+"""What every table looks at: the figures of a summary, its topologies and journeys in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hops.elements.table import Cell, Column, words
+from hops.run.documents import HopDifference, JourneySummary, Summary
+from hops.units import ALL
+
+#: Where an interval over blocks, or a comparison, would stand.
+ONE_BLOCK = "One block: no intervals over blocks, no comparison."
+ONE_TOPOLOGY = "One topology: no comparison."
+
+
+@dataclass(frozen=True)
+class SummaryView:
+    """A summary, ready to be shown.
+
+    Args:
+        summary: as analysed.
+    """
+
+    summary: Summary
+
+    @property
+    def topologies(self) -> list[str]:
+        """Their names, in the user's order."""
+        return list(self.summary["topologies"])
+
+    @property
+    def journeys(self) -> list[str]:
+        """The journeys by name, without `all`."""
+        names = {name for one in self.summary["topologies"].values() for name in one["journeys"]}
+        return sorted(names - {ALL})
+
+    @property
+    def journeys_and_all(self) -> list[str]:
+        """The journeys by name, then `all`."""
+        return [*self.journeys, ALL]
+
+    @property
+    def why_alone(self) -> str:
+        """Why there is no comparison; empty if there is one."""
+        if self.summary["blocks"] < 2:
+            return ONE_BLOCK
+        return "" if len(self.topologies) > 1 else ONE_TOPOLOGY
+
+    def cell(self, topology: str, journey: str) -> JourneySummary | None:
+        """The figures of one journey of one topology; None if it has none."""
+        return self.summary["topologies"][topology]["journeys"].get(journey)
+
+    def cells(self, journey: str) -> Iterator[tuple[str, JourneySummary]]:
+        """The figures of one journey, topology by topology."""
+        for name in self.topologies:
+            cell = self.cell(name, journey)
+            if cell is not None:
+                yield name, cell
+
+    def mark(self, topology: str) -> str:
+        """The class that puts a topology's mark before its name; none if the summary does not have it."""
+        names = self.topologies
+        return f"mark t{names.index(topology) % 8}" if topology in names else ""
+
+    def name(self, topology: str) -> Cell:
+        """A topology's name behind its mark."""
+        return words(topology, self.mark(topology))
+
+    @property
+    def topology_column(self) -> Column:
+        """The column of their names, which says little if there is one."""
+        return Column("topology", numeric=False, spare=9 if len(self.topologies) == 1 else 0)
+
+    @property
+    def topology_key(self) -> list[tuple[str, str]]:
+        """The legend of charts that tell topologies apart."""
+        return [(self.mark(name), name) for name in self.topologies]
+
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of topologies whose hops were compared."""
+        return list(dict.fromkeys((row["left"], row["right"]) for row in self.summary["hop_differences"]))
+
+    def hop_differences(self, left: str, right: str) -> list[HopDifference]:
+        """Why the two differ, by journey, `all` last."""
+        rows = [row for row in self.summary["hop_differences"] if (row["left"], row["right"]) == (left, right)]
+        return sorted(rows, key=lambda row: (row["journey"] == ALL, row["journey"]))
+
+    def titled(self, caption: str) -> str:
+        """A caption, marked if the figures below it are of a closed loop."""
+        return caption if self.summary["mode"] == "open" else f"Closed loop: {caption[0].lower()}{caption[1:]}"
