@@ -79,7 +79,9 @@ class Rig:
         self.say = say
         self._folder = folder
         self._shopload = Shopload(BINARY)
-        self._parity: Tape | None = None
+        (folder / "tapes").mkdir()
+        path, scale = folder / "tapes" / "parity.jsonl", setup.switches.scale
+        self._parity = parity_tape(self._shopload, path, PARITY_SAMPLES, seed=setup.seed, scale=scale)
 
     def each_topology(self, expected_s: float, measure: Callable[[Topology, TimeLeft], Found]) -> None:
         """Measures one topology after the other; what is finished is on disk at any time.
@@ -126,7 +128,7 @@ class Rig:
         system = System(topology, setup.switches, setup.ports, self.recorder.document["name"], data=data)
         warmup = Load(self._tape(topology.name, "warmup", number=0, rate=warm_rate, duration_s=warm_s), warm_s)
         try:
-            with ready(system, self._shopload, self._parity_tape(), warmup, folder, Clock(), self.say):
+            with ready(system, self._shopload, self._parity, warmup, folder, Clock(), self.say):
                 yield system
         finally:
             _cut_logs(folder / "logs")
@@ -181,12 +183,6 @@ class Rig:
             duration_s=duration_s,
             scale=self.setup.switches.scale,
         )
-
-    def _parity_tape(self) -> Tape:
-        if self._parity is None:
-            path, scale = self._folder / "tapes" / "parity.jsonl", self.setup.switches.scale
-            self._parity = parity_tape(self._shopload, path, PARITY_SAMPLES, seed=self.setup.seed, scale=scale)
-        return self._parity
 
 
 class TimeLeft:

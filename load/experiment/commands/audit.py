@@ -23,7 +23,9 @@ from mesh.system import open_database
 
 
 def audit_command(
-    run: Annotated[str, typer.Option(help="As for trace; what `make up` runs, if it does, else latest.")] = "",
+    run: Annotated[
+        str, typer.Option(help="Run: latest, a name or a path; what `make up` runs by default, else latest.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Check the shop's invariants on what `make up` runs or a run's last trial left. Exit code 1 if one is broken."""

@@ -124,7 +124,6 @@ def _setup(topologies: str, seed: str, workload: str, **switches: str | None) ->
 
 def _run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], None], *, as_json: bool) -> None:
     folder = ResultsFolder.new(RESULTS, kind)
-    folder.open()
     topologies = {topology.name: topology for topology in setup.topologies}
     seeds = {"tape": setup.seed, "data": DATA_SEED}
     manifest = manifest_of(kind, folder.final.name, topologies, setup.switches, setup.workload, seeds)

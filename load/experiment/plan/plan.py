@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import TypeAdapter
 
 from experiment.arguments import refuse_twice
 from experiment.errors import UsageError
@@ -108,20 +110,11 @@ class Plan:
 
     def as_document(self) -> dict[str, Any]:
         """The plan as it is kept on disk, so that an interrupted experiment can go on."""
-        return {
-            "schema": SCHEMA,
-            "kind": self.kind,
-            "name": self.name,
-            "arms": [
-                {"label": arm.label, "topology": arm.topology.model_dump(mode="json"), "switches": asdict(arm.switches)}
-                for arm in self.arms
-            ],
-            "blocks": self.blocks,
-            "profile": asdict(self.profile),
-            "seed": self.seed,
-            "workload": str(self.workload),
-            "closed": None if self.closed is None else asdict(self.closed),
-        }
+        return {"schema": SCHEMA, **_PLAN.dump_python(self, mode="json")}
+
+
+_PLAN = TypeAdapter(Plan)
+_FIELDS = {field.name for field in fields(Plan)}
 
 
 def plan_of(document: Mapping[str, Any]) -> Plan:
@@ -135,20 +128,7 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
             f"the experiment was begun by a version of schema {document.get('schema')}, this one has schema {SCHEMA}: "
             "go on with that version, or begin anew"
         )
-    closed = document["closed"]
-    return Plan(
-        kind=document["kind"],
-        name=document["name"],
-        arms=tuple(
-            Arm(arm["label"], Topology.model_validate(arm["topology"]), Switches(**arm["switches"]))
-            for arm in document["arms"]
-        ),
-        blocks=document["blocks"],
-        profile=Profile(**document["profile"]),
-        seed=document["seed"],
-        workload=Path(document["workload"]),
-        closed=None if closed is None else ClosedLoop(**closed),
-    )
+    return _PLAN.validate_python({name: value for name, value in document.items() if name in _FIELDS})
 
 
 def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ...]:

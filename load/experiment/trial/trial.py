@@ -20,8 +20,7 @@ import polars as pl
 from experiment.generator.shopload import Load, Shopload, Tape, stop
 from experiment.generator.tapes import Tapes
 from experiment.parity.answers import check_answers
-from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.profiles import Profile
+from experiment.plan.plan import Plan
 from experiment.results.folder import write_json
 from experiment.trial.audit import audit, mark
 from experiment.trial.edge_log import read_edge_log
@@ -104,12 +103,11 @@ def run_trial(
     system: System,
     shopload: Shopload,
     tapes: Tapes,
-    profile: Profile,
+    plan: Plan,
     folder: Path,
     *,
     say: Say,
     parity_in_full: bool = True,
-    closed: ClosedLoop | None = None,
 ) -> Trial:
     """Runs one trial on a system that is not started yet, and stops it again.
 
@@ -117,11 +115,10 @@ def run_trial(
         system: What to start; its database is a fresh copy.
         shopload: The generator.
         tapes: What to replay.
-        profile: How long.
+        plan: The experiment that the trial is part of.
         folder: Where the generator's files and the components' logs go.
         say: Told what is going on.
         parity_in_full: Whether the whole parity sample is sent before the load, or a spot check.
-        closed: The closed loop that takes the journeys; None if they go at the tape's times.
 
     Raises:
         ParityError: The system's answers are not the data's.
@@ -131,7 +128,8 @@ def run_trial(
     """
     clock = Clock()
     sample = tapes.parity if parity_in_full else tapes.spot_check
-    warmup, load = Load(tapes.warmup, profile.warmup_s, closed), Load(tapes.load, profile.duration_s, closed)
+    warmup = Load(tapes.warmup, plan.profile.warmup_s, plan.closed)
+    load = Load(tapes.load, plan.profile.duration_s, plan.closed)
     speed_before = machine_speed()
     with ready(system, shopload, sample, warmup, folder, clock, say):
         say(f"replaying {load}")

@@ -36,7 +36,7 @@ def _no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any, **__: Any) -> None:
         raise AtTheEndError
 
-    monkeypatch.setattr("experiment.runner._gather", stop)
+    monkeypatch.setattr("experiment.runner._Trials.gather", stop)
 
 
 def plan(blocks: int = 2, **changes: Any) -> Plan:

@@ -300,7 +300,10 @@ class TestWhatIsLeft:
             "CPU steal: 3.00 %, not below 2.00 %",
         ]
         recorder.document["steps"][3] = judged(step(**confirming, other_cores=0.4), 100.0)
-        assert suspect_reasons(recorder.document, "hybrid")[1] == "CPU of other programs: 0.400 cores, not below 0.250 cores"
+        assert (
+            suspect_reasons(recorder.document, "hybrid")[1]
+            == "CPU of other programs: 0.400 cores, not below 0.250 cores"
+        )
         recorder.document["results"]["hybrid"]["stopped"] = "order died"
         assert suspect_reasons(recorder.document, "hybrid")[0] == "stopped: order died"
         assert suspect_reasons(recorder.document, "grpc") == ["not finished"]
