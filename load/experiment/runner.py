@@ -109,7 +109,7 @@ def run_trials(
     """Runs every trial of a plan that is not finished yet, puts their rows together, and draws a conclusion from them.
 
     Args:
-        plan: What to do.
+        plan: The experiment.
         folder: Open; finished trials in it are kept and not run again.
         ports: Where everything listens.
         conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.

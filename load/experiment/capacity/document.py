@@ -57,7 +57,7 @@ class Recorder:
 
     Args:
         folder: The results folder.
-        kind: What is run.
+        kind: Kind of the run.
         manifest: What the run is made of, without its times.
         options: The user's choices.
     """

@@ -25,7 +25,7 @@ from hops.terminal.render import rendered
 LIMITS = {
     "shop": "the shop",
     "generator": "the generator",
-    "max_rate": "max=",
+    "max_rate": "the highest rate allowed",
     "unknown": "not found",
 }
 #: What stands above the rate that was confirmed, by the limit.
@@ -194,7 +194,7 @@ def steps_table(document: Document) -> Table:
     columns = [
         Column("topology", numeric=False),
         _load_column(document),
-        Column("step", numeric=False, spare=2),
+        *([] if closed else [Column("step", numeric=False)]),
         Column("sent"),
         Column("ended ok", "1/s"),
         Column("p50", "ms"),
@@ -214,7 +214,7 @@ def steps_table(document: Document) -> Table:
         [
             words(name, f"mark t{index % 8}"),
             _load(step),
-            words(step["phase"]),
+            *([] if closed else [words(step["phase"])]),
             whole(step["generator"]["journeys"]),
             number(step["throughput_per_s"]),
             *_latency(step),

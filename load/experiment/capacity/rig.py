@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import psutil
 
 from experiment.capacity.document import Recorder, TopologyResult, by_load
-from experiment.capacity.search import NOT_FOUND, Found
+from experiment.capacity.search import NO_RESULT, SearchResult
 from experiment.capacity.step import Step, StepPlan, step_of
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
@@ -22,6 +23,7 @@ from experiment.progress import Progress, minutes
 from experiment.results.folder import check_room
 from experiment.trial.files import record_of, write_rows
 from experiment.trial.trial import JOURNEYS, VEGETA, Clock, Replay, ready
+from hops.errors import HopsError
 from mesh.errors import MeshError
 from mesh.ports import Ports
 from mesh.shop_processes import Data
@@ -44,15 +46,19 @@ LONGEST_LOG_BYTES = 1 << 20
 ACKNOWLEDGED = "acknowledged.jsonl"
 
 
+#: Says how long the rest of a run takes.
+TimeLeft = Callable[[], str]
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """What every system of a run is made of.
 
     Attributes:
-        topologies: What runs, in this order.
-        switches: How the topologies run.
-        workload: What arrives.
-        seed: The tapes' seeds are derived from it.
+        topologies: The topologies to measure, in this order.
+        switches: The switches that they run with.
+        workload: File of the workload.
+        seed: Seed that the tapes' seeds are derived from.
         ports: Where everything listens.
     """
 
@@ -83,28 +89,34 @@ class Rig:
         path, scale = folder / "tapes" / "parity.jsonl", setup.switches.scale
         self._parity = parity_tape(self._shopload, path, PARITY_SAMPLES, seed=setup.seed, scale=scale)
 
-    def each_topology(self, expected_s: float, measure: Callable[[Topology, TimeLeft], Found]) -> None:
+    def each_topology(self, expected_s: float, measure: Callable[[Topology, TimeLeft], SearchResult]) -> None:
         """Measures one topology after the other; what is finished is on disk at any time.
 
-        A topology that cannot go on (a component died, an answer was wrong) is noted with the reason, and the next one
-        begins: in an overload that is a finding.
+        A topology that cannot go on (a component died, an answer was wrong, traces could not be read) is noted with the
+        reason, and the next one begins: in an overload that is a finding.
 
         Args:
-            expected_s: Seconds that one topology should take.
-            measure: Measures a topology; may say how long it will still take.
+            expected_s: Seconds that one topology should take; later ones are expected to take as long as those before.
+            measure: Measures a topology; gets a function that says how long the rest of the run takes.
         """
-        left = TimeLeft(len(self.setup.topologies), expected_s)
-        for topology in self.setup.topologies:
+        began = time.monotonic()
+        for finished, topology in enumerate(self.setup.topologies):
+            each_s = (time.monotonic() - began) / finished if finished else expected_s
+            to_come = len(self.setup.topologies) - finished - 1
+            left = partial(_time_left, time.monotonic() + each_s, to_come * each_s)
             with self.say.within(topology.name):
-                left.begin()
-                found, stopped = NOT_FOUND, None
+                searched, stopped = NO_RESULT, None
                 try:
-                    found = measure(topology, left)
-                except MeshError as error:
+                    searched = measure(topology, left)
+                except (MeshError, HopsError) as error:
                     stopped = str(error).splitlines()[0]
                     self.say(f"stopped: {error}")
                 result = TopologyResult(
-                    rate=found.rate, failed=found.failed, limit=found.limit, tried=list(found.tried), stopped=stopped
+                    rate=searched.rate,
+                    failed=searched.failed,
+                    limit=searched.limit,
+                    tried=list(searched.tried),
+                    stopped=stopped,
                 )
                 self.recorder.result(topology.name, result)
 
@@ -113,7 +125,7 @@ class Rig:
         """A system with fresh data whose answers are right, and which is warm. It is stopped after the block.
 
         Args:
-            topology: What runs.
+            topology: The topology to start.
             name: Name of the folder for its files, below `steps`.
             warm_rate: Journeys a second of the warm-up.
             warm_s: Seconds of the warm-up.
@@ -137,7 +149,7 @@ class Rig:
         """Runs one step, and waits until the shop has come to rest.
 
         Args:
-            system: Runs already, and is warm.
+            system: A system that runs already, and is warm.
             name: Name of the system's folder.
             plan: What is sent.
 
@@ -185,32 +197,9 @@ class Rig:
         )
 
 
-class TimeLeft:
-    """Estimates how long the rest of a run takes.
-
-    Args:
-        topologies: How many topologies are measured.
-        expected_s: Seconds that one should take; later ones are expected to take as long as those before them.
-    """
-
-    def __init__(self, topologies: int, expected_s: float) -> None:
-        self._to_come = topologies
-        self._finished = -1
-        self._expected_s = expected_s
-        self._began = self._topology_began = time.monotonic()
-
-    def begin(self) -> None:
-        """Notes that another topology begins."""
-        self._to_come -= 1
-        self._finished += 1
-        self._topology_began = time.monotonic()
-        if self._finished:
-            self._expected_s = (self._topology_began - self._began) / self._finished
-
-    def __str__(self) -> str:
-        this_s = max(0.0, self._expected_s - (time.monotonic() - self._topology_began))
-        left_s = this_s + self._to_come * self._expected_s
-        return f"{minutes(left_s)} left" if left_s else "nearly done"
+def _time_left(ends: float, later_s: float) -> str:
+    left_s = max(0.0, ends - time.monotonic()) + later_s
+    return f"{minutes(left_s)} left" if left_s else "nearly done"
 
 
 def _rest(system: System) -> None:

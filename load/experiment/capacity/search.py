@@ -86,7 +86,7 @@ class Bracket:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The result of a search.
 
     Attributes:
@@ -104,7 +104,7 @@ class Found:
 
 
 #: A search that did not come to its end, and a stress test, which has none.
-NOT_FOUND = Found(None, None, "unknown")
+NO_RESULT = SearchResult(None, None, "unknown")
 
 
 def climb(measure: Measure, plan: Plan) -> Bracket:
@@ -131,12 +131,12 @@ def climb(measure: Measure, plan: Plan) -> Bracket:
     return bracket
 
 
-def confirm(measure: Measure, bracket: Bracket, plan: Plan) -> Found:
+def confirm(measure: Measure, bracket: Bracket, plan: Plan) -> SearchResult:
     """Confirms the highest rate that held, or the next ones below it.
 
     Args:
         measure: Replays at a rate, longer than the search did, on a system started for it.
-        bracket: What the search found.
+        bracket: Result of the search.
         plan: The bounds.
     """
     tried: list[float] = []
@@ -145,9 +145,9 @@ def confirm(measure: Measure, bracket: Bracket, plan: Plan) -> Found:
         tried.append(rate)
         seen = measure(rate)
         if seen.holds:
-            return Found(rate, failed, _limit(rate, failed, generator_limited, plan), tuple(tried))
+            return SearchResult(rate, failed, _limit(rate, failed, generator_limited, plan), tuple(tried))
         failed, generator_limited = rate, seen.generator_limited
-    return Found(None, failed, "generator" if generator_limited else "unknown", tuple(tried))
+    return SearchResult(None, failed, "generator" if generator_limited else "unknown", tuple(tried))
 
 
 def rounded(rate: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from experiment.capacity.rig import Rig, TimeLeft
-from experiment.capacity.search import NOT_FOUND, Found
+from experiment.capacity.search import NO_RESULT, SearchResult
 from experiment.capacity.step import Step, StepPlan, generator_limits
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import MOST_VUS, ClosedLoop
@@ -20,7 +20,7 @@ STEP_OVERHEAD_S = 12.0
 SYSTEM_OVERHEAD_S = 10.0
 #: The edge lets an HTTP/2 connection carry 1,024 requests at a time, and a journey sends up to ten at a time.
 USERS_PER_CONNECTION = 100
-#: What the generator opens at most.
+#: The most connections that the generator opens.
 MOST_HTTP1_CONNECTIONS = 1024
 LEAST_CONNECTIONS = 4
 #: More journeys a second than two cores can even refuse; it keeps tapes small.
@@ -54,7 +54,7 @@ class Stress:
         profile: How long each number of users is kept up.
         users: Virtual users of each step, ascending.
         think_s: Seconds between an answer and the same user's next journey.
-        connections: Of all clients together; 0 for as many as the users need.
+        connections: Connections of all clients together; 0 for as many as the users need.
     """
 
     profile: StressProfile
@@ -117,7 +117,7 @@ def stress(options: Stress, rig: Rig) -> None:
     """Loads every topology step by step, all steps of one on the same system."""
     profile, switches = options.profile, rig.setup.switches
 
-    def measure(topology: Topology, left: TimeLeft) -> Found:
+    def measure(topology: Topology, left: TimeLeft) -> SearchResult:
         with rig.started(topology, topology.name, warm_rate=WARM_RATE, warm_s=profile.warmup_s) as system:
             for users in options.users:
                 closed = ClosedLoop(users, options.think_s)
@@ -126,8 +126,8 @@ def stress(options: Stress, rig: Rig) -> None:
                     system, topology.name, StepPlan("stress", profile.step_s, tape_rate(closed), closed, connections)
                 )
                 rig.recorder.step(step)
-                rig.say(f"{told(step)}; {left}")
-        return NOT_FOUND
+                rig.say(f"{told(step)}; {left()}")
+        return NO_RESULT
 
     names = ", ".join(topology.name for topology in rig.setup.topologies)
     users = ", ".join(str(count) for count in options.users)

@@ -7,7 +7,7 @@ from itertools import count
 from math import ceil
 
 from experiment.capacity.rig import Rig, TimeLeft
-from experiment.capacity.search import Found, Plan, Seen, climb, confirm
+from experiment.capacity.search import Plan, SearchResult, Seen, climb, confirm
 from experiment.capacity.step import Phase, Step, StepPlan, gate_value, generator_limits
 from experiment.progress import minutes
 from hops.gates.gates import gate_failure
@@ -35,7 +35,7 @@ class SweepProfile:
     """How long a sweep looks at each rate.
 
     Attributes:
-        name: What the user calls it.
+        name: Name that the user gives.
         warmup_s: Seconds of load before the first step on a system; not counted.
         shortest_s: A step takes at least so long,
         longest_s: and at most so long; in between, as long as `LEAST_JOURNEYS` take.
@@ -143,16 +143,16 @@ def seen(step: Step, objective_ms: float) -> Seen:
 def sweep(options: Sweep, rig: Rig) -> None:
     """Sweeps every topology."""
 
-    def measure(topology: Topology, left: TimeLeft) -> Found:
+    def measure(topology: Topology, left: TimeLeft) -> SearchResult:
         plan, warm_s = options.plan, options.profile.warmup_s
         names = (f"{topology.name}-confirm-{number}" for number in count(1))
 
         def step(system: System, name: str, rate: float, phase: Phase) -> Seen:
             planned = StepPlan(phase, step_s(rate, options.profile, phase), rate)
-            found = judged(rig.step(system, name, planned), options.objective_ms)
-            rig.recorder.step(found)
-            rig.say(f"{told(found)}; {left}")
-            return seen(found, options.objective_ms)
+            judged_step = judged(rig.step(system, name, planned), options.objective_ms)
+            rig.recorder.step(judged_step)
+            rig.say(f"{told(judged_step)}; {left()}")
+            return seen(judged_step, options.objective_ms)
 
         def confirmation(rate: float) -> Seen:
             name = next(names)

@@ -12,7 +12,7 @@ import typer
 from experiment.commands.options import Json, reported_errors
 from experiment.results.folder import RESULTS, find_run
 from experiment.runner import trial_name
-from experiment.trial.audit import print_audit, require_marked
+from experiment.trial.audit import audit, require_marked
 from experiment.trial.trial import JOURNEYS
 from hops.run.files import TRIALS, read_document, trial_folder
 from mesh.paths import RunFolder
@@ -42,8 +42,8 @@ def audit_command(
                 else f"what `make up` runs: {state.topology}"
             )
             print(f"Auditing {what}", file=sys.stderr, flush=True)
-            holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
-        if not holds:
+            broken = audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json).returncode
+        if broken:
             raise SystemExit(1)
 
 

@@ -43,35 +43,35 @@ def compare_runs_command(
         if folders[0] == folders[1]:
             raise UsageError(f"a and b are the same run, {folders[0].name}: give two")
         first, second = (read_run(folder) for folder in folders)
-        found = compare_runs(first, second, limit)
+        comparison = compare_runs(first, second, limit)
         if out:
-            text = markdown("Two runs compared", [], runs_sections(found), suspect=not found["valid"])
+            text = markdown("Two runs compared", [], runs_sections(comparison), suspect=not comparison["valid"])
             write_whole(Path(out), lambda scratch: scratch.write_text(text, encoding="utf-8"))
         if as_json:
-            typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+            typer.echo(json.dumps(comparison, indent=2, ensure_ascii=False, allow_nan=False))
         else:
-            console().print(runs_view(found))
-        code = exit_code(found, allow_suspect=allowed)
+            console().print(runs_view(comparison))
+        code = exit_code(comparison, allow_suspect=allowed)
         if code == UNCHECKED:
             typer.echo("error: the threshold cannot be checked: no watched figure has an interval.", err=True)
         if code:
             raise SystemExit(code)
 
 
-def exit_code(found: RunsComparison, *, allow_suspect: bool) -> int:
+def exit_code(comparison: RunsComparison, *, allow_suspect: bool) -> int:
     """How the command ends: 3 for figures that must not be trusted, 4 beyond the threshold, 1 if nothing was checked.
 
     Args:
-        found: the comparison.
-        allow_suspect: judge figures of SUSPECT runs like others.
+        comparison: The two runs compared.
+        allow_suspect: Whether to judge figures of SUSPECT runs like others.
     """
-    if not found["valid"] and not allow_suspect:
+    if not comparison["valid"] and not allow_suspect:
         return SUSPECT
-    if regressions(found, "shown"):
+    if regressions(comparison, "shown"):
         return SLOWER
-    rows = watched(found)
+    rows = watched(comparison)
     # A check that looked at nothing must not pass for a check.
-    if found["threshold"] is not None and all(row["regression"] == "unknown" for row in rows):
+    if comparison["threshold"] is not None and all(row["regression"] == "unknown" for row in rows):
         return UNCHECKED
     return 0
 

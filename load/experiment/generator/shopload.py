@@ -67,7 +67,7 @@ class Shopload:
 
         Args:
             workload: The workload file.
-            out: Where the tape goes.
+            out: File of the tape.
             seed: Seed of arrivals and parameters.
             rate: Journeys a second in the mean.
             duration_s: Length in seconds.
@@ -92,8 +92,7 @@ class Shopload:
 
     def warm_up(self, load: Load, target: Path, out: Path) -> None:
         """Sends a load without traces and without keeping rows."""
-        arguments = ["replay", "--tape", str(load.tape.path), "--target", str(target), "--out", str(out), "--warmup"]
-        self._run([*arguments, *_loop(load)], timeout_s=load.duration_s + GRACE_S)
+        self._run([*_replay(load, target, out), "--warmup"], timeout_s=load.duration_s + GRACE_S)
 
     def start_replay(self, load: Load, target: Path, out: Path, *, trace: float) -> subprocess.Popen[bytes]:
         """Starts a replay whose rows go below `out`; its progress goes to this process's standard error.
@@ -106,12 +105,8 @@ class Shopload:
             out: Folder for the replay's files.
             trace: Share of the journeys that leave a trace, 0 to 1.
         """
-        arguments = ["replay", "--tape", str(load.tape.path), "--target", str(target), "--out", str(out)]
-        arguments += ["--trace", f"{trace:g}", *_loop(load)]
-        if load.connections:
-            arguments += ["--connections", str(load.connections)]
         return subprocess.Popen(  # noqa: S603 - our own binary
-            self._command(arguments),
+            self._command([*_replay(load, target, out), "--trace", f"{trace:g}"]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C in the terminal is the experiment's to handle
@@ -153,11 +148,14 @@ class Shopload:
         return done.stdout
 
 
-def _loop(load: Load) -> list[str]:
-    if load.closed is None:
-        return []
-    closed = load.closed
-    return ["--vus", str(closed.vus), "--think", f"{closed.think_s:.6f}s", "--duration", f"{load.duration_s:g}s"]
+def _replay(load: Load, target: Path, out: Path) -> list[str]:
+    arguments = ["replay", "--tape", str(load.tape.path), "--target", str(target), "--out", str(out)]
+    if load.connections:
+        arguments += ["--connections", str(load.connections)]
+    if load.closed is not None:
+        arguments += ["--vus", str(load.closed.vus), "--think", f"{load.closed.think_s:.6f}s"]
+        arguments += ["--duration", f"{load.duration_s:g}s"]
+    return arguments
 
 
 def stop(process: subprocess.Popen[bytes], grace_s: float = 5.0) -> None:

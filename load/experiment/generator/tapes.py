@@ -36,7 +36,7 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
         shopload: The generator.
         plan: The experiment; its seed is that of the counted tape, and the others have theirs from it.
         workload: File of the workload.
-        folder: Where the tapes go.
+        folder: Folder of the tapes.
     """
     profile, seed, scale = plan.profile, plan.seed, plan.scale
     rate = profile.rate if plan.closed is None else plan.closed.tape_rate

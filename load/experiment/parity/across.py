@@ -49,9 +49,9 @@ def check_topologies(
     """Sends the same sample through each topology, one after the other, each on a fresh database.
 
     Args:
-        topologies: Which.
-        switches: How they run.
-        ports: Where.
+        topologies: The topologies to compare.
+        switches: The switches that they run with.
+        ports: Where everything listens.
         shopload: The generator.
         make_tape: Makes the sample's tape at a path.
         say: Told what is going on.

@@ -66,8 +66,8 @@ def compare(rows: Sequence[Mapping[str, Any]], reference: Reference) -> list[Dif
     """Compares sampled answers with the reference answers.
 
     Args:
-        rows: What `shopload sample` wrote: seq, journey, channel, params, outcome, error, answer.
-        reference: Where the right answers come from.
+        rows: Rows that `shopload sample` wrote: seq, journey, channel, params, outcome, error, answer.
+        reference: The right answers.
 
     Returns:
         The journeys that differ; empty if the topology answers everything right.

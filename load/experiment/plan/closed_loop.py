@@ -22,7 +22,7 @@ class ClosedLoop:
     """Virtual users who take the journeys of the tape in its order, each its next one once it has its answer.
 
     Attributes:
-        vus: How many.
+        vus: Number of virtual users.
         think_s: Seconds between an answer and the same user's next journey.
     """
 
@@ -50,7 +50,7 @@ def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = 
     Args:
         vus: Virtual users; None or empty for an open loop.
         think: A duration such as `100ms`; None or empty for none.
-        rate: Of an open loop, if the user gave one.
+        rate: Rate of an open loop, if the user gave one.
 
     Returns:
         The closed loop, None for an open one.

@@ -31,9 +31,9 @@ class Arm:
     """One of the things that an experiment compares.
 
     Attributes:
-        label: How results call it; its topology's name, unless one topology runs in several ways.
-        topology: What runs.
-        switches: How it runs.
+        label: Name in the results; its topology's name, unless one topology runs in several ways.
+        topology: The topology that runs.
+        switches: The switches that it runs with.
     """
 
     label: str
@@ -61,12 +61,12 @@ class Plan:
 
     Attributes:
         kind: `bench` for one trial, `compare` for blocks of several, `proof` for those of a proof.
-        name: What the results folder is called, after its time.
-        arms: What is compared.
-        blocks: How often each runs.
-        profile: How long and how hard a trial is.
-        seed: Of the tape, the order within blocks, and the bootstrap.
-        workload: What arrives; its tapes are made from it once.
+        name: Name of the results folder, after its time.
+        arms: The arms that are compared.
+        blocks: Number of blocks, in which each arm runs once.
+        profile: Length and rate of a trial.
+        seed: Seed of the tape, of the order within blocks, and of the bootstrap.
+        workload: File of the workload, from which the tapes are made once.
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
     """
 

@@ -16,7 +16,7 @@ class Profile:
     """Length and rate of one trial.
 
     Attributes:
-        name: What the user calls it.
+        name: Name that the user gives.
         warmup_s: Seconds of load before the counted part; not counted.
         duration_s: Seconds of counted load.
         rate: Journeys a second, in the mean, over all channels.

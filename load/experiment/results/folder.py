@@ -136,14 +136,14 @@ def require_folder_name(name: str) -> None:
 
 def unfinished(root: Path, holds: str) -> list[ResultsFolder]:
     """The folders of interrupted runs that hold a file of this name, the newest first."""
-    found = {}
+    paths = {}
     for path in root.glob(f"*/{holds}"):
         name = path.parent.name
         if name.startswith(".") and name.endswith(PARTIAL):
-            found[name[1:].removesuffix(PARTIAL)] = path
+            paths[name[1:].removesuffix(PARTIAL)] = path
         elif name.endswith(INCOMPLETE):
-            found[name.removesuffix(INCOMPLETE)] = path
-    return [ResultsFolder(root / name) for name in sorted(found, reverse=True)]
+            paths[name.removesuffix(INCOMPLETE)] = path
+    return [ResultsFolder(root / name) for name in sorted(paths, reverse=True)]
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:

@@ -47,10 +47,10 @@ def manifest_of(
     """What every run says about itself.
 
     Args:
-        kind: What was run: `bench`, `compare`, `sweep`, …
-        name: What the run is called.
-        topologies: What it measured, by label.
-        switches: How the topologies ran.
+        kind: Kind of the run: `bench`, `compare`, `sweep`, …
+        name: Name of the run.
+        topologies: The topologies that it measured, by label.
+        switches: The switches that they ran with.
         workload: File of the workload.
         seeds: The seed of each thing that was drawn or made.
     """

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import polars as pl
 
@@ -84,12 +84,12 @@ class TrialFiles:
 
     def records(self) -> list[TrialRecord]:
         """The records of every finished trial; `used` is false for those that a later attempt replaced."""
-        found = []
+        records = []
         for path in sorted(self._root.glob(f"[!.]*/{RECORD}")):
             record = _record(path)
             record["used"] = path.parent.name == f"{record['block']}-{record['topology']}"
-            found.append(record)
-        return sorted(found, key=lambda record: (record["block"], record["position"], record["attempt"]))
+            records.append(record)
+        return sorted(records, key=lambda record: (record["block"], record["position"], record["attempt"]))
 
     def frames(self, trials: Sequence[Planned]) -> Iterator[tuple[str, pl.DataFrame]]:
         """The rows of all trials together, by the name of their file."""
@@ -146,6 +146,6 @@ def record_of(
 
 
 def _record(path: Path) -> TrialRecord:
-    found: dict[str, Any] = read_json(path)
-    found.pop("schema", None)
-    return cast("TrialRecord", found)
+    document = read_json(path)
+    document.pop("schema", None)
+    return cast("TrialRecord", document)

@@ -237,7 +237,8 @@ class Replay:
         self._exemplars = exemplars(hops_frame(self._budgets))
         save(jaeger, self._exemplars, self._folder / EXEMPLARS)
         self._spans_lost += _spans_lost(system)
-        findings = audit(system.database.admin_url, system.database_name, acknowledged)
+        done = audit(system.database.admin_url, system.database_name, acknowledged, as_json=True, capture=True)
+        findings = json.loads(done.stdout)
         write_json(self._folder / "audit.json", findings)
         self.broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
         self._clock.lap("collect")

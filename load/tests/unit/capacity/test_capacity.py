@@ -15,17 +15,27 @@ from experiment.arguments import duration_s, profile_of
 from experiment.capacity import stress
 from experiment.capacity.document import Recorder, TopologyResult, read_capacity, steps_frame, suspect_reasons
 from experiment.capacity.report import capacity_view, write_report
+from experiment.capacity.rig import Rig, Setup, TimeLeft
+from experiment.capacity.search import SearchResult
 from experiment.capacity.step import Step, most_under_way
 from experiment.capacity.stress import DEFAULT_USERS, connections_for, parse_users, tape_rate
 from experiment.capacity.sweep import LEAST_JOURNEYS, PROFILES, judged, seen, step_s
 from experiment.commands.capacity import HIGHEST_OBJECTIVE, rates
 from experiment.errors import UsageError
+from experiment.generator.shopload import BINARY
 from experiment.plan.closed_loop import ClosedLoop
+from experiment.progress import Progress
 from experiment.results.folder import read_json
-from hops.errors import MalformedRunError
+from hops.errors import JaegerError, MalformedRunError
 from hops.gates.trial import Evidence, evaluate, left_out
 from hops.run.documents import TrialRecord
 from hops.terminal.tables import terminal
+from mesh.errors import ComponentDiedError
+from mesh.ports import load_ports
+from mesh.switches import Switches
+from mesh.topology import Topology, load_topology
+
+WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 
 
 def step(
@@ -228,6 +238,24 @@ def test_most_under_way() -> None:
     assert most_under_way(none, none) == 0
     # The second begins as the first ends, the third overlaps both of the last two.
     assert most_under_way(np.array([0, 10, 12, 15]), np.array([10, 20, 16, 18])) == 3
+
+
+@pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+@pytest.mark.parametrize("error", [ComponentDiedError("order", "order has ended"), JaegerError("no answer")])
+def test_a_topology_that_cannot_go_on_is_noted_and_the_next_one_begins(tmp_path: Path, error: Exception) -> None:
+    topologies = (load_topology("rest"), load_topology("grpc"))
+    recorder = Recorder(tmp_path, "sweep", {"name": "sweep"}, {})
+    rig = Rig(Setup(topologies, Switches(), WORKLOAD, 1, load_ports({})), tmp_path, recorder, Progress())
+
+    def measure(topology: Topology, _: TimeLeft) -> SearchResult:
+        if topology.name == "rest":
+            raise error
+        return SearchResult(40.0, 45.0, "shop", (40.0,))
+
+    rig.each_topology(60.0, measure)
+    stopped, measured = recorder.document["results"].values()
+    assert (stopped["rate"], stopped["stopped"]) == (None, str(error))
+    assert (measured["rate"], measured["stopped"]) == (40.0, None)
 
 
 @pytest.fixture
