@@ -3,12 +3,14 @@
 Each folder imports only from those below it:
 
 - `commands`: what `python -m hops` can do.
-- `report`, `terminal`: results for people.
-- `proofs`: whether statistics and budgets are right, shown on data whose truth is known.
+- `report`, `terminal`: results for people, of the same elements.
+- `tables`: the tables and sentences of a summary, made once for both. `proofs`: whether statistics and budgets are
+  right, shown on data whose truth is known.
 - `conclusions`: what a comparison shows, in sentences. `synthetic`: made-up traces, runs and experiments.
 - `analysis`: the figures of a run, with intervals and comparisons.
 - `gates`: whether the figures may be trusted.
 - `run`: the rows, documents and files of a run.
 - `budget`: how a trace's time is split into parts. `statistics`: estimates and intervals over blocks.
 - `traces`: spans from OTLP and Jaeger, as trees with a critical path.
+- `elements`: what a section is made of, and how a figure reads.
 """

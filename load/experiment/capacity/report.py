@@ -19,7 +19,7 @@ from hops.gates.gates import gate_name, kind_of
 from hops.report import chart
 from hops.report.facts import machine_facts
 from hops.report.write import write_sections
-from hops.tables.validity import gates_table
+from hops.tables.validity import gate_elements
 from hops.terminal.render import rendered
 
 LIMITS = {
@@ -30,8 +30,8 @@ LIMITS = {
 }
 #: What stands above the rate that was confirmed, by the limit.
 ABOVE = {
-    "shop": "{failed} failed",
-    "generator": "at {failed} the generator could not keep up, so the shop may hold more",
+    "shop": "{failed:g} failed",
+    "generator": "at {failed:g} the generator could not keep up, so the shop may hold more",
     "max_rate": "no higher rate was allowed",
     "unknown": "the search ended before a rate failed",
 }
@@ -102,7 +102,7 @@ def _capacity(document: Document, name: str) -> str:
     return (
         f"{name} holds {at_least}{result['rate']:g} journeys a second with p99 under {objective:g} ms: p99 was {p99} "
         f"over {step['generator']['journeys']:,} journeys; "
-        f"{ABOVE[result['limit']].format(failed=numbers.plain(result['failed']))}."
+        f"{ABOVE[result['limit']].format(failed=result['failed'])}."
     )
 
 
@@ -142,7 +142,7 @@ def _claims(document: Document) -> tuple[Section, Section]:
         trust.append(Text(f"{told} That makes no figure SUSPECT; see docs/capacity.md."))
     steps = [step for name in topologies(document) for step in claimed(document, name)]
     if steps:
-        trust.append(gates_table(worst_of(steps)))
+        trust += gate_elements(worst_of(steps))
     return Section("results", "Results", results), Section("validity", "Can it be trusted?", trust)
 
 
@@ -195,6 +195,7 @@ def steps_table(document: Document) -> Table:
         Column("topology", numeric=False),
         _load_column(document),
         *([] if closed else [Column("step", numeric=False)]),
+        Column("verdict", numeric=False),
         Column("sent"),
         Column("ended ok", "1/s"),
         Column("p50", "ms"),
@@ -208,13 +209,13 @@ def steps_table(document: Document) -> Table:
         Column("of it telemetry", "cores", spare=3),
         Column("generator", "cores"),
         Column("memory", "MiB", spare=3),
-        Column("verdict", numeric=False),
     ]
     rows = [
         [
             words(name, f"mark t{index % 8}"),
             _load(step),
             *([] if closed else [words(step["phase"])]),
+            words("; ".join([*mark(step), *step["reasons"]])),
             whole(step["generator"]["journeys"]),
             number(step["throughput_per_s"]),
             *_latency(step),
@@ -224,7 +225,6 @@ def steps_table(document: Document) -> Table:
             number(gate_value(step, "start_lag_p99_ms")),
             *(number(cores(step, group)) for group in ("total", "database", "telemetry", "generator")),
             number(step["memory_peak_mb"]),
-            words("; ".join([*mark(step), *step["reasons"]])),
         ]
         for index, name in enumerate(topologies(document))
         for step in by_load(document, name)

@@ -77,7 +77,7 @@ def bench_command(
 def _show(summary: Summary, folder: Path) -> None:
     manifest, out = read_document(folder / MANIFEST), options.console()
     out.print(bench(summary))
-    out.print(f"\nLoad:    {load_line(manifest)}")
+    out.print(f"Load:    {load_line(manifest)}")
     out.print(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together")
     out.print(f"Tape:    {summary['tape']['sha256']}")
     out.print(f"Answers: {summary['tape']['answers_sha256']}")

@@ -93,7 +93,7 @@ def compare_command(
 def _show(summary: Summary, folder: Path) -> None:
     out = options.console()
     out.print(compare_view(summary))
-    out.print(f"\nLoad:    {load_line(read_document(folder / MANIFEST))}, {summary['blocks']} blocks")
+    out.print(f"Load:    {load_line(read_document(folder / MANIFEST))}, {summary['blocks']} blocks")
     options.print_places(out, folder)
 
 

@@ -17,7 +17,7 @@ def two_runs(terminal) -> list[Path]:
     folders = []
     for _ in range(2):
         done = terminal.make("topology=hybrid", "profile=smoke", "seed=7", "bench")
-        assert "Hop budget of checkout" in done.stdout, done.stderr
+        assert "hop budgets of checkout" in done.stdout, done.stderr
         assert "VALID" in done.stdout or "SUSPECT" in done.stdout
         folder = terminal.latest()
         assert folder is not None

@@ -81,14 +81,14 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     refusal = refused(summary) if many else None
     delayed = delay_notice(summary["switches"])
     journeys = {name: _journey(summary, pairs, name, refusal) for name in pairs.journeys()}
-    found = Conclusions(
+    grouped = Conclusions(
         headline=[*([delayed] if delayed else []), *_headline(summary, pairs, refusal)],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=cost_sentences(summary, pairs),
         doubts=doubt_sentences(summary) if many and refusal is None else [],
         validity=validity_sentences(summary),
     )
-    return found if summary["valid"] else _suspect(found)
+    return grouped if summary["valid"] else _suspect(grouped)
 
 
 def refused(summary: Summary) -> str | None:
@@ -114,18 +114,18 @@ def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
     if not ranked:
         return None
     best, *others = ranked
-    found = Standing(first=[best], behind=[], level=[], untested={})
+    place = Standing(first=[best], behind=[], level=[], untested={})
     for other in others:
         row = pairs.comparison(journey, metric, best, other)
         if row is None or row["verdict"] == "unknown":
             reason = row["reason"] if row is not None else "the run does not compare them"
-            found.untested[other] = reason or "nothing could be tested"
+            place.untested[other] = reason or "nothing could be tested"
         elif row["verdict"] == "left_lower":
-            found.behind.append(row)
+            place.behind.append(row)
         else:
-            found.first.append(other)
-            found.level.append(row)
-    return found
+            place.first.append(other)
+            place.level.append(row)
+    return place
 
 
 def sooner(row: Comparison) -> str:
@@ -165,13 +165,13 @@ def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
             "not how one run differs from the next.",
             *_all(summary),
         ]
-    found = []
+    sentences = []
     for metric in HEADLINE_METRICS:
         places = {name: standing(pairs, name, metric) for name in pairs.journeys()}
         tested = {name: place for name, place in places.items() if place and not place.untested}
-        found += _tally(metric, tested, len(places), len(summary["topologies"]))
-        found += _ranked(summary, pairs, ALL, metric)
-    return found
+        sentences += _tally(metric, tested, len(places), len(summary["topologies"]))
+        sentences += _ranked(summary, pairs, ALL, metric)
+    return sentences
 
 
 def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: int) -> list[str]:
@@ -232,21 +232,21 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     best = place.first[0]
     value = value_of(summary, best, journey, metric)
     assert value is not None
-    found: list[str] = []
+    sentences: list[str] = []
     for row in place.behind:
         text = f"{best} answers {what} {sooner(row)}"
         # The budgets are means: they explain the middle of the journeys, and the bands of the report the slow end.
         reason = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else None
-        found.append(sentence(f"{text}; {reason}" if reason else text))
+        sentences.append(sentence(f"{text}; {reason}" if reason else text))
     if place.level:
         told = "; ".join(no_difference(row) for row in place.level)
-        found.append(sentence(f"{where} there is {told}"))
+        sentences.append(sentence(f"{where} there is {told}"))
     # A journey that could not be tested at all stands among the doubts, with all others of the same reason.
-    if place.untested and (found or journey == ALL):
+    if place.untested and (sentences or journey == ALL):
         names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
         lowest = f"The lowest figure is {figure(value, unit='ms')}, of {best}."
-        found.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
-    return found
+        sentences.append(f"{where}, {metric} was not tested against {names}: {clause(reason)}. {lowest}")
+    return sentences
 
 
 def _why(summary: Summary, pairs: Pairs, journey: str, left: str, right: str) -> str | None:
@@ -271,23 +271,23 @@ def _all(summary: Summary) -> list[str]:
 
 
 def _values(summary: Summary, pairs: Pairs, journey: str, metric: str) -> str:
-    found = []
+    values = []
     for name in pairs.ranking(journey, metric):
         cell = summary["topologies"][name]["journeys"][journey]
         value = cell["latency_ms"][metric]
         assert value is not None
-        found.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, UNKNOWN), 'ms')}")
-    return ", ".join(found)
+        values.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, UNKNOWN), 'ms')}")
+    return ", ".join(values)
 
 
-def _suspect(found: Conclusions) -> Conclusions:
+def _suspect(grouped: Conclusions) -> Conclusions:
     def marked(texts: list[str]) -> list[str]:
         return [text if text.startswith("SUSPECT") else f"SUSPECT: {text}" for text in texts]
 
     return Conclusions(
-        headline=marked(found.headline),
-        journeys={name: marked(texts) for name, texts in found.journeys.items()},
-        cost=marked(found.cost),
-        doubts=marked(found.doubts),
-        validity=marked(found.validity),
+        headline=marked(grouped.headline),
+        journeys={name: marked(texts) for name, texts in grouped.journeys.items()},
+        cost=marked(grouped.cost),
+        doubts=marked(grouped.doubts),
+        validity=marked(grouped.validity),
     )

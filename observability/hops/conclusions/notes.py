@@ -1,4 +1,4 @@
-"""The sentences around the comparisons: what they cost, what was not shown, and whether to believe them."""
+"""The sentences around the comparisons: cost, what was not shown, and whether to trust the figures."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _COST = "core-hours"
 
 def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
     """What a million journeys cost, cheapest first, and which of the differences in CPU are shown."""
-    totals = {name: found["cost"][TOTAL] for name, found in summary["topologies"].items() if TOTAL in found["cost"]}
+    totals = {name: one["cost"][TOTAL] for name, one in summary["topologies"].items() if TOTAL in one["cost"]}
     if not totals:
         return []
     ranked = sorted(totals, key=lambda name: totals[name]["value"])
     told = [f"{figure(totals[name]['value'], totals[name]['ci95'], _COST)} with {name}" for name in ranked]
-    found = [f"A million journeys cost {listed(told)}, the load generator left out."]
+    sentences = [f"A million journeys cost {listed(told)}, the load generator left out."]
     best = ranked[0]
     for other in ranked[1:]:
         row = pairs.comparison(ALL, "cpu_ms", best, other)
@@ -35,22 +35,22 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
             continue
         if row["verdict"] == "left_lower":
             saved = figure(-row["difference"], turned(row["ci95"]), "ms")
-            found.append(f"A journey takes {saved} less CPU with {best} than with {other}.")
+            sentences.append(f"A journey takes {saved} less CPU with {best} than with {other}.")
         else:
             amount = figure(row["difference"], row["ci95"], "ms")
-            found.append(f"No difference in CPU shown between {best} and {other}: {amount} a journey.")
-    return found
+            sentences.append(f"No difference in CPU shown between {best} and {other}: {amount} a journey.")
+    return sentences
 
 
 def doubt_sentences(summary: Summary) -> list[str]:
     """How many comparisons show nothing, and which could not be made at all, with the reason."""
-    found = []
+    sentences = []
     for metric in ("p50", "p99"):
         rows = [row for row in summary["comparisons"] if row["metric"] == metric and row["journey"] != ALL]
         tested = [row for row in rows if row["verdict"] != "unknown"]
         silent = sum(row["verdict"] == "not_shown" for row in tested)
         if silent:
-            found.append(
+            sentences.append(
                 f"At {metric}, {silent:,} of {plural(len(tested), 'comparison')} of two topologies in a journey "
                 f"{'shows' if silent == 1 else 'show'} no difference; that does not show that there is none."
             )
@@ -61,37 +61,37 @@ def doubt_sentences(summary: Summary) -> list[str]:
             names = reasons.setdefault(row["metric"], {}).setdefault(row["reason"], [])
             if what not in names:
                 names.append(what)
-    found += [
+    sentences += [
         f"Not tested at {metric}: "
         + "; ".join(f"{listed(names)} ({reason})" for reason, names in by_reason.items())
         + "."
         for metric, by_reason in reasons.items()
     ]
-    return found
+    return sentences
 
 
 def validity_sentences(summary: Summary) -> list[str]:
     """Whether the gates hold, which trials are suspect, what drove the load, and the observer effect."""
-    found = [verdict_sentence(summary)]
+    sentences = [verdict_sentence(summary)]
     trials = _trials(summary)
     reasons = Counter(gate_name(name) for row in trials if row["used"] for name in row["reasons"])
     if reasons:
         told = listed([f"{reason} ({plural(count, 'trial')})" for reason, count in reasons.most_common()])
-        found.append(f"What fails: {told}.")
+        sentences.append(f"What fails: {told}.")
     replaced = sum(not row["used"] for row in trials)
     if replaced:
-        found.append(
+        sentences.append(
             f"{plural(replaced, 'trial')} {'was' if replaced == 1 else 'were'} run again; the earlier attempt is kept "
             "and not counted."
         )
     slow = _slowed_machine(trials)
     if slow:
-        found.append(slow)
+        sentences.append(slow)
     if summary["closed"] is not None:
-        found.append("The load is a closed loop: a slow topology got less of it, so the figures flatter the slow ones.")
+        sentences.append("The load is a closed loop: a slow topology gets less of it, which flatters its figures.")
     if summary["observer_effect_ms"]["p50"] is not None:
-        found.append(f"{observer_sentence(summary)} The figures above include it.")
-    return [sentence(text) for text in found]
+        sentences.append(f"{observer_sentence(summary)} The figures above include it.")
+    return [sentence(text) for text in sentences]
 
 
 def _slowed_machine(trials: Sequence[Verdict]) -> str:
@@ -102,9 +102,9 @@ def _slowed_machine(trials: Sequence[Verdict]) -> str:
         return ""
     (block, topology), slowest = min(known.items(), key=lambda item: item[1])
     return (
-        "The machine itself was not equally fast in all trials: "
-        f"beside block {block} of {topology} the same piece of work took {1 / slowest:.1f} times as long as beside "
-        "the fastest. Ratios within a block suffer less from that than absolute figures do."
+        f"The machine itself was not equally fast in all trials: around block {block} of {topology} a fixed piece of "
+        f"work took {1 / slowest:.1f} times as long as around the fastest. Ratios within a block suffer less from that "
+        "than absolute figures do."
     )
 
 

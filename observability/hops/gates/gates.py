@@ -15,7 +15,7 @@ START_LAG_SHARE = 0.05
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
 
-_REPEAT = "Close what else runs, or lower the rate; `retry=1` repeats a trial that fails."
+_REPEAT = "Close what else runs, or lower the load; in a comparison, retry=1 repeats a trial that fails."
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Kind:
         limit: the usual one.
         why: what the figures would be worth without it.
         unit: of value and limit; `%` for shares from 0 to 1; empty for counts.
-        more: when another limit applies; empty if it never does.
+        more: when another limit applies, as it reads behind the usual one; empty if it never does.
         remedy: what to do when it fails; empty if there is nothing but to look for the cause.
     """
 
@@ -63,8 +63,15 @@ class Kind:
         return f"{text} {self.unit}".rstrip()
 
     def limit_text(self, limit: float | None = None) -> str:
-        """`below 1 ms`."""
-        return f"{self.relation} {self.number(self.limit if limit is None else limit)}"
+        """`below 1 ms`.
+
+        Args:
+            limit: of one run; the usual one if None.
+        """
+        if limit is not None and limit != self.limit:
+            return f"{self.relation} {self.number(limit)}"
+        usual = 100 * self.limit if self.unit == "%" else self.limit
+        return f"{self.relation} {usual:g} {self.unit}".rstrip()
 
 
 _WRONG = "a fast wrong answer is not an answer"
@@ -84,7 +91,6 @@ GATES = (
         "at most",
         0,
         "users without a journey to start are no load",
-        remedy="Give fewer users or more think time.",
     ),
     Kind(
         "start_lag_p99_ms",
@@ -93,7 +99,7 @@ GATES = (
         1.0,
         _GENERATOR,
         unit="ms",
-        more=f"or {START_LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %"),
+        more=f", or {START_LAG_SHARE:.0%} of the median latency if that is more".replace("%", " %"),
         remedy=_REPEAT,
     ),
     Kind("generator_cores", "CPU of the load generator", "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
@@ -109,15 +115,13 @@ GATES = (
         EDGE_MS_PER_REQUEST,
         _WITNESSES,
         unit="ms",
-        more=f"for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %"),
+        more=f" for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %"),
     ),
-    # Of runs from before the edge's log was read.
-    Kind("traced_off_ms", "disagreement of traced with measured mean, worst journey", "at most", 0, _WITNESSES, "ms"),
     Kind("unattributed_share", "unattributed time", "at most", 0.01, _WHOLE, unit="%"),
     Kind("invariants_broken", "broken invariants of the shop's data", "at most", 0, _WRONG),
     Kind("steal_share", "CPU steal", "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
     Kind("other_cores", "CPU of other programs", "below", 0.25, _PROCESSOR, unit="cores", remedy=_REPEAT),
-    Kind("suspect_trials", "trials that are SUSPECT", "at most", 0, _TRIALS, remedy="`retry=1` repeats them."),
+    Kind("suspect_trials", "trials that are SUSPECT", "at most", 0, _TRIALS, remedy="retry=1 repeats them."),
     Kind("answers_differ", "distinct answer digests beyond the first", "at most", 0, _WRONG),
     Kind("code_changed", "distinct commits beyond the first", "at most", 0, _TRIALS),
     Kind(
@@ -127,10 +131,12 @@ GATES = (
         0.15,
         "blocks must be repetitions of one thing",
         unit="%",
-        remedy="Leave the machine alone meanwhile, or measure longer trials.",
+        remedy="Leave the machine alone while it measures.",
     ),
 )
-_BY_NAME = {kind.name: kind for kind in GATES}
+#: Of runs from before the edge's log was read.
+_OLD = Kind("traced_off_ms", "disagreement of traced with measured mean, worst journey", "at most", 0, _WITNESSES, "ms")
+_BY_NAME = {kind.name: kind for kind in (*GATES, _OLD)}
 
 
 def kind_of(name: str) -> Kind:

@@ -28,7 +28,7 @@ class Evidence:
         traced: whether the run sampled any journey; without, the gates on traces are left out.
         traces_expected: sampled journeys.
         traces_found: in the trace store.
-        quality: of the found traces, added up.
+        quality: of the traces that were found, added up.
         budget_gap_ns: the farthest that any trace's parts are from adding up.
         edge_logged: whether an edge stood before the topology, which logs every request; without, the gates on its log
             are left out.
@@ -82,23 +82,23 @@ def evaluate(evidence: Evidence) -> list[Gate]:
 
 def left_out(evidence: Evidence) -> list[LeftOut]:
     """The gates that `evaluate` leaves out, each with its reason."""
-    found = []
+    gates = []
     if evidence.closed:
-        found += [
+        gates += [
             LeftOut(
                 name="tape_unsent", reason="a closed loop goes by time, and sends as much of the tape as it gets to"
             ),
             LeftOut(name="start_lag_p99_ms", reason="in a closed loop nothing says when a journey should start"),
         ]
     if evidence.stress:
-        found.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
+        gates.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
     if not evidence.traced:
         names = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")
-        found += [LeftOut(name=name, reason="no journey was traced") for name in names]
+        gates += [LeftOut(name=name, reason="no journey was traced") for name in names]
     elif not evidence.edge_logged:
         reason = "without an edge, or while it still runs, there is no whole log of the requests"
-        found += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
-    return found
+        gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
+    return gates
 
 
 def is_valid(gates: Sequence[Gate]) -> bool:

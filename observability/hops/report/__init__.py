@@ -1,7 +1,8 @@
 """The report of a run: `report.html` for people, `report.md` and `csv/` for papers, all from the same tables.
 
-`table` and `numbers` say how a figure reads, `palette` and `chart` how it is drawn. A module per section makes tables
-and charts from the summary and the rows; `sections` puts them in order, `write` makes the files of them.
+`hops.elements` says how a figure reads, `palette`, `topologies` and `chart` how it is drawn. Each module of `sections`
+puts charts, and tables that only the report has, beside those of `hops.tables`; `contents` puts the sections in order,
+and `write` makes the files.
 """
 
 from hops.report.write import write_report

@@ -108,7 +108,7 @@ def milliseconds_axis(title: str = "ms", **more: Any) -> Spec:
 
 def _tidy(svg: str) -> str:
     svg = _DROPPED.sub("", svg)
-    svg = _CLASS.sub(lambda found: ' class="m"' if "role-mark" in found[1] else "", svg)
+    svg = _CLASS.sub(lambda match: ' class="m"' if "role-mark" in match[1] else "", svg)
     svg = _TAG.sub(lambda tag: _LONG.sub(r"\1", tag[0]), svg)
     before = None
     while before != svg:

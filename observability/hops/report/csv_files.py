@@ -56,11 +56,11 @@ def csv_text(table: Table) -> str:
 
 def _unique(names: Sequence[str]) -> list[str]:
     seen: Counter[str] = Counter()
-    found = []
+    unique = []
     for name in names:
         seen[name] += 1
-        found.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
-    return found
+        unique.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return unique
 
 
 def _names(column: Column) -> Sequence[str]:

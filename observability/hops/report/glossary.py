@@ -16,20 +16,20 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("trial", "One replay of the tape against one topology, with fresh processes and a fresh database."),
     (
         "block",
-        "One trial of each topology, in random order, soon after one another. Differences are taken inside blocks, "
-        "so that what changes slowly on the machine cancels out.",
+        "One trial of each topology, in random order, one soon after another. Differences are taken within blocks, "
+        "so that slow changes of the machine cancel out.",
     ),
-    ("latency", "From the intended arrival on the tape to the moment at which the answer was read and checked."),
-    ("p50, p90, p99, p99.9", "Percentiles: so many percent of the journeys took at most this long. p50 is the median."),
+    ("latency", "The time from the intended arrival on the tape until the answer was read and checked."),
+    ("p50, p90, p99, p99.9", "Percentiles: 90 % of the journeys took at most p90. p50 is the median."),
     (
         "95 % interval",
-        "Where the true figure lies, by a procedure that is right 95 times of 100. An open end (…) means that "
-        "the run was too short to know.",
+        "The range that holds the true figure, by a procedure that is right 95 times out of 100. An open end (…) "
+        "means that the run was too short to tell.",
     ),
     (
         "p, Holm",
-        "How likely a difference as large as this one would be if there were none, corrected by Holm's procedure "
-        "for asking many questions at once. Below 5 % a difference counts as shown.",
+        "The probability that chance alone shows a difference at least this large, corrected by Holm's procedure "
+        "for many comparisons at once. Below 5 % a difference counts as shown.",
     ),
     (
         "effect",
@@ -38,28 +38,31 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     ("critical path", "At each moment of a journey, the one piece of work that its answer was waiting for."),
     ("hop budget", "Where the time of a journey went along its critical path. The parts add up to the whole."),
+    ("hop", "One link crossed once, from a caller to its callee."),
     ("part", "One line of a hop budget: the work of a component, the wire between two, a database, a proxy."),
-    ("band", "The traces whose whole time lies near a percentile; a budget of a band is their mean."),
+    ("band", "The traces whose end-to-end time lies near a percentile; the budget of a band is their mean."),
     ("exemplar", "One real trace that stands for a percentile: the nearest to it."),
     (
         "client network",
-        "Between the customer and the first component: network, queues, and packing and unpacking of messages.",
+        "Between the customer and the first component: network, queues, encoding and decoding of messages.",
     ),
     ("internal calls", "The same between components of the shop."),
     (
         "start lag",
-        "From the intended to the actual start of a journey. If it is large, the load generator was the limit.",
+        "The time from the intended to the actual start of a journey. If it is large, the load generator was the "
+        "bottleneck.",
     ),
     ("observer effect", "What tracing itself adds to the latency."),
     (
         "gate",
-        "A condition that a trial must meet. If all hold the run is VALID, else SUSPECT: the figures may be wrong.",
+        "A condition that a trial must meet. If all hold, the run is VALID; otherwise it is SUSPECT, and its figures "
+        "may be wrong.",
     ),
     ("core-hour", "One processor core in full use for an hour."),
     (
         "open loop, closed loop",
-        "Who says when a journey starts: the tape, whatever the system does; or virtual users, each "
-        "once it has its answer.",
+        "What decides when a journey starts: the tape, whatever the system does; or virtual users, each once it "
+        "has its last answer.",
     ),
 )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from hops.elements.element import Drawing, Element, Figures, Fold, Heading, Points, Section, Terms, Text
 from hops.elements.table import Cell, Column, Table
@@ -11,7 +11,7 @@ from hops.elements.table import Cell, Column, Table
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
-def markdown(title: str, lines: Iterable[str], sections: Iterable[Section], *, suspect: bool) -> str:
+def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], *, suspect: bool) -> str:
     """Writes the whole report.
 
     Args:
@@ -20,7 +20,8 @@ def markdown(title: str, lines: Iterable[str], sections: Iterable[Section], *, s
         sections: in order.
         suspect: whether each section says so.
     """
-    out = [f"# {_safe(title)}", "", *(f"{_safe(line)}  " for line in lines), ""]
+    out = [f"# {_safe(title)}", ""]
+    out += [*(f"{_safe(line)}  " for line in lines), ""] if lines else []
     for section in sections:
         out += [f"## {'SUSPECT: ' if suspect else ''}{_safe(section.title)}", ""]
         for element in section.elements:

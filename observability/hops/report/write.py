@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -63,7 +63,7 @@ def write_sections(
     *,
     template: str,
     title: str,
-    lines: Iterable[str],
+    lines: Sequence[str],
     valid: bool,
     **values: object,
 ) -> Path:

@@ -84,8 +84,8 @@ def read_run(path: Path) -> RunFiles:
         MalformedRunError: a file is missing, cut short, or of another schema; names the file and what to do.
     """
     manifest = read_document(path / MANIFEST)
-    found = read_document(path / TRIALS)
-    trials = found.get("trials")
+    document = read_document(path / TRIALS)
+    trials = document.get("trials")
     if not isinstance(trials, list) or not trials:
         raise MalformedRunError(f"{path / TRIALS}: holds no trials")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
@@ -103,20 +103,20 @@ def read_document(path: Path, readable: int = SCHEMA) -> dict[str, Any]:
         MalformedRunError: naming the file and what is wrong with it.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise MalformedRunError(f"{path}: the file is missing; the run's folder is not whole") from error
     except OSError as error:
         raise MalformedRunError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise MalformedRunError(f"{path}: not JSON, perhaps cut short: {error}") from error
-    schema = found.get("schema") if isinstance(found, dict) else None
+    schema = document.get("schema") if isinstance(document, dict) else None
     if schema != readable:
         raise MalformedRunError(
             f"{path}: schema {schema}, and this version reads schema {readable}: "
             "use the version that wrote the run, or measure again"
         )
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", document)
 
 
 def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
@@ -148,9 +148,9 @@ def read_summary(path: Path) -> Summary:
         NotEnoughDataError: the file is not a summary of this version.
     """
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        summary = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise NotEnoughDataError(f"{path}: not JSON: {error}") from error
-    if not isinstance(found, dict) or found.get("schema") != SCHEMA:
+    if not isinstance(summary, dict) or summary.get("schema") != SCHEMA:
         raise NotEnoughDataError(f"{path}: not a summary of schema {SCHEMA}")
-    return cast(Summary, found)
+    return cast(Summary, summary)

@@ -14,8 +14,8 @@ METRICS = {"p50": "median", "p99": "p99"}
 
 def conclusion_elements(view: SummaryView) -> list[Element]:
     """The conclusions in sentences, with the table of the quickest between them."""
-    found = grouped_conclusions(view.summary)
-    elements: list[Element] = [Points(found.headline, tone="conclusions")]
+    conclusions = grouped_conclusions(view.summary)
+    elements: list[Element] = [Points(conclusions.headline, tone="conclusions")]
     if view.why_alone:
         elements.append(Text(view.why_alone, tone="note"))
     else:
@@ -28,12 +28,12 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
                 tone="note",
             )
         )
-    inside = [sentence for sentences in found.journeys.values() for sentence in sentences]
+    inside = [sentence for sentences in conclusions.journeys.values() for sentence in sentences]
     if inside:
         elements.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")], opened=True))
-    if found.cost:
-        elements.append(Fold("What it costs, in words", [Points(found.cost, tone="sentences")], opened=True))
-    elements.append(Points([*found.doubts, *found.validity], tone="note"))
+    if conclusions.cost:
+        elements.append(Fold("What it costs, in words", [Points(conclusions.cost, tone="sentences")], opened=True))
+    elements.append(Points([*conclusions.doubts, *conclusions.validity], tone="note"))
     return elements
 
 

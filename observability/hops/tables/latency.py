@@ -23,7 +23,7 @@ _VERDICTS = {"left_lower": "left lower", "right_lower": "right lower"}
 def latency_text(view: SummaryView) -> Text:
     """From when latency counts, and what the loop means for it."""
     closed = view.summary["closed"]
-    failed = "Journeys that failed are counted, and left out of the percentiles."
+    failed = "Failed journeys are counted, and left out of the percentiles."
     if closed is None:
         return Text(
             "Latency counts from the intended arrival to the checked answer, so a slow system cannot hide by delaying "

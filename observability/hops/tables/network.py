@@ -1,4 +1,4 @@
-"""What a journey asks of the network: requests, round trips, bytes."""
+"""What a journey costs the network: requests, round trips, bytes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def bytes_table(view: SummaryView) -> Table:
         for journey in view.journeys_and_all
         for name, cell in view.cells(journey)
     ]
-    return Table("bytes", view.titled("Requests and bytes of a journey, means"), columns, rows, heads=2)
+    return Table("bytes", view.titled("Requests and bytes per journey, means"), columns, rows, heads=2)
 
 
 def wire_table(view: SummaryView) -> Table:

@@ -18,45 +18,47 @@ SHOWN_METRICS = ("p50", "p99", "cpu_ms")
 _CLOSED = "CLOSED LOOP: latency counts from the actual start, and a slow shop gets less load."
 
 
-def runs_sections(found: RunsComparison, metrics: Sequence[str] | None = None) -> list[Section]:
+def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = None) -> list[Section]:
     """What the two are, what is shown, and the figures of each pair of topologies.
 
     Args:
-        found: of `compare_runs`.
+        comparison: of `compare_runs`.
         metrics: in the tables; all if None.
     """
-    elements: list[Element] = [Points(headline(found))]
-    if found["differs"]:
-        rows = [[words(row["what"]), words(row["a"]), words(row["b"])] for row in found["differs"]]
+    elements: list[Element] = [Points(headline(comparison))]
+    if comparison["differs"]:
+        rows = [[words(row["what"]), words(row["a"]), words(row["b"])] for row in comparison["differs"]]
         columns = [Column(name, numeric=False) for name in ("what", "a", "b")]
         elements.append(Table("differs", "What differs", columns, rows))
-    tables = [_table(found, name_a, name_b, metrics) for name_a, name_b in _pairs(found)]
+    tables = [_table(comparison, name_a, name_b, metrics) for name_a, name_b in _pairs(comparison)]
     what = Text("Times in ms, with 95 % intervals over blocks. “CPU ms” is the CPU time of a journey.")
     return [
         Section("runs", "The runs", elements),
         Section("figures", "Figures", [*tables, what]),
-        Section("findings", "Findings", [Points([*findings(found), *threshold_lines(found)])]),
+        Section("findings", "Findings", [Points([*findings(comparison), *threshold_lines(comparison)])]),
     ]
 
 
-def headline(found: RunsComparison) -> list[str]:
+def headline(comparison: RunsComparison) -> list[str]:
     """Which runs, and whether to trust them."""
-    sides = (("a", found["a"]), ("b", found["b"]))
+    sides = (("a", comparison["a"]), ("b", comparison["b"]))
     lines = [_facts(letter, facts) for letter, facts in sides]
     lines += [f"{letter}: {facts['notice']}" for letter, facts in sides if facts["notice"]]
-    if found["mode"] == "closed":
+    if comparison["mode"] == "closed":
         lines.append(_CLOSED)
-    lines.append("Differences are b less a, in ms, with 95 % intervals; the blocks of two runs are independent.")
-    return lines if found["valid"] else [*lines, "SUSPECT: a gate fails, so do not rely upon any figure below."]
+    lines.append("Differences are b minus a, in ms, with 95 % intervals; the blocks of the two runs are independent.")
+    return lines if comparison["valid"] else [*lines, "SUSPECT: a gate fails, so do not rely upon any figure below."]
 
 
-def findings(found: RunsComparison) -> list[str]:
+def findings(comparison: RunsComparison) -> list[str]:
     """What is shown, by pair, in sentences."""
-    mark = "" if found["valid"] else "SUSPECT: "
+    mark = "" if comparison["valid"] else "SUSPECT: "
     lines = []
-    for name_a, name_b in _pairs(found):
+    for name_a, name_b in _pairs(comparison):
         for metric in ("p50", "p99"):
-            rows = [row for row in _rows(found, name_a, name_b) if row["metric"] == metric and row["journey"] != ALL]
+            rows = [
+                row for row in _rows(comparison, name_a, name_b) if row["metric"] == metric and row["journey"] != ALL
+            ]
             tested = [row for row in rows if row["verdict"] != "unknown"]
             if not tested:
                 reason = next((row["reason"] for row in rows if row["reason"]), "nothing was measured")
@@ -72,26 +74,26 @@ def findings(found: RunsComparison) -> list[str]:
     return lines
 
 
-def threshold_lines(found: RunsComparison) -> list[str]:
+def threshold_lines(comparison: RunsComparison) -> list[str]:
     """What the threshold says, with the rule that it follows."""
-    share = found["threshold"]
+    share = comparison["threshold"]
     if share is None:
         return []
-    limit, looked_at = f"{100 * share:g} %", watched(found)
-    beyond, possible = regressions(found, "shown"), regressions(found, "possible")
-    unknown = regressions(found, "unknown")
+    limit, looked_at = f"{100 * share:g} %", watched(comparison)
+    beyond, possible = regressions(comparison, "shown"), regressions(comparison, "possible")
+    unknown = regressions(comparison, "unknown")
     lines = [f"SLOWER by more than {limit}: {_named(row)}." for row in beyond]
     lines += [f"Perhaps slower by more than {limit}, not shown: {_named(row)}." for row in possible]
     checked = len(looked_at) - len(unknown)
     lines.append(
-        f"Threshold {limit} on {listed(found['metrics'])}: {plural(checked, 'figure')} checked, "
+        f"Threshold {limit} on {listed(comparison['metrics'])}: {plural(checked, 'figure')} checked, "
         f"{len(beyond)} beyond it, {len(possible)} perhaps, {len(unknown)} with too little data to check."
     )
     return lines
 
 
-def _table(found: RunsComparison, name_a: str, name_b: str, metrics: Sequence[str] | None) -> Table:
-    rows = [row for row in _rows(found, name_a, name_b) if metrics is None or row["metric"] in metrics]
+def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequence[str] | None) -> Table:
+    rows = [row for row in _rows(comparison, name_a, name_b) if metrics is None or row["metric"] in metrics]
     columns = [
         Column("journey", numeric=False),
         Column("metric", numeric=False),
@@ -123,12 +125,12 @@ def _facts(letter: str, facts: RunFacts) -> str:
     return f"{letter}: {facts['name']}, {plural(facts['blocks'], 'block')}, {verdict}"
 
 
-def _pairs(found: RunsComparison) -> list[tuple[str, str]]:
-    return list(dict.fromkeys((row["topology_a"], row["topology_b"]) for row in found["rows"]))
+def _pairs(comparison: RunsComparison) -> list[tuple[str, str]]:
+    return list(dict.fromkeys((row["topology_a"], row["topology_b"]) for row in comparison["rows"]))
 
 
-def _rows(found: RunsComparison, name_a: str, name_b: str) -> list[RunDifference]:
-    return [row for row in found["rows"] if (row["topology_a"], row["topology_b"]) == (name_a, name_b)]
+def _rows(comparison: RunsComparison, name_a: str, name_b: str) -> list[RunDifference]:
+    return [row for row in comparison["rows"] if (row["topology_a"], row["topology_b"]) == (name_a, name_b)]
 
 
 def _pair(name_a: str, name_b: str) -> str:

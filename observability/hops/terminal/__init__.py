@@ -1,1 +1,1 @@
-"""Results for a terminal."""
+"""Results on a terminal: the elements of the report, as many as fit there."""

@@ -1,4 +1,4 @@
-"""How every table and title of a run looks."""
+"""The console, and tables that stand on it alone."""
 
 from __future__ import annotations
 
@@ -7,12 +7,6 @@ from typing import IO
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
-
-from hops.run.documents import JourneySummary, Mode, TopologySummary
-from hops.units import ALL
-
-#: Stands for a figure that was not measured.
-NOTHING = "-"
 
 
 def terminal(file: IO[str] | None = None, *, width: int | None = None, stderr: bool = False) -> Console:
@@ -39,14 +33,3 @@ def table_titled(title: str) -> Table:
         pad_edge=False,
         padding=(0, 1, 0, 0),
     )
-
-
-def marked(title: str, mode: Mode) -> str:
-    """A title, marked if its figures are of a closed loop."""
-    return title if mode == "open" else f"Closed loop: {title[0].lower()}{title[1:]}"
-
-
-def all_last(topology: TopologySummary) -> list[tuple[str, JourneySummary]]:
-    """The journeys by name, and `all` last."""
-    journeys = topology["journeys"]
-    return [(name, journeys[name]) for name in [*sorted(name for name in journeys if name != ALL), ALL]]

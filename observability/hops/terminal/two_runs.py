@@ -9,10 +9,10 @@ from hops.tables.two_runs import SHOWN_METRICS, runs_sections
 from hops.terminal.render import rendered
 
 
-def runs_view(found: RunsComparison) -> Group:
+def runs_view(comparison: RunsComparison) -> Group:
     """What the two are, what differs, the figures, what is shown, the threshold.
 
     Args:
-        found: of `compare_runs`.
+        comparison: of `compare_runs`.
     """
-    return rendered(element for section in runs_sections(found, SHOWN_METRICS) for element in section.elements)
+    return rendered(element for section in runs_sections(comparison, SHOWN_METRICS) for element in section.elements)

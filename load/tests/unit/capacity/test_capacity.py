@@ -215,8 +215,8 @@ class TestVerdict:
     @pytest.mark.parametrize(
         ("changes", "reason"),
         [
-            ({"failures": 1}, "failed journeys: 0.12 %, not below 0.10 %"),
-            ({"journeys": 0, "planned": 0}, "failed journeys: not measured, not below 0.10 %"),
+            ({"failures": 1}, "failed journeys: 0.12 %, not below 0.1 %"),
+            ({"journeys": 0, "planned": 0}, "failed journeys: not measured, not below 0.1 %"),
             ({"journeys": 799}, "journeys on the tape that were not sent: 1, not at most 0"),
         ],
     )
@@ -325,12 +325,12 @@ class TestWhatIsLeft:
         recorder.document["steps"][3] = judged(step(**confirming, steal_share=0.03), 100.0)
         assert suspect_reasons(recorder.document, "hybrid") == [
             "invariant broken: orders are paid",
-            "CPU steal: 3.00 %, not below 2.00 %",
+            "CPU steal: 3.00 %, not below 2 %",
         ]
         recorder.document["steps"][3] = judged(step(**confirming, other_cores=0.4), 100.0)
         assert (
             suspect_reasons(recorder.document, "hybrid")[1]
-            == "CPU of other programs: 0.400 cores, not below 0.250 cores"
+            == "CPU of other programs: 0.400 cores, not below 0.25 cores"
         )
         recorder.document["results"]["hybrid"]["stopped"] = "order died"
         assert suspect_reasons(recorder.document, "hybrid")[0] == "stopped: order died"

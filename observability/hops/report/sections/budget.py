@@ -76,18 +76,18 @@ def groups_table(view: View, journeys: list[str]) -> Table:
     for journey in journeys:
         for name, cell in view.cells(journey):
             for band in BANDS:
-                found = by_group(cell["budget_ms"].get(band, {}))
+                sums = by_group(cell["budget_ms"].get(band, {}))
                 rows.append(
                     [
                         words(journey),
                         view.name(name),
                         words(BAND_TITLES[band]),
                         whole(cell["traces"]),
-                        *(number(found.get(group, 0.0)) for group in groups),
-                        number(sum(found.values())),
+                        *(number(sums.get(group, 0.0)) for group in groups),
+                        number(sum(sums.values())),
                     ]
                 )
-    caption = "Hop budgets by group of parts, ms; “traces” are all of the journey"
+    caption = "Hop budgets by group of parts, ms; “traces” counts all traces of the journey"
     return Table("budget_groups", caption, columns, rows, heads=3)
 
 

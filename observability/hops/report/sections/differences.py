@@ -1,4 +1,4 @@
-"""Why two topologies differ: the difference of their means, split into groups and parts that add up to it."""
+"""Why two topologies differ: the difference between their means, split into groups and parts that add up to it."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ def difference_elements(view: View) -> list[Element]:
         return [Text(view.why_alone or "No pair of topologies has traces of the same journey.", tone="note")]
     elements: list[Element] = [
         Text(
-            "The difference of the mean over traced journeys, split by the hop budget. The rows of one journey add "
-            "up to "
-            "its whole. Left of zero the first topology spends less there, right of zero the second."
+            "The difference between the means of traced journeys, split by hop budget. The rows of a journey add up to "
+            "its whole difference. Left of zero the first topology spends less there; right of zero the second does."
         )
     ]
     for index, (left, right) in enumerate(pairs):
@@ -49,12 +48,12 @@ def difference_elements(view: View) -> list[Element]:
 
 def difference_chart(view: View, row: HopDifference) -> Chart:
     """Groups of one journey as points with intervals, the whole last."""
-    found = [(one["part"], one["difference_ms"], one["ci95"]) for one in row["groups"]]
-    found.sort(key=lambda one: GROUPS.index(one[0]) if one[0] in GROUPS else len(GROUPS))
-    found.append((WHOLE, row["difference_ms"], row["ci95"]))
+    parts = [(one["part"], one["difference_ms"], one["ci95"]) for one in row["groups"]]
+    parts.sort(key=lambda one: GROUPS.index(one[0]) if one[0] in GROUPS else len(GROUPS))
+    parts.append((WHOLE, row["difference_ms"], row["ci95"]))
     lower = {"left": _look(view, row["left"]), "right": _look(view, row["right"])}
     rows = []
-    for part, value, (low, high) in found:
+    for part, value, (low, high) in parts:
         sure = low is not None and high is not None and (low > 0 or high < 0)
         side = "left" if value < 0 else "right"
         rows.append(
@@ -81,7 +80,7 @@ def difference_chart(view: View, row: HopDifference) -> Chart:
         "scale": {"zero": True, "padding": 8},
         "axis": {"title": "ms", "tickCount": 4, "labelExpr": "datum.value==0?'0':format(datum.value,'+~r')"},
     }
-    order = [part for part, _, _ in found]
+    order = [part for part, _, _ in parts]
     spec: Spec = {
         "height": {"step": 20},
         "encoding": {
@@ -119,7 +118,7 @@ def difference_chart(view: View, row: HopDifference) -> Chart:
     described = "; ".join(
         f"{part} {numbers.plain(value, signed=True)} ms"
         + (f" ({numbers.interval(ends, signed=True)})" if any(end is not None for end in ends) else "")
-        for part, value, ends in found
+        for part, value, ends in parts
     )
     title = row["journey"]
     return draw(title, f"{row['left']} less {row['right']} for {title}, by group: {described}.", spec, rows)
@@ -146,12 +145,12 @@ def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
         for group in groups:
             one = by_name.get(group)
             line.append(
-                Cell("–", None, (None, None))
+                estimate(None, numbers.UNKNOWN)
                 if one is None
                 else estimate(one["difference_ms"], one["ci95"], signed=True)
             )
         cells.append(line)
-    caption = f"{left} less {right}: difference of the traced mean by group, ms, with 95 % intervals"
+    caption = f"{left} less {right}: difference between the traced means by group, ms, with 95 % intervals"
     return Table(f"hop_differences_{left}_{right}", caption, columns, cells)
 
 
@@ -170,5 +169,5 @@ def part_difference_table(left: str, right: str, rows: list[HopDifference]) -> T
         for row in rows
         for one in row["parts"]
     ]
-    caption = f"{left} less {right}: difference of the traced mean by part, ms, with 95 % intervals"
+    caption = f"{left} less {right}: difference between the traced means by part, ms, with 95 % intervals"
     return Table(f"hop_difference_parts_{left}_{right}", caption, columns, cells, heads=2)

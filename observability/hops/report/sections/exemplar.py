@@ -33,10 +33,8 @@ def section(view: View) -> Section:
     elements: list[Element] = [
         Text(
             "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
-            "block. "
-            "The strong part of a bar is on the critical path: at that moment the customer waited for it. What is "
-            "pale ran "
-            "beside or above the path. The time axis is the same for all topologies of a journey."
+            "block. The strong part of a bar is on the critical path: at that moment the customer waited for it. The "
+            "pale part ran off the path. The time axis is the same for all topologies of a journey."
         )
     ]
     traces = {name: _traces(view, name) for name in view.topologies}
@@ -147,13 +145,13 @@ def _chosen(root: Node, on_path: dict[str, list[tuple[int, int]]]) -> tuple[list
 
 
 def _merged(pieces: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
+    merged: list[tuple[int, int]] = []
     for start, end in sorted(pieces):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
         else:
-            found.append((start, end))
-    return found
+            merged.append((start, end))
+    return merged
 
 
 def _bar(start: int, end: int, total: int) -> tuple[str, str]:

@@ -88,10 +88,10 @@ def percentile_chart(view: View, journey: str) -> Chart:
             continue
         reach = min(3.0, math.log10(values.size)) if values.size > 1 else 0.0
         nines = np.append(_NINES[reach > _NINES], reach)
-        found = np.quantile(values, 1 - 10.0**-nines)
+        latencies = np.quantile(values, 1 - 10.0**-nines)
         rows += [
             {"topology": look.name, "nines": round(float(n), 3), "ms": float(f"{ms:.4g}"), "at": _marked(float(n))}
-            for n, ms in zip(nines, found, strict=True)
+            for n, ms in zip(nines, latencies, strict=True)
         ]
     low, high = _bounds([row["ms"] for row in rows])
     y = milliseconds_axis(field="ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})

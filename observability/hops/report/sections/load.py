@@ -20,9 +20,9 @@ _NS_PER_S = 1e9
 def section(view: View) -> Section:
     """Makes the section."""
     planned = view.run.manifest["profile"]["rate"] if view.summary["closed"] is None else None
-    text = "Journeys that ended ok, for each second, a thin line per block."
+    text = "Journeys a second that ended ok, one thin line per block."
     if planned:
-        text += f" The dashed line is the planned rate, {planned:g} a second; arrivals at random scatter around it."
+        text += f" The dashed line is the planned rate, {planned:g} a second; random arrivals scatter around it."
     charts = [rate_chart(view, look, planned) for look in view.looks]
     key = [("line plain", "one block"), *([("line dashed", "planned")] if planned else [])]
     return Section("rate", "Rate over time", [Text(text), Figures(charts, key), rate_table(view)])
@@ -77,14 +77,14 @@ def rate_table(view: View) -> Table:
     """What each topology answered on the whole."""
     rows = []
     for look in view.looks:
-        found = view.summary["topologies"][look.name]
+        figures = view.summary["topologies"][look.name]
         frame = view.run.journeys.filter(pl.col("topology") == look.name)
         rows.append(
             [
                 view.name(look.name),
                 whole(frame.height),
-                number(found["throughput_per_s"]),
-                whole(sum(found["errors"].values())),
+                number(figures["throughput_per_s"]),
+                whole(sum(figures["errors"].values())),
             ]
         )
     columns = [Column("topology", numeric=False), Column("journeys sent"), Column("ended ok", "1/s"), Column("failed")]

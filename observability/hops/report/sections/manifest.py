@@ -19,8 +19,8 @@ _LEFT_OUT = ("topologies", "schema")
 def observer_section(view: View) -> Section:
     """What tracing adds to the latencies."""
     how = (
-        "Which journeys are traced is drawn at random within each trial, so the difference between traced and untraced "
-        "journeys is what tracing costs. Hop budgets are of traced journeys only."
+        "Traced journeys are chosen at random within each trial, so the difference between traced and untraced "
+        "journeys is the cost of tracing. Hop budgets come from traced journeys only."
     )
     return Section("observer", "What tracing itself costs", [observer_text(view), Text(how)])
 

@@ -1,4 +1,4 @@
-"""Processor, memory, and what a million journeys cost."""
+"""CPU, memory, and what a million journeys cost."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def section(view: View) -> Section:
         Heading("Core-hours for a million journeys"),
         Figures([cost_chart(view)], fills),
         cost_table(view),
-        Heading("Processor and memory over time"),
+        Heading("CPU and memory over time"),
         Figures(
             [cores_chart(view, look) for look in view.looks],
             fills,
@@ -146,11 +146,11 @@ def cpu_table(view: View) -> Table:
         ]
         for component in components
     ]
-    return Table("cpu", "Processor time of a journey by component, ms", columns, rows)
+    return Table("cpu", "CPU time of a journey by component, ms", columns, rows)
 
 
 def memory_table(view: View) -> Table:
-    """Largest memory by component."""
+    """Peak memory by component."""
     components = sorted(
         {name for one in view.summary["topologies"].values() for name in one["rss_mb"]},
         key=lambda name: (GROUPS.index(component_group(name)), name),
@@ -163,7 +163,7 @@ def memory_table(view: View) -> Table:
         ]
         for component in components
     ]
-    return Table("memory", "Largest memory by component, MiB", columns, rows)
+    return Table("memory", "Peak memory by component, MiB", columns, rows)
 
 
 def cores_chart(view: View, look: Look) -> Chart:

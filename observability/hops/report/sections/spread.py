@@ -13,7 +13,7 @@ from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
 from hops.report.topologies import topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
-#: A cell's shade by how many times the quickest of its row it takes.
+#: A cell's shade, by how many times as long as the quickest of its row it takes.
 SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -21,9 +21,9 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def heat_section(view: View) -> Section:
     """Makes the heat map."""
     text = (
-        "The stronger the blue of a cell, the longer it takes beside the quickest topology of its row, which is 1×."
+        "The deeper the blue of a cell, the longer it takes than the quickest topology of its row, which is 1×."
         if len(view.looks) > 1
-        else "One topology: each cell is beside the quickest journey of its column, which is 1×."
+        else "One topology: each cell is compared with the quickest journey of its column, which is 1×."
     )
     return Section(
         "heat",
@@ -70,9 +70,8 @@ def box_section(view: View) -> Section:
         "Where most latencies lie",
         [
             Text(
-                "The box holds the middle half of the journeys, the bar in it is the median, and the lines reach "
-                "from the "
-                "5th to the 95th percentile. Logarithmic scale."
+                "The box holds the middle half of the journeys, the bar in it is the median, and the lines reach from "
+                "the 5th to the 95th percentile. Logarithmic scale."
             ),
             Figures([box_chart(view, journey) for journey in view.journeys_and_all], view.topology_key),
             Fold("Percentiles behind the boxes", [box_table(view)]),
@@ -136,7 +135,7 @@ def _box_rows(view: View, journey: str) -> list[dict[str, Any]]:
     for name in view.topologies:
         values = latencies_ms(view, name, journey)
         if values.size:
-            found = np.quantile(values, _QUANTILES)
+            quantiles = np.quantile(values, _QUANTILES)
             keys = [f"p{round(100 * share)}" for share in _QUANTILES]
-            rows.append({"topology": name, **{key: float(one) for key, one in zip(keys, found, strict=True)}})
+            rows.append({"topology": name, **{key: float(one) for key, one in zip(keys, quantiles, strict=True)}})
     return rows

@@ -44,7 +44,7 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
         topology: as in the manifest.
         edge: whether a proxy stands between clients and the rest.
     """
-    found: list[Link] = []
+    every: list[Link] = []
     entry, links = topology["entry"], topology["links"]
     by_entry: dict[str, list[str]] = {}
     for channel, where in entry.items():
@@ -56,16 +56,16 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
         if where not in _SPOKEN_BY or where == "transcoder":
             callees = list(links.get("transcoder" if where == "transcoder" else "client", {}))
         inner = links.get("transcoder", {}) if where == "transcoder" else {}
-        found += [Link(channel, EDGE, spoken) for channel in channels if edge]
+        every += [Link(channel, EDGE, spoken) for channel in channels if edge]
         for callee in callees:
             protocol = inner.get(callee, spoken)
-            found += [Link(outer, callee, protocol)] if edge else [Link(one, callee, protocol) for one in channels]
+            every += [Link(outer, callee, protocol)] if edge else [Link(one, callee, protocol) for one in channels]
     for caller, callees_of in links.items():
         if caller not in ("client", "transcoder"):
-            found += [Link(caller, callee, protocol) for callee, protocol in callees_of.items()]
-    services = dict.fromkeys(link.callee for link in found if link.callee in _SERVICES)
-    found += [Link(service, DATABASE, "sql") for service in services]
-    return list(dict.fromkeys(found))
+            every += [Link(caller, callee, protocol) for callee, protocol in callees_of.items()]
+    services = dict.fromkeys(link.callee for link in every if link.callee in _SERVICES)
+    every += [Link(service, DATABASE, "sql") for service in services]
+    return list(dict.fromkeys(every))
 
 
 def draw_topology(name: str, topology: Document, *, edge: bool) -> Chart:

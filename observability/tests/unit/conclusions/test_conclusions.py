@@ -151,7 +151,7 @@ def test_a_valid_run_says_so():
 
 
 def test_a_machine_that_changed_its_own_speed_is_told():
-    told = "beside block 1 of rest the same piece of work took 1.6 times as long as beside the fastest"
+    told = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
     steady, slowed = (
         conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], speeds={"rest": rest, "hybrid": 1.0}))
         for rest in (0.93, 0.63)

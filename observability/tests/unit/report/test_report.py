@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Callable
@@ -14,8 +15,11 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.commands.report import make_report
-from hops.run.files import MANIFEST
+from hops.elements.numbers import plain
+from hops.run.files import MANIFEST, TRIALS
 from hops.synthetic.run import write_generated_run
+from hops.terminal.comparison import compare
+from hops.terminal.tables import terminal
 
 SECTIONS = [
     "conclusions",
@@ -126,6 +130,39 @@ def test_the_machines_speed_stands_beside_each_of_several_trials(
     # the made-up machine is a little faster in each block
     assert [row[column] for row in rows if row[0] == "3"] == ["100 %"] * 3
     assert not any("speed" in head for head in page(bench).tables["trials"][0])
+
+
+def test_a_trial_has_the_start_lag_that_its_gate_is_held_against(suspect: Path, page: Callable[[Path], Page]) -> None:
+    """Not the generator's own account of it, which is another figure."""
+    trials = json.loads((suspect / TRIALS).read_text(encoding="utf-8"))["trials"]
+    lags = {
+        (str(trial["block"]), trial["topology"]): next(
+            gate["value"] for gate in trial["gates"] if gate["name"] == "start_lag_p99_ms"
+        )
+        for trial in trials
+    }
+    heads, *rows = page(suspect).tables["trials"]
+    column = next(index for index, head in enumerate(heads) if "start lag" in head)
+    assert {tuple(row[:2]): row[column] for row in rows} == {key: plain(lag) for key, lag in lags.items()}
+    assert len({trial["generator"]["start_lag_p99_us"] / 1e3 for trial in trials} | set(lags.values())) > 1
+
+
+def test_every_figure_of_the_terminal_stands_in_the_report_too(compared: Path, suspect: Path) -> None:
+    for folder in (compared, suspect):
+        out = io.StringIO()
+        terminal(out, width=400).print(compare(json.loads((folder / "summary.json").read_text(encoding="utf-8"))))
+        figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
+        assert len(figures) > 200
+        text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+        assert {figure for figure in figures if figure not in text} == set()
+
+
+def test_a_share_is_a_bar_on_the_page_and_left_out_of_markdown_and_csv(compared: Path) -> None:
+    page = (compared / "report.html").read_text(encoding="utf-8")
+    assert re.search(r'<td class="n share"[^>]*style="--w:[\d.]+%" title="[\d.]+ % of the whole">[\d.]+<', page)
+    heads = (compared / "csv" / "budget_parts_all.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert "share" not in heads
+    assert "% of the whole" not in (compared / "report.md").read_text(encoding="utf-8")
 
 
 def test_the_sections_are_in_their_order(compared: Path, page: Callable[[Path], Page]) -> None:

@@ -1,0 +1,60 @@
+"""One table of gates: every gate that a run may have is in it, and the documentation lists it as it is."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from hops.gates.gates import GATES, gate_name, kind_of
+from hops.gates.trial import evaluate
+
+from .test_trial import SOUND
+
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "experiment.md"
+OVER_TRIALS = {"suspect_trials", "answers_differ", "code_changed", "block_spread_share"}
+
+
+def test_the_table_has_every_gate_and_no_other():
+    closed = dataclasses.replace(SOUND, closed=True)
+    names = {gate["name"] for evidence in (SOUND, closed) for gate in evaluate(evidence)}
+    assert {kind.name for kind in GATES} == names | OVER_TRIALS
+
+
+def test_the_documentation_lists_the_gates_as_they_are():
+    section = DOCS.read_text(encoding="utf-8").partition("## Gates\n")[2].partition("\n## ")[0]
+    expected = [
+        f"| `{kind.name}` | {kind.text} | {kind.limit_text()}{kind.more} | {kind.why} | {kind.remedy} |".replace(
+            "|  |", "| |"
+        )
+        for kind in GATES
+    ]
+    assert [line for line in section.splitlines() if line.startswith("| `")] == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "limit", "texts"),
+    [
+        ("start_lag_p99_ms", 0.4321, 1.0, ("0.432 ms", "below 1 ms")),
+        ("start_lag_p99_ms", 3.0, 5.125, ("3 ms", "below 5.12 ms")),
+        ("failure_share", 0.0125, 0.001, ("1.25 %", "below 0.1 %")),
+        ("budget_gap_ns", 0, 0, ("0 ns", "at most 0 ns")),
+        ("other_cores", None, 0.25, ("not measured", "below 0.25 cores")),
+        ("spans_lost", 1234, 0, ("1,234", "at most 0")),
+    ],
+)
+def test_value_and_limit_have_one_unit(name, value, limit, texts):
+    kind = kind_of(name)
+    assert (kind.number(value), kind.limit_text(limit)) == texts
+
+
+@pytest.mark.parametrize(("name", "at_limit"), [("start_lag_p99_ms", False), ("unattributed_share", True)])
+def test_a_relation_is_held_as_it_reads(name, at_limit):
+    kind = kind_of(name)
+    assert kind.held(kind.limit)["ok"] is at_limit
+    assert not kind.held(None)["ok"]
+
+
+def test_a_gate_of_another_version_stands_under_its_own_name():
+    assert gate_name("gate[/b]") == "gate[/b]"
