@@ -12,10 +12,10 @@ from hops.budget.groups import GROUPS, group_of
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
-from hops.report.chart import INK, PAPER, Spec, draw
+from hops.report.chart import Spec, draw
+from hops.report.encodings import amount, label, stacked, topology_axis
 from hops.report.palette import group_class, group_fill
 from hops.report.sections.differences import difference_elements
-from hops.report.topologies import topology_axis
 from hops.report.view import View
 from hops.tables.budget import budget_elements
 
@@ -99,18 +99,12 @@ def budget_chart(view: View, journey: str) -> Chart | None:
         for band, rows in bands.items():
             groups = by_group(cell["budget_ms"].get(band, {}))
             total = sum(groups.values())
+            text = numbers.plain(total)
             rows += [
-                {
-                    "topology": name,
-                    "group": group,
-                    "ms": value,
-                    "order": GROUPS.index(group),
-                    "sum": total,
-                    "label": numbers.plain(total),
-                }
-                for group, value in groups.items()
+                {"topology": name, "group": group, "ms": ms, "order": GROUPS.index(group), "sum": total, "text": text}
+                for group, ms in groups.items()
             ]
-            described[band].append(f"{name} {numbers.plain(total)} ms")
+            described[band].append(f"{name} {text} ms")
     drawn = [
         draw(
             f"{journey}, {BAND_TITLES[band]}",
@@ -125,32 +119,15 @@ def budget_chart(view: View, journey: str) -> Chart | None:
 
 
 def _bars(view: View, rows: list[dict[str, Any]], title: str) -> Spec:
-    fills = {"domain": list(GROUPS), "range": [group_fill(group) for group in GROUPS]}
     top = max((row["sum"] for row in rows), default=1.0) or 1.0
-    x = {
-        "field": "ms",
-        "type": "quantitative",
-        "stack": "zero",
-        "scale": {"domain": [0, top * 1.17], "nice": False},
-        "axis": {"title": "ms", "tickCount": 4},
-    }
+    x = amount("ms", "ms", scale={"domain": [0, top * 1.17], "nice": False}, stacked=True, tickCount=4)
+    sums = {"aggregate": [], "groupby": ["topology", "sum", "text"]}
     return {
         "title": title,
         "height": {"step": 24},
         "encoding": {"y": topology_axis(view)},
         "layer": [
-            {
-                "mark": {"type": "bar", "stroke": PAPER, "strokeWidth": 1},
-                "encoding": {
-                    "x": x,
-                    "order": {"field": "order", "type": "quantitative"},
-                    "color": {"field": "group", "type": "nominal", "legend": None, "scale": fills},
-                },
-            },
-            {
-                "transform": [{"aggregate": [], "groupby": ["topology", "sum", "label"]}],
-                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11, "color": INK},
-                "encoding": {"x": {"field": "sum", "type": "quantitative"}, "text": {"field": "label"}},
-            },
+            stacked("bar", x, GROUPS, [group_fill(group) for group in GROUPS]),
+            {**label({"x": amount("sum")}), "transform": [sums]},
         ],
     }

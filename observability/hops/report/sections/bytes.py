@@ -6,8 +6,8 @@ from typing import Any
 
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Section, Text
-from hops.report.chart import INK, Spec, draw
-from hops.report.topologies import topology_axis, topology_color
+from hops.report.chart import Spec, draw
+from hops.report.encodings import amount, label, layer, topology_axis, topology_color
 from hops.report.view import View
 from hops.tables.network import bytes_table, wire_table
 
@@ -36,22 +36,12 @@ def bytes_chart(view: View, journey: str) -> Chart | None:
             rows.append({"topology": name, "kib": kib, "text": numbers.plain(kib)})
     if not rows:
         return None
-    x = {
-        "field": "kib",
-        "type": "quantitative",
-        "scale": {"domain": [0, max(row["kib"] for row in rows) * 1.2], "nice": False},
-        "axis": {"title": "KiB on the wire, both ways", "tickCount": 4},
-    }
+    scale = {"domain": [0, max(row["kib"] for row in rows) * 1.2], "nice": False}
+    x = amount("kib", "KiB on the wire, both ways", scale=scale, tickCount=4)
     spec: Spec = {
         "height": {"step": 22},
         "encoding": {"x": x, "y": topology_axis(view)},
-        "layer": [
-            {"mark": {"type": "bar"}, "encoding": {"color": topology_color(view)}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11, "color": INK},
-                "encoding": {"text": {"field": "text"}},
-            },
-        ],
+        "layer": [layer("bar", {"color": topology_color(view)}), label({})],
     }
     described = "; ".join(f"{row['topology']} {row['text']} KiB" for row in rows)
     return draw(journey, f"Bytes on the wire for {journey}, both ways: {described}.", spec, rows)

@@ -6,7 +6,8 @@ from hops.budget.groups import GROUPS
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
-from hops.report.chart import GRID, INK, SOFT, Spec, draw
+from hops.report.chart import GRID, PAPER, SOFT, Spec, draw
+from hops.report.encodings import amount, kinds, layer, row_each
 from hops.report.palette import Look
 from hops.report.view import View
 from hops.run.documents import HopDifference
@@ -56,63 +57,25 @@ def difference_chart(view: View, row: HopDifference) -> Chart:
     for part, value, (low, high) in parts:
         sure = low is not None and high is not None and (low > 0 or high < 0)
         side = "left" if value < 0 else "right"
+        color = lower[side].color if sure else SOFT
         rows.append(
-            {
-                "part": part,
-                "value": value,
-                "low": low,
-                "high": high,
-                "side": side,
-                "sure": sure,
-                "color": lower[side].color if sure else SOFT,
-            }
+            {"part": part, "value": value, "low": low, "high": high, "side": side, "sure": sure, "color": color}
         )
-    color = {"field": "color", "type": "nominal", "scale": None, "legend": None}
-    shape = {
-        "field": "side",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": ["left", "right"], "range": [lower["left"].shape, lower["right"].shape]},
-    }
-    x = {
-        "field": "value",
-        "type": "quantitative",
-        "scale": {"zero": True, "padding": 8},
-        "axis": {"title": "ms", "tickCount": 4, "labelExpr": "datum.value==0?'0':format(datum.value,'+~r')"},
-    }
-    order = [part for part, _, _ in parts]
+    colors = {"field": "color", "type": "nominal", "scale": None, "legend": None}
+    shapes = kinds("side", ["left", "right"], [lower["left"].shape, lower["right"].shape])
+    signs = "datum.value==0?'0':format(datum.value,'+~r')"
+    x = amount("value", "ms", scale={"zero": True, "padding": 8}, tickCount=4, labelExpr=signs)
+    points = {"x": x, "shape": shapes, "color": colors}
+    ends = {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": colors}
     spec: Spec = {
         "height": {"step": 20},
-        "encoding": {
-            "y": {
-                "field": "part",
-                "type": "nominal",
-                "scale": {"domain": order},
-                "axis": {"title": None, "labelColor": INK},
-            }
-        },
+        "encoding": {"y": row_each("part", [part for part, _, _ in parts])},
         "layer": [
-            {
-                "data": {"values": [{"zero": 0}]},
-                "mark": {"type": "rule", "color": SOFT, "strokeWidth": 1},
-                "encoding": {"x": {"field": "zero", "type": "quantitative"}, "y": None},
-            },
-            {"data": {"values": [{"part": WHOLE}]}, "mark": {"type": "rule", "color": GRID, "yOffset": -10}},
-            {
-                "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
-                "mark": {"type": "rule", "strokeWidth": 2.5},
-                "encoding": {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "color": color},
-            },
-            {
-                "transform": [{"filter": "datum.sure"}],
-                "mark": {"type": "point", "filled": True, "size": 50, "opacity": 1},
-                "encoding": {"x": x, "shape": shape, "color": color},
-            },
-            {
-                "transform": [{"filter": "!datum.sure"}],
-                "mark": {"type": "point", "size": 46, "opacity": 1, "strokeWidth": 1.8, "fill": "var(--paper)"},
-                "encoding": {"x": x, "shape": shape, "color": color},
-            },
+            layer("rule", {"x": amount("zero"), "y": None}, data=[{"zero": 0}], color=SOFT, strokeWidth=1),
+            layer("rule", {}, data=[{"part": WHOLE}], color=GRID, yOffset=-10),
+            layer("rule", ends, only="isValid(datum.low) && isValid(datum.high)", strokeWidth=2.5),
+            layer("point", points, only="datum.sure", filled=True, size=50, opacity=1),
+            layer("point", points, only="!datum.sure", size=46, opacity=1, strokeWidth=1.8, fill=PAPER),
         ],
     }
     described = "; ".join(

@@ -11,7 +11,7 @@ import numpy as np
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
 from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
-from hops.report.topologies import topology_axis, topology_color, topology_dash, topology_shape
+from hops.report.encodings import amount, layer, topology_axis, topology_color, topology_dash, topology_shape
 from hops.report.view import View, latencies_ms
 from hops.tables.latency import comparison_table, latency_table, latency_text
 
@@ -95,25 +95,14 @@ def percentile_chart(view: View, journey: str) -> Chart:
         ]
     low, high = _bounds([row["ms"] for row in rows])
     y = milliseconds_axis(field="ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
-    x = {
-        "field": "nines",
-        "type": "quantitative",
-        "scale": {"domain": [0, 3]},
-        "axis": {"values": [0, 1, 2, 3], "labelExpr": _PERCENT_LABELS, "title": "percent of journeys", "grid": True},
-    }
+    scale, at = {"domain": [0, 3]}, [0, 1, 2, 3]
+    x = amount("nines", "percent of journeys", scale=scale, values=at, labelExpr=_PERCENT_LABELS, grid=True)
     spec: Spec = {
         "height": 150,
         "encoding": {"x": x, "y": y, "color": topology_color(view)},
         "layer": [
-            {
-                "mark": {"type": "line", "strokeWidth": 2, "interpolate": "monotone"},
-                "encoding": {"strokeDash": topology_dash(view)},
-            },
-            {
-                "transform": [{"filter": "datum.at"}],
-                "mark": {"type": "point", "filled": True, "size": 34, "opacity": 1},
-                "encoding": {"shape": topology_shape(view)},
-            },
+            layer("line", {"strokeDash": topology_dash(view)}, strokeWidth=2, interpolate="monotone"),
+            layer("point", {"shape": topology_shape(view)}, only="datum.at", filled=True, size=34, opacity=1),
         ],
     }
     return draw(
@@ -140,24 +129,11 @@ def _marked(nines: float) -> bool:
 
 
 def _interval_layers(view: View, x: Spec, metric: str, offset: int) -> list[Spec]:
-    known = "isValid(datum.low) && isValid(datum.high)"
+    of, low, high = f"datum.metric=='{metric}'", "isValid(datum.low)", "isValid(datum.high)"
     ends = {"x": {**x, "field": "open_low"}, "x2": {"field": "open_high"}}
-    point: Spec = {"type": "point", "opacity": 1, "yOffset": offset}
-    point |= {"filled": True, "size": 64} if metric == "p50" else {"size": 52, "strokeWidth": 2, "fill": PAPER}
+    point = {"filled": True, "size": 64} if metric == "p50" else {"size": 52, "strokeWidth": 2, "fill": PAPER}
     return [
-        {
-            "transform": [{"filter": f"datum.metric=='{metric}' && isValid(datum.low) != isValid(datum.high)"}],
-            "mark": {"type": "rule", "strokeWidth": 1.5, "strokeDash": [2, 3], "yOffset": offset},
-            "encoding": ends,
-        },
-        {
-            "transform": [{"filter": f"datum.metric=='{metric}' && {known}"}],
-            "mark": {"type": "rule", "strokeWidth": 2.5, "yOffset": offset},
-            "encoding": ends,
-        },
-        {
-            "transform": [{"filter": f"datum.metric=='{metric}'"}],
-            "mark": point,
-            "encoding": {"x": x, "shape": topology_shape(view)},
-        },
+        layer("rule", ends, only=f"{of} && {low} != {high}", strokeWidth=1.5, strokeDash=[2, 3], yOffset=offset),
+        layer("rule", ends, only=f"{of} && {low} && {high}", strokeWidth=2.5, yOffset=offset),
+        layer("point", {"x": x, "shape": topology_shape(view)}, only=of, opacity=1, yOffset=offset, **point),
     ]

@@ -10,6 +10,7 @@ import polars as pl
 from hops.elements.element import Chart, Figures, Section, Text
 from hops.elements.table import Column, Table, number, whole
 from hops.report.chart import SOFT, Spec, draw
+from hops.report.encodings import amount, layer
 from hops.report.palette import Look
 from hops.report.view import View
 
@@ -42,33 +43,15 @@ def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
             for s, n in zip((edges[:-1] + edges[1:]) / 2, counts, strict=True)
         ]
     top = max([row["rate"] for row in rows] + [planned or 0.0, 1.0])
-    layers: list[Spec] = [
-        {
-            "mark": {"type": "line", "strokeWidth": 1.4, "opacity": 0.75, "color": look.color},
-            "encoding": {
-                "x": {
-                    "field": "s",
-                    "type": "quantitative",
-                    "axis": {"title": "seconds since the start", "grid": False},
-                },
-                "y": {
-                    "field": "rate",
-                    "type": "quantitative",
-                    "scale": {"domain": [0, top * 1.05]},
-                    "axis": {"title": "journeys a second", "tickCount": 4},
-                },
-                "detail": {"field": "block", "type": "nominal"},
-            },
-        }
-    ]
+    encoding = {
+        "x": amount("s", "seconds since the start", grid=False),
+        "y": amount("rate", "journeys a second", scale={"domain": [0, top * 1.05]}, tickCount=4),
+        "detail": {"field": "block", "type": "nominal"},
+    }
+    layers = [layer("line", encoding, strokeWidth=1.4, opacity=0.75, color=look.color)]
     if planned:
-        layers.append(
-            {
-                "data": {"values": [{"rate": planned}]},
-                "mark": {"type": "rule", "strokeDash": [5, 4], "color": SOFT, "strokeWidth": 1.5},
-                "encoding": {"y": {"field": "rate", "type": "quantitative"}},
-            }
-        )
+        rate = {"y": amount("rate")}
+        layers.append(layer("rule", rate, data=[{"rate": planned}], strokeDash=[5, 4], color=SOFT, strokeWidth=1.5))
     spec: Spec = {"height": 110, "layer": layers}
     return draw(look.name, f"Journeys a second of {look.name} over time, a line per block.", spec, rows)
 

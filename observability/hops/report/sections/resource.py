@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,8 @@ from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Heading, Section, Text
 from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
+from hops.report.encodings import amount, label, layer, stacked, topology_axis
 from hops.report.palette import Look
-from hops.report.topologies import topology_axis
 from hops.report.view import View
 from hops.tables.cost import cost_table
 
@@ -34,22 +35,22 @@ _FILLS = {
 
 def section(view: View) -> Section:
     """Makes the section."""
-    fills = [(f"fill g{fill_of(group)}", group) for group in groups_of(view)]
+    key = [(f"fill g{fill_of(group)}", group) for group in groups_of(view)]
     elements: list[Element] = [
         Text(
             "Cost counts the CPU time of everything but the load generator, which is no part of a shop. Database and "
             "telemetry stand apart: they are there whichever topology is chosen."
         ),
         Heading("Core-hours for a million journeys"),
-        Figures([cost_chart(view)], fills),
+        Figures([cost_chart(view)], key),
         cost_table(view),
         Heading("CPU and memory over time"),
         Figures(
             [cores_chart(view, look) for look in view.looks],
-            fills,
+            key,
             "Cores in use, mean over the blocks, second by second since the start of the load.",
         ),
-        Figures([memory_chart(view, look) for look in view.looks], fills, "Memory in MiB, mean over the blocks."),
+        Figures([memory_chart(view, look) for look in view.looks], key, "Memory in MiB, mean over the blocks."),
         cpu_table(view),
         memory_table(view),
     ]
@@ -67,6 +68,11 @@ def fill_of(group: str) -> int:
     return _FILLS.get(group, 0)
 
 
+def fills() -> list[str]:
+    """What fills each of all groups."""
+    return [f"url(#g{fill_of(group)})" for group in GROUPS]
+
+
 def cost_chart(view: View) -> Chart:
     """Stacked core-hours, a row per topology."""
     rows: list[dict[str, Any]] = []
@@ -80,47 +86,18 @@ def cost_chart(view: View) -> Chart:
         ]
         whole = cost[TOTAL]
         low, high = whole["ci95"]
-        totals.append(
-            {
-                "topology": look.name,
-                "sum": whole["value"],
-                "low": low,
-                "high": high,
-                "end": high or whole["value"],
-                "text": numbers.plain(whole["value"]),
-            }
-        )
+        text = numbers.plain(whole["value"])
+        totals.append({"topology": look.name, "low": low, "high": high, "end": high or whole["value"], "text": text})
     top = max((row["end"] for row in totals), default=1.0) or 1.0
-    x = {
-        "field": "hours",
-        "type": "quantitative",
-        "stack": "zero",
-        "scale": {"domain": [0, top * 1.15], "nice": False},
-        "axis": {"title": "core-hours", "tickCount": 5},
-    }
-    fills = {"domain": list(GROUPS), "range": [f"url(#g{fill_of(group)})" for group in GROUPS]}
+    x = amount("hours", "core-hours", scale={"domain": [0, top * 1.15], "nice": False}, stacked=True, tickCount=5)
+    known = [row for row in totals if row["low"] is not None and row["high"] is not None]
     spec: Spec = {
         "height": {"step": 30},
         "encoding": {"y": topology_axis(view)},
         "layer": [
-            {
-                "mark": {"type": "bar", "stroke": "var(--paper)", "strokeWidth": 1},
-                "encoding": {
-                    "x": x,
-                    "order": {"field": "order", "type": "quantitative"},
-                    "color": {"field": "group", "type": "nominal", "legend": None, "scale": fills},
-                },
-            },
-            {
-                "data": {"values": [row for row in totals if row["low"] is not None and row["high"] is not None]},
-                "mark": {"type": "rule", "color": INK, "strokeWidth": 1.6},
-                "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}},
-            },
-            {
-                "data": {"values": totals},
-                "mark": {"type": "text", "align": "left", "dx": 5, "fontSize": 11, "color": INK},
-                "encoding": {"x": {"field": "end", "type": "quantitative"}, "text": {"field": "text"}},
-            },
+            stacked("bar", x, GROUPS, fills()),
+            layer("rule", {"x": amount("low"), "x2": {"field": "high"}}, data=known, color=INK, strokeWidth=1.6),
+            label({"x": amount("end")}, dx=5, data=totals),
         ],
     }
     described = "; ".join(f"{row['topology']} {row['text']}" for row in totals)
@@ -129,41 +106,28 @@ def cost_chart(view: View) -> Chart:
 
 def cpu_table(view: View) -> Table:
     """CPU milliseconds of a journey by component."""
-    components = sorted(
-        {name for one in view.summary["topologies"].values() for name in one["cpu_ms_per_journey"]},
-        key=lambda name: (GROUPS.index(component_group(name)), name),
-    )
-    columns = [Column("component", numeric=False), Column("group", numeric=False)]
-    columns += [Column(look.name, "ms") for look in view.looks]
-    rows = [
-        [
-            words(component),
-            words(component_group(component)),
-            *(
-                number(view.summary["topologies"][name]["cpu_ms_per_journey"].get(component))
-                for name in view.topologies
-            ),
-        ]
-        for component in components
-    ]
-    return Table("cpu", "CPU time of a journey by component, ms", columns, rows)
+    used = {name: one["cpu_ms_per_journey"] for name, one in view.summary["topologies"].items()}
+    return _by_component("cpu", "CPU time of a journey by component, ms", "ms", used)
 
 
 def memory_table(view: View) -> Table:
     """Peak memory by component."""
-    components = sorted(
-        {name for one in view.summary["topologies"].values() for name in one["rss_mb"]},
-        key=lambda name: (GROUPS.index(component_group(name)), name),
-    )
-    columns = [Column("component", numeric=False), *(Column(look.name, "MiB") for look in view.looks)]
-    rows = [
-        [
-            words(component),
-            *(number(view.summary["topologies"][name]["rss_mb"].get(component)) for name in view.topologies),
-        ]
-        for component in components
+    used = {name: one["rss_mb"] for name, one in view.summary["topologies"].items()}
+    return _by_component("memory", "Peak memory by component, MiB", "MiB", used)
+
+
+def _by_component(key: str, caption: str, unit: str, used: Mapping[str, Mapping[str, float]]) -> Table:
+    components = {component for one in used.values() for component in one}
+    columns = [
+        Column("component", numeric=False),
+        Column("group", numeric=False),
+        *(Column(name, unit) for name in used),
     ]
-    return Table("memory", "Peak memory by component, MiB", columns, rows)
+    rows = [
+        [words(component), words(component_group(component)), *(number(one.get(component)) for one in used.values())]
+        for component in sorted(components, key=lambda name: (GROUPS.index(component_group(name)), name))
+    ]
+    return Table(key, caption, columns, rows)
 
 
 def cores_chart(view: View, look: Look) -> Chart:
@@ -178,22 +142,9 @@ def memory_chart(view: View, look: Look) -> Chart:
 
 def _area(view: View, look: Look, what: str, unit: str) -> Chart:
     rows = _over_time(view, look.name, what)
-    fills = {"domain": list(GROUPS), "range": [f"url(#g{fill_of(group)})" for group in GROUPS]}
-    spec: Spec = {
-        "height": 110,
-        "mark": {"type": "area", "stroke": "var(--paper)", "strokeWidth": 0.8},
-        "encoding": {
-            "x": {
-                "field": "s",
-                "type": "quantitative",
-                "scale": {"nice": False},
-                "axis": {"title": "seconds since the start", "grid": False},
-            },
-            "y": {"field": "value", "type": "quantitative", "stack": "zero", "axis": {"title": unit, "tickCount": 4}},
-            "order": {"field": "order", "type": "quantitative"},
-            "color": {"field": "group", "type": "nominal", "legend": None, "scale": fills},
-        },
-    }
+    x = amount("s", "seconds since the start", scale={"nice": False}, grid=False)
+    y = amount("value", unit, stacked=True, tickCount=4)
+    spec: Spec = {"height": 110, **stacked("area", x, GROUPS, fills(), stroke=0.8, y=y)}
     return draw(look.name, f"{unit} used by {look.name} over time, by group of components.", spec, rows)
 
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from hops.elements import numbers
 from hops.elements.element import Chart, Figures, Fold, Section, Text
-from hops.elements.table import Cell, Column, Table, words
+from hops.elements.table import Cell, Column, Table, number, words
 from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
-from hops.report.topologies import topology_axis, topology_color
+from hops.report.encodings import layer, topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
 #: A cell's shade, by how many times as long as the quickest of its row it takes.
@@ -86,26 +86,15 @@ def box_chart(view: View, journey: str) -> Chart:
     high = max((row["p95"] for row in rows), default=10.0) * 1.15
     x = milliseconds_axis(scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
     color = topology_color(view)
+    half, painted = {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}}, {"stroke": color, "fill": color}
     spec: Spec = {
         "height": {"step": 26},
         "encoding": {"y": topology_axis(view)},
         "layer": [
-            {
-                "mark": {"type": "rule", "strokeWidth": 1.5},
-                "encoding": {"x": {**x, "field": "p5"}, "x2": {"field": "p95"}, "color": color},
-            },
-            {
-                "mark": {"type": "bar", "height": 13, "fill": PAPER},
-                "encoding": {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}},
-            },
-            {
-                "mark": {"type": "bar", "height": 13, "strokeWidth": 1.5, "fillOpacity": 0.22, "strokeOpacity": 1},
-                "encoding": {"x": {**x, "field": "p25"}, "x2": {"field": "p75"}, "stroke": color, "fill": color},
-            },
-            {
-                "mark": {"type": "tick", "thickness": 3, "size": 13, "opacity": 1},
-                "encoding": {"x": {**x, "field": "p50"}, "color": color},
-            },
+            layer("rule", {"x": {**x, "field": "p5"}, "x2": {"field": "p95"}, "color": color}, strokeWidth=1.5),
+            layer("bar", half, height=13, fill=PAPER),
+            layer("bar", half | painted, height=13, strokeWidth=1.5, fillOpacity=0.22, strokeOpacity=1),
+            layer("tick", {"x": {**x, "field": "p50"}, "color": color}, thickness=3, size=13, opacity=1),
         ],
     }
     return draw(journey, f"Boxes of the latency of {journey}, one per topology; figures in the table.", spec, rows)
@@ -119,10 +108,7 @@ def box_table(view: View) -> Table:
         [
             words(journey),
             view.name(row["topology"]),
-            *(
-                Cell(numbers.plain(row[f"p{round(100 * share)}"]), row[f"p{round(100 * share)}"])
-                for share in _QUANTILES
-            ),
+            *(number(row[f"p{round(100 * share)}"]) for share in _QUANTILES),
         ]
         for journey in view.journeys_and_all
         for row in _box_rows(view, journey)
