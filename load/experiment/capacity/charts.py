@@ -9,6 +9,7 @@ from experiment.capacity.document import Document, by_load, topologies
 from experiment.capacity.step import Step, cores, generator_limits, load_of
 from hops.elements.element import Chart, Figures
 from hops.report.chart import PAPER, SOFT, Spec, draw, ticks
+from hops.report.encodings import amount, layer
 from hops.report.palette import looks
 
 CURVE_WIDTH, CURVE_HEIGHT = 300, 190
@@ -58,15 +59,14 @@ def _curve(
     if unit == "ms":
         y = _logarithmic("value", unit, max(0.1, min(values) * 0.8), max(values) * 1.25)
     else:
-        scale = {"domain": [0, max(*values, 0.1) * 1.08], "nice": False}
-        y = {"field": "value", "type": "quantitative", "scale": scale, "axis": {"title": unit, "tickCount": 4}}
+        y = amount("value", unit, scale={"domain": [0, max(*values, 0.1) * 1.08], "nice": False}, tickCount=4)
     loads = [row["load"] for row in rows]
     load = "journeys a second" if document["kind"] == "sweep" else "virtual users"
     x = _logarithmic("load", load, min(loads) * 0.9, max(loads) * 1.1, grid=False)
     layers = list(_lines(document, rows, x, y))
     if objective is not None:
-        rule = {"type": "rule", "strokeDash": [5, 4], "color": SOFT, "strokeWidth": 1.5}
-        layers.append({"data": {"values": [{"value": objective}]}, "mark": rule, "encoding": {"y": y}})
+        data = [{"value": objective}]
+        layers.append(layer("rule", {"y": y}, data=data, strokeDash=[5, 4], color=SOFT, strokeWidth=1.5))
     described = "; ".join(
         f"{name}: " + ", ".join(f"{row['load']:g} {row['value']:g}" for row in rows if row["topology"] == name)
         for name in topologies(document)
@@ -76,12 +76,8 @@ def _curve(
 
 
 def _logarithmic(field: str, title: str, low: float, high: float, **axis: Any) -> Spec:
-    return {
-        "field": field,
-        "type": "quantitative",
-        "scale": {"type": "log", "domain": [low, high], "nice": False},
-        "axis": {"title": title, "values": ticks(low, high), "format": "~r", **axis},
-    }
+    scale = {"type": "log", "domain": [low, high], "nice": False}
+    return amount(field, title, scale=scale, values=ticks(low, high), format="~r", **axis)
 
 
 def _lines(document: Document, rows: list[dict[str, Any]], x: Spec, y: Spec) -> Iterator[Spec]:
@@ -89,11 +85,11 @@ def _lines(document: Document, rows: list[dict[str, Any]], x: Spec, y: Spec) -> 
     for look in looks(topologies(document)):
         own = [row for row in rows if row["topology"] == look.name]
         dash = [] if look.dash == (1, 0) else list(look.dash)
-        line: Spec = {"type": "line", "strokeWidth": 1.8, "color": look.color, "strokeDash": dash}
-        yield {"data": {"values": own}, "mark": line, "encoding": {"x": x, "y": y, "order": order}}
+        encoding = {"x": x, "y": y, "order": order}
+        yield layer("line", encoding, data=own, strokeWidth=1.8, color=look.color, strokeDash=dash)
         for limited in (False, True):
             some = [row for row in own if row["limited"] is limited]
-            point: Spec = {"type": "point", "shape": look.shape, "size": 42, "opacity": 1, "color": look.color}
-            point |= {"fill": PAPER, "strokeWidth": 2} if limited else {"filled": True}
+            fill = {"fill": PAPER, "strokeWidth": 2} if limited else {"filled": True}
+            point: Spec = {"shape": look.shape, "size": 42, "opacity": 1, "color": look.color, **fill}
             if some:
-                yield {"data": {"values": some}, "mark": point, "encoding": {"x": x, "y": y}}
+                yield layer("point", {"x": x, "y": y}, data=some, **point)

@@ -293,15 +293,15 @@ class Replay:
     def _send(self, shopload: Shopload) -> ResourceSampler:
         system, load = self._system, self._load
         process = shopload.start_replay(load, system.target, self._folder, trace=system.switches.trace)
-        with ResourceSampler(lambda: {**system.pids(), CLIENT: [process.pid]}) as sampler:
-            load_over = time.monotonic() + load.duration_s
-            try:
+        try:
+            with ResourceSampler(lambda: {**system.pids(), CLIENT: [process.pid]}) as sampler:
+                load_over = time.monotonic() + load.duration_s
                 while process.poll() is None and time.monotonic() < load_over:
                     system.check()
                     time.sleep(WATCH_S)
                 shopload.finish_replay(process)
-            finally:
-                stop(process)  # it has ended, unless the user or a dead component ended the trial
+        finally:
+            stop(process)  # it has ended, unless the user or a dead component ended the trial
         return sampler
 
 
