@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+#: Factor from one rate to the next while climbing, and from a rate that was not confirmed to the next that is tried.
+GROWTH, BACK_OFF = 2.0, 0.9
+
 Limit = Literal["shop", "generator", "max_rate", "unknown"]
 
 
@@ -24,21 +27,17 @@ class Plan:
         start: The first rate, journeys a second.
         highest: No rate above it is tried.
         lowest: No rate below it is tried.
-        growth: Factor from one rate to the next while climbing, above 1.
         precision: The search ends once the lowest rate that failed is at most this times the highest that held.
         most_steps: Replays of the search, repetitions included.
         most_confirmations: Replays that confirm, each on a system of its own.
-        back_off: Factor from a rate that was not confirmed to the next that is tried, below 1.
     """
 
     start: float
     highest: float
     lowest: float = 1.0
-    growth: float = 2.0
     precision: float = 1.05
     most_steps: int = 12
     most_confirmations: int = 3
-    back_off: float = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +159,9 @@ def _next_rate(bracket: Bracket, plan: Plan) -> float | None:
     if failed is None:
         if held is None:
             return _within(plan.start, plan)
-        return _within(held * plan.growth, plan) if held < plan.highest else None
+        return _within(held * GROWTH, plan) if held < plan.highest else None
     if held is None:
-        return _within(failed / plan.growth, plan) if failed > plan.lowest else None
+        return _within(failed / GROWTH, plan) if failed > plan.lowest else None
     middle = rounded(math.sqrt(held * failed))
     return middle if failed / held > plan.precision and held < middle < failed else None
 
@@ -177,7 +176,7 @@ def _candidates(bracket: Bracket, plan: Plan) -> Iterator[float]:
         if rate is None or rate < plan.lowest:
             return
         yield rate
-        rate = rounded(rate * plan.back_off)
+        rate = rounded(rate * BACK_OFF)
 
 
 def _limit(rate: float, failed: float | None, generator_limited: bool, plan: Plan) -> Limit:
