@@ -55,23 +55,9 @@ class Conclusions:
     doubts: list[str] = field(default_factory=list)
     validity: list[str] = field(default_factory=list)
 
-    def sentences(self) -> list[str]:
-        """All of them, one after the other."""
-        inside = [text for texts in self.journeys.values() for text in texts]
-        return [*self.headline, *inside, *self.cost, *self.doubts, *self.validity]
-
-
-def conclusions(summary: Summary) -> list[str]:
-    """Everything that can be said, as plain sentences; those of a run that is not valid begin with SUSPECT.
-
-    Args:
-        summary: as of `summary.json`.
-    """
-    return grouped_conclusions(summary).sentences()
-
 
 def grouped_conclusions(summary: Summary) -> Conclusions:
-    """The same sentences as `conclusions`, by what they are about.
+    """Everything that can be said, in plain sentences; those of a run that is not valid begin with SUSPECT.
 
     Args:
         summary: as of `summary.json`.

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import polars as pl
 
-from hops.errors import MalformedRunError, NotEnoughDataError
+from hops.errors import MalformedRunError
 from hops.run.documents import SCHEMA, Summary, TrialRecord
 from hops.run.rows import HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
 
@@ -139,18 +139,3 @@ def write_summary(summary: Summary, path: Path) -> None:
     """Writes `summary.json`, whole or not at all; a figure that is not a number is an error, not `NaN`."""
     text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     write_whole(path, lambda scratch: scratch.write_text(text, encoding="utf-8"))
-
-
-def read_summary(path: Path) -> Summary:
-    """Reads `summary.json`.
-
-    Raises:
-        NotEnoughDataError: the file is not a summary of this version.
-    """
-    try:
-        summary = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise NotEnoughDataError(f"{path}: not JSON: {error}") from error
-    if not isinstance(summary, dict) or summary.get("schema") != SCHEMA:
-        raise NotEnoughDataError(f"{path}: not a summary of schema {SCHEMA}")
-    return cast(Summary, summary)
