@@ -1,17 +1,28 @@
-"""Checks of what a user gave: numbers, seeds, workloads."""
+"""Checks of what a user gave: numbers, durations, seeds, profiles, topologies, workloads."""
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from experiment.errors import UsageError
 from mesh.paths import ROOT
+from mesh.topology import Topology, load_topology
+
+Profile = TypeVar("Profile")
 
 WORKLOADS = ROOT / "load" / "workloads"
+HIGHEST_SEED = 2**53 - 1
+
+_DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>ms|s|m)", re.ASCII)
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
 
 
 def number(name: str, given: str | None) -> float | None:
-    """Reads a number that a user gave; None if there is none.
+    """Reads a number; None if none was given.
 
     Raises:
         UsageError: It is no number.
@@ -24,15 +35,79 @@ def number(name: str, given: str | None) -> float | None:
         raise UsageError(f"{name}={given} is not a number") from error
 
 
+def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
+    """Reads a whole number.
+
+    Raises:
+        UsageError: It is none, or out of range; names both ends.
+    """
+    if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
+        raise UsageError(f"{name}={given} is not valid: give a whole number from {lowest} to {highest}")
+    return int(given)
+
+
 def checked_seed(given: str) -> int:
     """Reads a seed.
 
     Raises:
         UsageError: It is no whole number from 0 to 2^53 - 1.
     """
-    if not (given.isascii() and given.isdigit() and int(given) < 2**53):
-        raise UsageError(f"seed={given} is not valid: give a whole number from 0 to 2^53 - 1")
-    return int(given)
+    return whole_number("seed", given, 0, HIGHEST_SEED)
+
+
+def duration_s(name: str, given: str, lowest: str, highest: str) -> float:
+    """Reads a duration such as `100ms`, `2s` or `1m`, in seconds.
+
+    Args:
+        name: Name of the setting.
+        given: What the user gave for it.
+        lowest: The shortest valid duration.
+        highest: The longest valid duration.
+
+    Raises:
+        UsageError: It is no duration, or out of range; names both ends.
+    """
+    seconds = _seconds(given)
+    if seconds is None or not (_seconds(lowest) or 0.0) <= seconds <= (_seconds(highest) or 0.0):
+        raise UsageError(f"{name}={given} is not valid: give a duration from {lowest} to {highest}, such as 100ms")
+    return seconds
+
+
+def profile_of(profiles: Mapping[str, Profile], name: str) -> Profile:
+    """Finds a profile by its name.
+
+    Raises:
+        UsageError: There is none of this name; lists those that there are.
+    """
+    if name not in profiles:
+        raise UsageError(f"profile={name} is not known: choose one of {', '.join(profiles)}")
+    return profiles[name]
+
+
+def topologies_of(given: str) -> list[Topology]:
+    """Reads names or paths of topologies, with commas between them.
+
+    Raises:
+        TopologyError: One is unknown, or its file is wrong.
+        UsageError: One is named twice.
+    """
+    topologies = [load_topology(name.strip()) for name in given.split(",")]
+    refuse_twice([topology.name for topology in topologies])
+    return topologies
+
+
+def refuse_twice(names: Sequence[str]) -> None:
+    """Checks that each name of a topology is there once.
+
+    Raises:
+        UsageError: Some are not; names them.
+    """
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    if twice:
+        raise UsageError(
+            f"{', '.join(twice)} is named twice; give each topology once (a copy of its file under another name may "
+            "run beside it)"
+        )
 
 
 def workload_file(given: str) -> Path:
@@ -50,12 +125,6 @@ def workload_file(given: str) -> Path:
     return path
 
 
-def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
-    """Reads a whole number that a user gave.
-
-    Raises:
-        UsageError: It is none, or out of range; names both ends.
-    """
-    if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
-        raise UsageError(f"{name}={given} is not valid: give a whole number from {lowest} to {highest}")
-    return int(given)
+def _seconds(given: str) -> float | None:
+    duration = _DURATION.fullmatch(given)
+    return float(duration["number"]) * _SECONDS[duration["unit"]] if duration else None

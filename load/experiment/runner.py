@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,9 +17,9 @@ from experiment.generator.tapes import Tapes, make_tapes
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.plan import DATA_SEED, Plan, Planned, plan_of
 from experiment.progress import Progress, minutes, shown
-from experiment.results.folder import ResultsFolder, check_room, read_json, unfinished
-from experiment.results.manifest import git_state, machine, versions
-from experiment.trial.files import TrialFiles
+from experiment.results.folder import ResultsFolder, check_room, read_json, unfinished, write_json
+from experiment.results.manifest import git_state, manifest_of, now
+from experiment.trial.files import RECORD, TrialFiles
 from experiment.trial.trial import VEGETA, Trial, run_trial
 from hops.analysis.summary import analyse
 from hops.gates.experiment import failed
@@ -51,9 +50,8 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
         UsageError: The disk has too little room, or the folder cannot be written.
     """
     folder = ResultsFolder.new(results, plan.name)
-    folder.open()
     shutil.copyfile(plan.workload, folder.path / WORKLOAD)
-    folder.write_json(PLAN, {**plan.as_document(), "began": _now()})
+    folder.write_json(PLAN, {**plan.as_document(), "began": now()})
     return folder
 
 
@@ -63,59 +61,40 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
     Args:
         results: The folder of all results.
         run: `latest`, or the folder's name.
-        kind: Of the plan.
+        kind: Kind of the plan.
 
     Raises:
         UsageError: There is none of this name, or it is being run by somebody else.
     """
-    there: dict[str, ResultsFolder] = {}
-    for folder in unfinished(results, PLAN):
-        if read_json(folder.existing / PLAN).get("kind") == kind:
-            there[folder.final.name] = folder
-    wanted = next(iter(there), "") if run == "latest" else run
-    found = there.get(wanted)
-    if found is None:
+    folders = unfinished(results, PLAN)
+    there = {folder.final.name: folder for folder in folders if read_json(folder.existing / PLAN).get("kind") == kind}
+    folder = there.get(next(iter(there), "") if run == "latest" else run)
+    if folder is None:
         listed = ", ".join(list(there)[:5]) or "none"
         raise UsageError(f"resume={run} is no interrupted {kind}; there are: {listed}")
-    found.reopen()
-    return found, plan_of(read_json(found.path / PLAN))
+    folder.reopen()
+    return folder, plan_of(read_json(folder.path / PLAN))
 
 
 def run_plan(
-    plan: Plan,
-    folder: ResultsFolder,
-    ports: Ports,
-    *,
-    retry: int = 0,
-    environ: Mapping[str, str] = os.environ,
-    run: RunTrial = run_trial,
+    plan: Plan, folder: ResultsFolder, ports: Ports, *, retry: int = 0, run: RunTrial = run_trial
 ) -> tuple[Summary, Path]:
     """Runs every trial of a plan that is not finished yet, then computes and publishes the results.
 
-    Args:
-        plan: What to do.
-        folder: Open; finished trials in it are kept and not run again.
-        ports: Where everything listens.
-        retry: How often a trial that is SUSPECT is repeated; every attempt is kept, the last one counts.
-        environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
-        run: Runs one trial.
+    Args and errors are those of `run_trials`.
 
     Returns:
         The summary, and the folder of the results.
-
-    Raises:
-        MeshError, HopsError: What went wrong, in words for the user; nothing is left running, finished trials and
-            the results of earlier runs are untouched.
     """
-    return run_trials(
-        plan,
-        folder,
-        ports,
-        conclude=lambda: _figures(plan, folder),
-        retry=retry,
-        environ=environ,
-        run=run,
-    )
+
+    def conclude() -> tuple[Summary, Path]:
+        measured = read_run(folder.path)
+        summary = analyse(measured, name=plan.name)
+        write_summary(summary, folder.path / SUMMARY)
+        write_report(measured, summary, folder.path)
+        return summary, folder.publish()
+
+    return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run)
 
 
 def run_trials(
@@ -125,39 +104,29 @@ def run_trials(
     *,
     conclude: Callable[[], T],
     retry: int = 0,
-    environ: Mapping[str, str] = os.environ,
     run: RunTrial = run_trial,
 ) -> T:
     """Runs every trial of a plan that is not finished yet, puts their rows together, and draws a conclusion from them.
 
     Args:
-        plan: What to do.
+        plan: The experiment.
         folder: Open; finished trials in it are kept and not run again.
         ports: Where everything listens.
-        conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes it.
-        retry: As for `run_plan`.
-        environ: As for `run_plan`.
+        conclude: Called once all rows, the manifest and the trials' records are in the folder; publishes the folder.
+        retry: How often a trial that is SUSPECT is repeated; every attempt is kept, the last one counts.
         run: Runs one trial.
 
     Returns:
         The conclusion.
 
     Raises:
-        MeshError, HopsError: As `run_plan` does.
+        MeshError, HopsError: What went wrong, in words for the user; nothing is left running, finished trials and
+            the results of earlier runs are untouched.
     """
-    say = Progress()
     try:
-        files = TrialFiles(folder.path / "trials")
-        again = files.recover()
-        if again:
-            say(f"cut short before, runs again: {', '.join(again)}")
-        shopload = Shopload(BINARY)
-        tapes = _tapes(plan, folder, shopload)
-        say(f"tape {tapes.load.sha256[:12]}…: {tapes.load.journeys} journeys, seed {plan.seed}")
-        _Trials(plan, folder, files, tapes, shopload, ports, environ, say, run).run_all(retry)
-        if len(plan.trials()) > 1:
-            say("all trials are there; computing figures and intervals")
-        _gather(plan, folder, files, tapes)
+        trials = _Trials(plan, folder, ports, run)
+        trials.run_all(retry)
+        trials.gather()
         return conclude()
     except BaseException:
         kept = folder.set_aside()
@@ -166,129 +135,111 @@ def run_trials(
         raise
 
 
-@dataclass(frozen=True, slots=True)
 class _Trials:
-    plan: Plan
-    folder: ResultsFolder
-    files: TrialFiles
-    tapes: Tapes
-    shopload: Shopload
-    ports: Ports
-    environ: Mapping[str, str]
-    say: Progress
-    run: RunTrial
+    def __init__(self, plan: Plan, folder: ResultsFolder, ports: Ports, run: RunTrial) -> None:
+        self._plan = plan
+        self._folder = folder
+        self._ports = ports
+        self._run = run
+        self._say = Progress()
+        self._files = TrialFiles(folder.path / "trials")
+        again = self._files.recover()
+        if again:
+            self._say(f"cut short before, runs again: {', '.join(again)}")
+        self._shopload = Shopload(BINARY)
+        self._tapes = self._same_tapes()
+        load = self._tapes.load
+        self._say(f"tape {load.sha256[:12]}…: {load.journeys} journeys, seed {plan.seed}")
 
     def run_all(self, retry: int) -> None:
-        trials = self.plan.trials()
+        trials, say = self._plan.trials(), self._say
         several = len(trials) > 1
         checked: set[str] = set()
         durations: list[float] = []
         for number, planned in enumerate(trials, start=1):
-            record = self.files.record(planned.name)
+            record = self._files.record(planned.name)
             while record is None or (not record["valid"] and record["attempt"] <= retry):
                 attempt = 1 if record is None else record["attempt"] + 1
-                check_room(self.folder.path)
+                check_room(self._folder.path)
                 began = time.monotonic()
-                with self.say.within(_title(planned, number, len(trials), attempt) if several else ""):
+                with say.within(_title(planned, number, len(trials), attempt) if several else ""):
                     record = self._trial(planned, attempt, parity_in_full=planned.arm.label not in checked)
                 durations.append(time.monotonic() - began)
                 if several:
                     left = (len(trials) - number) * (sum(durations) / len(durations))
                     to_wait = f"; {minutes(left)} left" if left else ""
-                    self.say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}")
+                    say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}")
             checked.add(planned.arm.label)
+        if several:
+            say("all trials are there; computing figures and intervals")
+
+    def gather(self) -> None:
+        """Puts the rows of all trials together, and writes what the run was made of."""
+        plan, path = self._plan, self._folder.path
+        vegeta = path / "vegeta"
+        vegeta.mkdir(exist_ok=True)
+        for planned in plan.trials():
+            of_trial = path / "trials" / planned.name / VEGETA
+            if of_trial.is_file():
+                of_trial.rename(vegeta / f"{planned.name}.gob")
+        for name, frame in self._files.frames(plan.trials()):
+            write_parquet(frame, path / f"{name}.parquet")
+        records = self._files.records()
+        self._folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
+        self._folder.write_json(MANIFEST, self._manifest(max(row["memory_peak_mb"] for row in records if row["used"])))
 
     def _trial(self, planned: Planned, attempt: int, *, parity_in_full: bool) -> TrialRecord:
         began = datetime.now(UTC)
-        system = System(
-            planned.arm.topology,
-            planned.arm.switches,
-            self.ports,
-            trial_name(self.folder.final.name, planned.name),
-            data=Data(self.plan.scale, DATA_SEED),
-            environ=self.environ,
-        )
-        trial = self.run(
-            system,
-            self.shopload,
-            self.tapes,
-            self.plan.profile,
-            self.files.scratch(planned),
-            say=self.say,
+        arm, name = planned.arm, trial_name(self._folder.final.name, planned.name)
+        trial = self._run(
+            System(arm.topology, arm.switches, self._ports, name, data=Data(self._plan.scale, DATA_SEED)),
+            self._shopload,
+            self._tapes,
+            self._plan,
+            self._files.scratch(planned),
+            say=self._say,
             parity_in_full=parity_in_full,
-            closed=self.plan.closed,
         )
-        return self.files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
+        return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
+
+    def _same_tapes(self) -> Tapes:
+        folder = self._folder.path
+        where = folder / "tapes"
+        tapes = make_tapes(self._shopload, self._plan, folder / WORKLOAD, where)
+        noted = where / "sha256.json"
+        if not noted.is_file():
+            write_json(noted, tapes.shas())
+        elif read_json(noted) != tapes.shas():
+            raise UsageError(
+                "the generator makes another tape than when the experiment began: its trials would not be comparable. "
+                "Go on with the version that it began with, or begin anew"
+            )
+        return tapes
+
+    def _manifest(self, memory_peak_mb: float) -> dict[str, Any]:
+        plan, tapes = self._plan, self._tapes
+        seeds = {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed}
+        topologies = {arm.label: arm.topology for arm in plan.arms}
+        return {
+            "schema": SCHEMA,
+            **manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds),
+            "began": read_json(self._folder.path / PLAN)["began"],
+            "ended": now(),
+            "blocks": plan.blocks,
+            "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
+            "mode": "open" if plan.closed is None else "closed",
+            "closed": None if plan.closed is None else asdict(plan.closed),
+            # A closed loop has no rate: its answers give the pace.
+            "profile": asdict(plan.profile) | ({} if plan.closed is None else {"rate": None}),
+            "tapes": tapes.shas(),
+            "journeys": tapes.load.journeys,
+            "memory_peak_mb": memory_peak_mb,
+        }
 
 
 def trial_name(run: str, trial: str) -> str:
     """What spans and the database call a trial."""
     return f"{run}/{trial}"
-
-
-def _tapes(plan: Plan, folder: ResultsFolder, shopload: Shopload) -> Tapes:
-    where = folder.path / "tapes"
-    workload = folder.path / WORKLOAD
-    tapes = make_tapes(shopload, workload, where, plan.profile, seed=plan.seed, scale=plan.scale, closed=plan.closed)
-    noted = where / "sha256.json"
-    if not noted.is_file():
-        folder.write_json("tapes/sha256.json", tapes.shas())
-    elif read_json(noted) != tapes.shas():
-        raise UsageError(
-            "the generator makes another tape than when the experiment began: its trials would not be comparable. "
-            "Go on with the version that it began with, or begin anew"
-        )
-    return tapes
-
-
-def _gather(plan: Plan, folder: ResultsFolder, files: TrialFiles, tapes: Tapes) -> None:
-    vegeta = folder.path / "vegeta"
-    vegeta.mkdir(exist_ok=True)
-    trials = plan.trials()
-    for planned in trials:
-        of_trial = folder.path / "trials" / planned.name / VEGETA
-        if of_trial.is_file():
-            of_trial.rename(vegeta / f"{planned.name}.gob")
-    for name, frame in files.frames(trials):
-        write_parquet(frame, folder.path / f"{name}.parquet")
-    records = files.records()
-    folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
-    folder.write_json(MANIFEST, _manifest(plan, read_json(folder.path / PLAN)["began"], tapes, records))
-
-
-def _figures(plan: Plan, folder: ResultsFolder) -> tuple[Summary, Path]:
-    run = read_run(folder.path)
-    summary = analyse(run, name=plan.name)
-    write_summary(summary, folder.path / SUMMARY)
-    write_report(run, summary, folder.path)
-    return summary, folder.publish()
-
-
-def _manifest(plan: Plan, began: str, tapes: Tapes, records: list[TrialRecord]) -> dict[str, Any]:
-    used = [record for record in records if record["used"]]
-    return {
-        "schema": SCHEMA,
-        "kind": plan.kind,
-        "name": plan.name,
-        "began": began,
-        "ended": _now(),
-        "git": git_state(ROOT),
-        "machine": machine(),
-        "versions": versions(),
-        "blocks": plan.blocks,
-        "topologies": {arm.label: arm.topology.model_dump(mode="json") for arm in plan.arms},
-        "switches": plan.arms[0].switches.as_dict(),
-        "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
-        "mode": "open" if plan.closed is None else "closed",
-        "closed": None if plan.closed is None else asdict(plan.closed),
-        # A closed loop has no rate: its answers give the pace.
-        "profile": asdict(plan.profile) | ({} if plan.closed is None else {"rate": None}),
-        "workload": plan.workload.name,
-        "seeds": {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed},
-        "tapes": tapes.shas(),
-        "journeys": tapes.load.journeys,
-        "memory_peak_mb": max(record["memory_peak_mb"] for record in used),
-    }
 
 
 def load_line(manifest: Mapping[str, Any]) -> str:
@@ -314,9 +265,8 @@ def _verdict(record: TrialRecord) -> str:
 
 
 def _what_is_left(plan: Plan, kept: Path) -> str:
-    done = len(
-        {path.parent.name for path in kept.glob("trials/[!.]*/trial.json") if ".attempt" not in path.parent.name}
-    )
+    finished = kept.glob(f"trials/[!.]*/{RECORD}")
+    done = sum(".attempt" not in path.parent.name for path in finished)
     command = plan.kind if plan.kind == "compare" else plan.name
     if plan.kind == "bench" or not done:
         return f"What the unfinished run left is in {shown(kept)}."
@@ -324,7 +274,3 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
         f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; "
         f"`make {command} resume=latest` goes on from there."
     )
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

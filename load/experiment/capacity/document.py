@@ -1,31 +1,31 @@
-"""What a sweep or a stress test leaves: `sweep.json` or `stress.json`, `steps.parquet`, and a report of them."""
+"""What a sweep or a stress test leaves: `sweep.json` or `stress.json`, and `steps.parquet`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, TypedDict, cast
 
 import polars as pl
 
-from experiment.capacity.rig import Setup
-from experiment.capacity.step import Step
+from experiment.capacity.step import GENERATOR_GATES, Step, load_of
 from experiment.results.folder import write_json
-from experiment.results.manifest import git_state, machine, versions
+from experiment.results.manifest import now
+from hops.gates.experiment import failed, worst_of
+from hops.gates.gates import gate_failure
+from hops.run.files import read_document
 from hops.run.rows import write_parquet
-from mesh.paths import ROOT
 
-SCHEMA = 1
+SCHEMA = 2
 STEPS = "steps.parquet"
 Kind = Literal["sweep", "stress"]
 
 
 class TopologyResult(TypedDict):
-    """What was found for one topology.
+    """The result of one topology.
 
     `rate` is the highest rate that was confirmed, `failed` the lowest that was seen to fail, `limit` what stood between
-    (see `capacity_search.Found`); a stress test has None, None and `unknown`. `stopped` says why the topology came to
+    (see `capacity.search.Found`); a stress test has None, None and `unknown`. `stopped` says why the topology came to
     its end before the steps did.
     """
 
@@ -33,7 +33,6 @@ class TopologyResult(TypedDict):
     failed: float | None
     limit: str
     tried: list[float]
-    invariants_broken: list[str]
     stopped: str | None
 
 
@@ -57,23 +56,20 @@ class Recorder:
     """Keeps steps and results on disk as they come, each time whole.
 
     Args:
-        folder: Of the results.
-        kind: Of the run.
-        name: Of the run.
-        manifest: What the run was made of, without its times.
+        folder: The results folder.
+        kind: Kind of the run.
+        manifest: What the run is made of, without its times.
         options: The user's choices.
     """
 
-    def __init__(
-        self, folder: Path, kind: Kind, name: str, manifest: Mapping[str, Any], options: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, folder: Path, kind: Kind, manifest: Mapping[str, Any], options: Mapping[str, Any]) -> None:
         self._folder = folder
         self.document = Document(
             schema=SCHEMA,
             kind=kind,
-            name=name,
+            name=manifest["name"],
             complete=False,
-            manifest={**manifest, "began": _now(), "ended": None},
+            manifest={**manifest, "began": now(), "ended": None},
             options=dict(options),
             results={},
             steps=[],
@@ -86,14 +82,14 @@ class Recorder:
         self._write()
 
     def result(self, topology: str, result: TopologyResult) -> None:
-        """Keeps what was found for a topology."""
+        """Keeps the result of a topology."""
         self.document["results"][topology] = result
         self._write()
 
     def end(self, *, complete: bool) -> Document:
         """Notes the end, writes the rows of all steps, and returns the whole document."""
         self.document["complete"] = complete
-        self.document["manifest"]["ended"] = _now()
+        self.document["manifest"]["ended"] = now()
         self._write()
         if self.document["steps"]:
             write_parquet(steps_frame(self.document), self._folder / STEPS)
@@ -103,20 +99,32 @@ class Recorder:
         write_json(self._folder / f"{self.document['kind']}.json", self.document)
 
 
-def steps_frame(document: Document) -> pl.DataFrame:
-    """The steps as rows: lists joined by commas, error classes and cores in columns of their own, no messages."""
-    components = sorted({name for step in document["steps"] for name in step["cores"]})
-    rows = []
-    for step in document["steps"]:
-        row: dict[str, Any] = {
-            name: ", ".join(value) if isinstance(value, list) else value
-            for name, value in step.items()
-            if name not in ("errors", "messages", "cores")
-        }
-        row |= {f"errors_{name}": count for name, count in step["errors"].items()}
-        row |= {f"cores_{name}": step["cores"].get(name) for name in components}
-        rows.append(row)
-    return pl.DataFrame(rows, infer_schema_length=None)
+def topologies(document: Document) -> list[str]:
+    """The topologies with steps or a result, in the order in which they ran."""
+    return list(dict.fromkeys([*(step["topology"] for step in document["steps"]), *document["results"]]))
+
+
+def by_load(document: Document, topology: str) -> list[Step]:
+    """A topology's steps by rising load, those of one load in their order."""
+    steps = [step for step in document["steps"] if step["topology"] == topology]
+    return sorted(steps, key=lambda step: (load_of(step), step["position"]))
+
+
+def confirmed(document: Document, topology: str) -> Step | None:
+    """The step that confirmed a topology's rate; None if none did."""
+    result = document["results"].get(topology)
+    if result is None or result["rate"] is None:
+        return None
+    steps = [step for step in by_load(document, topology) if step["phase"] == "confirm" and step["holds"]]
+    return next((step for step in steps if step["rate"] == result["rate"]), None)
+
+
+def claimed(document: Document, topology: str) -> list[Step]:
+    """The steps that a topology's result rests on: the one that confirmed its rate, or all of a stress test."""
+    if document["kind"] == "stress":
+        return by_load(document, topology)
+    step = confirmed(document, topology)
+    return [] if step is None else [step]
 
 
 def suspect_reasons(document: Document, topology: str) -> list[str]:
@@ -127,31 +135,36 @@ def suspect_reasons(document: Document, topology: str) -> list[str]:
     reasons = [f"stopped: {result['stopped']}"] if result["stopped"] else []
     if document["kind"] == "sweep" and not result["stopped"] and result["rate"] is None:
         reasons.append("no rate was confirmed")
-    reasons += [f"invariant broken: {promise}" for promise in result["invariants_broken"]]
-    steps = [step for step in document["steps"] if step["topology"] == topology]
-    if document["kind"] == "sweep":  # only the confirmation's figures are claimed
-        steps = [step for step in steps if step["phase"] == "confirm" and step["rate"] == result["rate"]]
-    gates = {gate for step in steps for gate in step["suspect"]}
-    if "steal_share" in gates:
-        reasons.append("the machine's host took more than 2 % of the CPU time (steal_share)")
-    if "other_cores" in gates:
-        most = max(step["other_cores"] for step in steps)
-        reasons.append(f"other programs used up to {most:.2f} cores (other_cores)")
-    return reasons
+    broken = dict.fromkeys(promise for step in by_load(document, topology) for promise in step["broken"])
+    reasons += [f"invariant broken: {promise}" for promise in broken]
+    told = (*GENERATOR_GATES, "invariants_broken")
+    gates = worst_of(claimed(document, topology))
+    return reasons + [gate_failure(gate) for gate in gates if not gate["ok"] and gate["name"] not in told]
 
 
-def manifest_of(setup: Setup) -> dict[str, Any]:
-    """What a run is made of: code, machine, topologies, switches, workload, seed."""
-    return {
-        "git": git_state(ROOT),
-        "machine": machine(),
-        "versions": versions(),
-        "topologies": {topology.name: topology.model_dump(mode="json") for topology in setup.topologies},
-        "switches": setup.switches.as_dict(),
-        "workload": setup.workload.name,
-        "seed": setup.seed,
-    }
+def read_capacity(folder: Path) -> Document | None:
+    """Reads the document of a sweep or a stress test; None if the folder holds neither.
+
+    Raises:
+        MalformedRunError: It is cut short, or of another schema; names the file and what to do.
+    """
+    for kind in ("sweep", "stress"):
+        if (folder / f"{kind}.json").is_file():
+            return cast("Document", read_document(folder / f"{kind}.json", SCHEMA))
+    return None
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def steps_frame(document: Document) -> pl.DataFrame:
+    """The steps as rows: each figure in a column of its own, names joined by commas, no messages."""
+    rows = []
+    for step in document["steps"]:
+        row: dict[str, Any] = {name: value for name, value in step.items() if not isinstance(value, list | dict)}
+        row |= {f"{name}_ms": value for name, value in step["latency_ms"].items()}
+        for name, (low, high) in step["latency_ci95"].items():
+            row |= {f"{name}_low_ms": low, f"{name}_high_ms": high}
+        row |= {f"errors_{name}": count for name, count in step["errors"].items()}
+        row |= {f"cpu_s_{name}": used_s for name, used_s in step["cpu_s"].items()}
+        row |= {f"gate_{gate['name']}": gate["value"] for gate in step["gates"]}
+        row |= {"gates_failed": ", ".join(failed(step["gates"])), "reasons": "; ".join(step["reasons"])}
+        rows.append({**row, "journeys": step["generator"]["journeys"], "wall_s": step["generator"]["wall_s"]})
+    return pl.DataFrame(rows, infer_schema_length=None)

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-import os
+import json
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
-from experiment.capacity.step import ACKNOWLEDGED, Load, Step, cpu_seconds_used, run_step
-from experiment.generator.shopload import BINARY, Shopload, Tape
+import psutil
+
+from experiment.capacity.document import Recorder, TopologyResult, by_load
+from experiment.capacity.search import NO_RESULT, SearchResult
+from experiment.capacity.step import Step, StepPlan, step_of
+from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.plan.plan import DATA_SEED
-from experiment.progress import Progress
-from experiment.results.folder import check_room, write_json
-from experiment.trial.audit import audit, mark
-from experiment.trial.trial import check_parity, keep_logs
+from experiment.progress import Progress, minutes
+from experiment.results.folder import check_room
+from experiment.trial.files import record_of, write_rows
+from experiment.trial.trial import JOURNEYS, VEGETA, Clock, Replay, ready
+from hops.errors import HopsError
+from mesh.errors import MeshError
 from mesh.ports import Ports
 from mesh.shop_processes import Data
 from mesh.switches import Switches
@@ -34,6 +42,12 @@ REST_LOOK_S = 0.5
 #: What one topology's steps may write at most.
 NEEDED_BYTES = 512 << 20
 LONGEST_LOG_BYTES = 1 << 20
+#: Checkouts that clients saw succeed, of all steps on one database: what the audit must find there.
+ACKNOWLEDGED = "acknowledged.jsonl"
+
+
+#: Says how long the rest of a run takes.
+TimeLeft = Callable[[], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +55,11 @@ class Setup:
     """What every system of a run is made of.
 
     Attributes:
-        topologies: What runs, in this order.
-        switches: How.
-        workload: What arrives.
-        seed: The tapes' seeds are derived from it.
+        topologies: The topologies to measure, in this order.
+        switches: The switches that they run with.
+        workload: File of the workload.
+        seed: Seed that the tapes' seeds are derived from.
         ports: Where everything listens.
-        results: The folder of all results.
     """
 
     topologies: tuple[Topology, ...]
@@ -54,140 +67,174 @@ class Setup:
     workload: Path
     seed: int
     ports: Ports
-    results: Path
 
 
-class Bench:
+class Rig:
     """Starts systems and loads them in steps, below one results folder.
 
     Args:
         setup: What every system is made of.
-        folder: Of the results.
-        trial: The run's name; the database is marked with it.
+        folder: The results folder.
+        recorder: Gets every step and result.
         say: Told what is going on.
-        environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
     """
 
-    def __init__(
-        self,
-        setup: Setup,
-        folder: Path,
-        trial: str,
-        say: Progress,
-        *,
-        environ: Mapping[str, str] = os.environ,
-    ) -> None:
-        self._setup = setup
-        self._folder = folder
-        self._trial = trial
-        self._environ = environ
-        self._shopload = Shopload(BINARY)
-        self._parity: Tape | None = None
+    def __init__(self, setup: Setup, folder: Path, recorder: Recorder, say: Progress) -> None:
+        self.setup = setup
+        self.recorder = recorder
         self.say = say
+        self._folder = folder
+        self._shopload = Shopload(BINARY)
+        (folder / "tapes").mkdir()
+        path, scale = folder / "tapes" / "parity.jsonl", setup.switches.scale
+        self._parity = parity_tape(self._shopload, path, PARITY_SAMPLES, seed=setup.seed, scale=scale)
 
-    def tape(self, topology: str, name: str, *, number: int, rate: float, duration_s: float) -> Tape:
-        """Makes a step's own tape. Its seed depends on the step alone, so that all topologies get the same.
+    def each_topology(self, expected_s: float, measure: Callable[[Topology, TimeLeft], SearchResult]) -> None:
+        """Measures one topology after the other; what is finished is on disk at any time.
+
+        A topology that cannot go on (a component died, an answer was wrong, traces could not be read) is noted with the
+        reason, and the next one begins: in an overload that is a finding.
 
         Args:
-            topology: Whose step it is.
-            name: Of the step.
-            number: Of the step; 0 for a warm-up.
-            rate: Journeys a second, in the mean.
-            duration_s: Seconds.
+            expected_s: Seconds that one topology should take; later ones are expected to take as long as those before.
+            measure: Measures a topology; gets a function that says how long the rest of the run takes.
         """
-        folder = self._folder / "tapes" / topology
-        folder.mkdir(parents=True, exist_ok=True)
-        seed = self._setup.seed * SEEDS_PER_RUN % 2**52 + number
-        return self._shopload.tape(
-            self._setup.workload,
-            folder / f"{name}.jsonl",
-            seed=seed,
-            rate=rate,
-            duration_s=duration_s,
-            scale=self._setup.switches.scale,
-        )
+        began = time.monotonic()
+        for finished, topology in enumerate(self.setup.topologies):
+            each_s = (time.monotonic() - began) / finished if finished else expected_s
+            to_come = len(self.setup.topologies) - finished - 1
+            left = partial(_time_left, time.monotonic() + each_s, to_come * each_s)
+            with self.say.within(topology.name):
+                searched, stopped = NO_RESULT, None
+                try:
+                    searched = measure(topology, left)
+                except (MeshError, HopsError) as error:
+                    stopped = str(error).splitlines()[0]
+                    self.say(f"stopped: {error}")
+                result = TopologyResult(
+                    rate=searched.rate,
+                    failed=searched.failed,
+                    limit=searched.limit,
+                    tried=list(searched.tried),
+                    stopped=stopped,
+                )
+                self.recorder.result(topology.name, result)
 
     @contextmanager
     def started(self, topology: Topology, name: str, *, warm_rate: float, warm_s: float) -> Iterator[System]:
         """A system with fresh data whose answers are right, and which is warm. It is stopped after the block.
 
         Args:
-            topology: What runs.
-            name: Of the folder for its files, below `steps`.
+            topology: The topology to start.
+            name: Name of the folder for its files, below `steps`.
             warm_rate: Journeys a second of the warm-up.
-            warm_s: Seconds of it.
+            warm_s: Seconds of the warm-up.
 
         Raises:
             ParityError: Its answers are not the data's.
             MeshError: A component did not start, or died.
         """
         check_room(self._folder, NEEDED_BYTES)
-        setup = self._setup
-        folder = self._folder / "steps" / name
-        folder.mkdir(parents=True)
-        system = System(
-            topology,
-            setup.switches,
-            setup.ports,
-            self._trial,
-            data=Data(setup.switches.scale, DATA_SEED),
-            environ=self._environ,
-        )
-        warmup = self.tape(topology.name, "warmup", number=0, rate=warm_rate, duration_s=warm_s)
-        self.say("starting, on fresh data")
+        setup, folder = self.setup, self._folder / "steps" / name
+        data = Data(setup.switches.scale, DATA_SEED)
+        system = System(topology, setup.switches, setup.ports, self.recorder.document["name"], data=data)
+        warmup = Load(self._tape(topology.name, "warmup", number=0, rate=warm_rate, duration_s=warm_s), warm_s)
         try:
-            with system:
-                mark(system.database.admin_url, system.database_name, system.trial)
-                check_parity(system, self._shopload, self._parity_tape(), folder)
-                self._shopload.warm_up(warmup, system.target, folder / "warmup", duration_s=warm_s)
+            with ready(system, self._shopload, self._parity, warmup, folder, Clock(), self.say):
                 yield system
         finally:
-            keep_logs(system, folder)
             _cut_logs(folder / "logs")
 
-    def step(self, system: System, name: str, folder: str, load: Load) -> Step:
-        """Runs one step and waits until the shop has come to rest."""
-        step = run_step(system, self._shopload, load, self._folder / "steps" / name / folder)
-        load.tape.path.unlink()  # its seed makes it again
-        self._rest(system)
-        return step
+    def step(self, system: System, name: str, plan: StepPlan) -> Step:
+        """Runs one step, and waits until the shop has come to rest.
 
-    def audit(self, system: System, name: str) -> list[str]:
-        """The promises about the shop's data that do not hold after all steps on a system.
+        Args:
+            system: A system that runs already, and is warm.
+            name: Name of the system's folder.
+            plan: What is sent.
+
+        Returns:
+            The step, not judged and not recorded yet.
 
         Raises:
-            MeshError: The audit could not be done.
+            ComponentDiedError: A component ended during the load.
+            MeshError: The generator failed, or the audit could not be done.
+            HopsError: The traces could not be read.
         """
-        folder = self._folder / "steps" / name
-        acknowledged = folder / ACKNOWLEDGED
-        acknowledged.touch()
-        findings = audit(system.database.admin_url, system.database_name, acknowledged)
-        write_json(folder / "audit.json", findings)
-        return [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
+        topology, began, clock = system.topology.name, datetime.now(UTC), Clock()
+        number = 1 + len(by_load(self.recorder.document, topology))
+        label = f"{number:02d}-{plan.name}"
+        folder = self._folder / "steps" / name / label
+        folder.mkdir()
+        tape = self._tape(topology, label, number=number, rate=plan.rate, duration_s=plan.duration_s)
+        load = Load(tape, plan.duration_s, plan.closed, plan.connections)
+        replay = Replay(system, self._shopload, load, folder, clock)
+        _rest(system)
+        clock.lap("rest")
+        acknowledged = folder.parent / ACKNOWLEDGED
+        _keep_acknowledged(folder / JOURNEYS, acknowledged)
+        replay.collect(acknowledged)
+        trial = replay.trial(overload=plan.phase == "stress")
+        write_rows(trial, folder, 1, topology)
+        # The parquet file holds the same rows in a tenth of the space, and the seed makes the tape again.
+        for spent in (folder / JOURNEYS, folder / VEGETA, tape.path):
+            spent.unlink(missing_ok=True)
+        commit = self.recorder.document["manifest"]["git"]["commit"]
+        record = record_of(trial, block=1, topology=topology, position=number, attempt=1, began=began, commit=commit)
+        return step_of(plan, trial, record, replay.broken)
 
-    def _parity_tape(self) -> Tape:
-        if self._parity is None:
-            path = self._folder / "tapes" / "parity.jsonl"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._parity = parity_tape(
-                self._shopload, path, PARITY_SAMPLES, seed=self._setup.seed, scale=self._setup.switches.scale
-            )
-        return self._parity
+    def _tape(self, topology: str, name: str, *, number: int, rate: float, duration_s: float) -> Tape:
+        # The seed depends on the step alone, so that all topologies get the same tapes.
+        folder = self._folder / "tapes" / topology
+        folder.mkdir(parents=True, exist_ok=True)
+        return self._shopload.tape(
+            self.setup.workload,
+            folder / f"{name}.jsonl",
+            seed=self.setup.seed * SEEDS_PER_RUN % 2**52 + number,
+            rate=rate,
+            duration_s=duration_s,
+            scale=self.setup.switches.scale,
+        )
 
-    def _rest(self, system: System) -> None:
-        until = time.monotonic() + REST_LIMIT_S
-        used = cpu_seconds_used(system)
-        while time.monotonic() < until:
-            time.sleep(REST_LOOK_S)
-            system.check()
-            before, used = used, cpu_seconds_used(system)
-            if used - before < REST_CORES * REST_LOOK_S:
-                return
+
+def _time_left(ends: float, later_s: float) -> str:
+    left_s = max(0.0, ends - time.monotonic()) + later_s
+    return f"{minutes(left_s)} left" if left_s else "nearly done"
+
+
+def _rest(system: System) -> None:
+    until = time.monotonic() + REST_LIMIT_S
+    used = _cpu_seconds_used(system)
+    while time.monotonic() < until:
+        time.sleep(REST_LOOK_S)
+        system.check()
+        before, used = used, _cpu_seconds_used(system)
+        if used - before < REST_CORES * REST_LOOK_S:
+            return
+
+
+def _cpu_seconds_used(system: System) -> float:
+    used = 0.0
+    for pid in {pid for pids in system.pids().values() for pid in pids}:
+        try:
+            times = psutil.Process(pid).cpu_times()
+            used += times.user + times.system
+        except psutil.Error:
+            continue
+    return used
+
+
+def _keep_acknowledged(rows: Path, kept: Path) -> None:
+    with rows.open(encoding="utf-8") as lines, kept.open("a", encoding="utf-8") as out:
+        for line in lines:
+            # Cheap first: of many thousands of rows few are checkouts.
+            if '"checkout"' in line and (row := json.loads(line))["journey"] == "checkout" and row["outcome"] == "ok":
+                out.write(line)
 
 
 def _cut_logs(folder: Path) -> None:
     # An overload makes tens of megabytes of them; the last lines tell how it ended.
-    for log in folder.iterdir():
+    for log in folder.glob("*"):
         size = log.stat().st_size
         if size > LONGEST_LOG_BYTES:
             with log.open("rb") as file:

@@ -1,4 +1,4 @@
-"""The staircase of `make sweep`: which rate to try next, when to stop, and what was found. It measures nothing itself.
+"""The search of `make sweep`: which rate to try next, when to stop, and with which result. It measures nothing itself.
 
 Climb by a factor until a rate fails, halve the gap (in ratio) until it is narrow, then confirm the highest rate that
 held: longer, and on a system started afresh. A rate that does not hold then is taken down a step and confirmed again.
@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+#: Factor from one rate to the next while climbing, and from a rate that was not confirmed to the next that is tried.
+GROWTH, BACK_OFF = 2.0, 0.9
+
 Limit = Literal["shop", "generator", "max_rate", "unknown"]
 
 
@@ -24,21 +27,17 @@ class Plan:
         start: The first rate, journeys a second.
         highest: No rate above it is tried.
         lowest: No rate below it is tried.
-        growth: Factor from one rate to the next while climbing, above 1.
         precision: The search ends once the lowest rate that failed is at most this times the highest that held.
         most_steps: Replays of the search, repetitions included.
         most_confirmations: Replays that confirm, each on a system of its own.
-        back_off: Factor from a rate that was not confirmed to the next that is tried, below 1.
     """
 
     start: float
     highest: float
     lowest: float = 1.0
-    growth: float = 2.0
     precision: float = 1.05
     most_steps: int = 12
     most_confirmations: int = 3
-    back_off: float = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +85,8 @@ class Bracket:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The end of a search.
+class SearchResult:
+    """The result of a search.
 
     Attributes:
         rate: The highest rate that was confirmed, journeys a second; None if none was.
@@ -101,6 +100,10 @@ class Found:
     failed: float | None
     limit: Limit
     tried: tuple[float, ...] = field(default=())
+
+
+#: A search that did not come to its end, and a stress test, which has none.
+NO_RESULT = SearchResult(None, None, "unknown")
 
 
 def climb(measure: Measure, plan: Plan) -> Bracket:
@@ -127,12 +130,12 @@ def climb(measure: Measure, plan: Plan) -> Bracket:
     return bracket
 
 
-def confirm(measure: Measure, bracket: Bracket, plan: Plan) -> Found:
+def confirm(measure: Measure, bracket: Bracket, plan: Plan) -> SearchResult:
     """Confirms the highest rate that held, or the next ones below it.
 
     Args:
         measure: Replays at a rate, longer than the search did, on a system started for it.
-        bracket: What the search found.
+        bracket: Result of the search.
         plan: The bounds.
     """
     tried: list[float] = []
@@ -141,9 +144,9 @@ def confirm(measure: Measure, bracket: Bracket, plan: Plan) -> Found:
         tried.append(rate)
         seen = measure(rate)
         if seen.holds:
-            return Found(rate, failed, _limit(rate, failed, generator_limited, plan), tuple(tried))
+            return SearchResult(rate, failed, _limit(rate, failed, generator_limited, plan), tuple(tried))
         failed, generator_limited = rate, seen.generator_limited
-    return Found(None, failed, "generator" if generator_limited else "unknown", tuple(tried))
+    return SearchResult(None, failed, "generator" if generator_limited else "unknown", tuple(tried))
 
 
 def rounded(rate: float) -> float:
@@ -156,9 +159,9 @@ def _next_rate(bracket: Bracket, plan: Plan) -> float | None:
     if failed is None:
         if held is None:
             return _within(plan.start, plan)
-        return _within(held * plan.growth, plan) if held < plan.highest else None
+        return _within(held * GROWTH, plan) if held < plan.highest else None
     if held is None:
-        return _within(failed / plan.growth, plan) if failed > plan.lowest else None
+        return _within(failed / GROWTH, plan) if failed > plan.lowest else None
     middle = rounded(math.sqrt(held * failed))
     return middle if failed / held > plan.precision and held < middle < failed else None
 
@@ -173,7 +176,7 @@ def _candidates(bracket: Bracket, plan: Plan) -> Iterator[float]:
         if rate is None or rate < plan.lowest:
             return
         yield rate
-        rate = rounded(rate * plan.back_off)
+        rate = rounded(rate * BACK_OFF)
 
 
 def _limit(rate: float, failed: float | None, generator_limited: bool, plan: Plan) -> Limit:

@@ -12,7 +12,7 @@ import typer
 from experiment.commands.options import Json, reported_errors
 from experiment.results.folder import RESULTS, find_run
 from experiment.runner import trial_name
-from experiment.trial.audit import print_audit, require_marked
+from experiment.trial.audit import audit, require_marked
 from experiment.trial.trial import JOURNEYS
 from hops.run.files import TRIALS, read_document, trial_folder
 from mesh.paths import RunFolder
@@ -23,7 +23,9 @@ from mesh.system import open_database
 
 
 def audit_command(
-    run: Annotated[str, typer.Option(help="As for trace; what `make up` runs, if it does, else latest.")] = "",
+    run: Annotated[
+        str, typer.Option(help="Run: latest, a name or a path; what `make up` runs by default, else latest.")
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Check the shop's invariants on what `make up` runs or a run's last trial left. Exit code 1 if one is broken."""
@@ -40,8 +42,8 @@ def audit_command(
                 else f"what `make up` runs: {state.topology}"
             )
             print(f"Auditing {what}", file=sys.stderr, flush=True)
-            holds = print_audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
-        if not holds:
+            broken = audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json).returncode
+        if broken:
             raise SystemExit(1)
 
 

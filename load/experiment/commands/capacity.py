@@ -2,132 +2,100 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from experiment.arguments import checked_seed, number, workload_file
+from experiment.arguments import (
+    checked_seed,
+    duration_s,
+    number,
+    profile_of,
+    topologies_of,
+    workload_file,
+)
 from experiment.capacity import stress as stress_test
 from experiment.capacity import sweep as sweeping
-from experiment.capacity.document import Document, Kind, Recorder, manifest_of, suspect_reasons
-from experiment.capacity.rig import Bench, Setup
-from experiment.commands.options import SUSPECT, Connections, Http, Json, Workload, console, reported_errors
+from experiment.capacity.document import Document, Kind, Recorder, suspect_reasons
+from experiment.capacity.rig import Rig, Setup
+from experiment.commands import options
 from experiment.errors import UsageError
-from experiment.plan.closed_loop import parse_closed_loop
+from experiment.plan.closed_loop import LONGEST_THINK
+from experiment.plan.plan import DATA_SEED
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
+from experiment.results.manifest import manifest_of
+from hops.gates.gates import kind_of
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
-from mesh.topology import Topology, load_topology
 
-TOPOLOGIES = "rest,graphql,grpc,hybrid"
 #: No journey takes longer: then the generator gives it up.
-HIGHEST_OBJECTIVE_MS = 5_000.0
+HIGHEST_OBJECTIVE = "5s"
 HIGHEST_RATE = 10_000.0
-_DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>ms|s)", re.ASCII)
 
-Topologies = Annotated[str, typer.Option(help=f"Names or paths, with commas between them; {TOPOLOGIES} by default.")]
-Seed = Annotated[str, typer.Option(help="The tapes' seeds follow from it: a whole number from 0.")]
-Trace = Annotated[str | None, typer.Option(help="Share of the journeys that leave a trace; 0 unless told.")]
+Trace = Annotated[str, typer.Option(help="Share of the journeys that leave a trace, 0 to 1.")]
 
 
 def sweep_command(
-    topologies: Topologies = TOPOLOGIES,
-    objective: Annotated[str, typer.Option(help="p99 must stay under it: 100ms, 1s.")] = "100ms",
-    profile: Annotated[str, typer.Option(help=f"How long: {', '.join(sweeping.PROFILES)}.")] = "quick",
-    start: Annotated[str | None, typer.Option(help="First rate, journeys a second; 20 unless told.")] = None,
-    highest: Annotated[str | None, typer.Option("--max", help="No rate above it; 1000 unless told.")] = None,
-    seed: Seed = "1",
-    workload: Workload = "default",
-    trace: Trace = None,
-    http: Http = None,
-    connections: Connections = None,
-    as_json: Json = False,
+    topologies: options.Topologies = options.COMPARED,
+    objective: Annotated[str, typer.Option(help="Objective that p99 must stay under: 1ms to 5s.")] = "100ms",
+    profile: Annotated[str, typer.Option(help=f"Length of the steps: {', '.join(sweeping.PROFILES)}.")] = "quick",
+    start: Annotated[
+        str | None, typer.Option(help="First rate, journeys a second; 20, or max if that is less.")
+    ] = None,
+    highest: Annotated[str, typer.Option("--max", help="Highest rate that is tried, journeys a second.")] = "1000",
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: Trace = "0",
+    http: options.Http = None,
+    connections: options.Connections = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find the highest rate that each topology holds. Exit code 3 if one was not confirmed, or is SUSPECT."""
-    with reported_errors():
+    with options.reported_errors():
         first, last = rates(start, highest)
-        options = sweeping.Sweep(
-            setup=_setup(topologies, seed, workload, trace=trace, http=http, connections=connections),
-            profile=sweeping.profile_named(profile),
-            objective_ms=objective_ms(objective),
+        setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
+        sweep = sweeping.Sweep(
+            profile=profile_of(sweeping.PROFILES, profile),
+            objective_ms=1e3 * duration_s("objective", objective, "1ms", HIGHEST_OBJECTIVE),
             start=first,
             highest=last,
         )
-        chosen = {
-            "objective_ms": options.objective_ms,
-            "failures_below": sweeping.FAILURES_BELOW,
-            "profile": asdict(options.profile),
-            "plan": asdict(options.plan),
-        }
-
-        def work(recorder: Recorder, bench: Bench) -> None:
-            sweeping.announced(options, bench.say)
-            sweeping.sweep(options, recorder, bench)
-
-        _run("sweep", options.setup, chosen, work, as_json=as_json)
+        chosen = {**asdict(sweep), "plan": asdict(sweep.plan), "failures_below": kind_of("failure_share").limit}
+        _run("sweep", setup, chosen, lambda rig: sweeping.sweep(sweep, rig), as_json=as_json)
 
 
 def stress_command(
-    topologies: Topologies = TOPOLOGIES,
-    users: Annotated[str, typer.Option(help="Virtual users of each step: 100,300,1000,3000,10000.")] = "",
-    think: Annotated[str, typer.Option(help="From an answer to the same user's next journey: 10s.")] = "",
-    profile: Annotated[str, typer.Option(help=f"How long: {', '.join(stress_test.PROFILES)}.")] = "quick",
-    seed: Seed = "1",
-    workload: Workload = "default",
-    trace: Trace = None,
-    http: Http = None,
+    topologies: options.Topologies = options.COMPARED,
+    users: Annotated[str, typer.Option(help="Virtual users of each step, ascending.")] = stress_test.DEFAULT_USERS,
+    think: Annotated[str, typer.Option(help="Think time between a user's journeys, as 500ms or 10s.")] = "10s",
+    profile: Annotated[str, typer.Option(help=f"Length of the steps: {', '.join(stress_test.PROFILES)}.")] = "quick",
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: Trace = "0",
+    http: options.Http = None,
     connections: Annotated[
-        str | None, typer.Option(help="Connections of all clients, 1 to 256; one for 100 users unless told.")
+        str | None, typer.Option(help="Connections of all clients, 1 to 256; by default one for 100 users.")
     ] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Load topologies with more and more users, and count what fails. Exit code 3 if the figures are SUSPECT."""
-    with reported_errors():
-        loop = parse_closed_loop(vus="1", think=think or stress_test.DEFAULT_THINK)
-        assert loop is not None
-        options = stress_test.Stress(
-            setup=_setup(topologies, seed, workload, trace=trace, http=http, connections=connections),
-            profile=stress_test.profile_named(profile),
+    with options.reported_errors():
+        setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
+        stress = stress_test.Stress(
+            profile=profile_of(stress_test.PROFILES, profile),
             users=stress_test.parse_users(users),
-            think_s=loop.think_s,
-            connections=stress_test.parse_connections(connections),
+            think_s=duration_s("think", think, "0s", LONGEST_THINK),
+            connections=setup.switches.connections if connections else 0,
         )
-        chosen = {
-            "users": list(options.users),
-            "think_s": options.think_s,
-            "connections": options.connections or None,
-            "profile": asdict(options.profile),
-        }
-
-        def work(recorder: Recorder, bench: Bench) -> None:
-            stress_test.announced(options, bench.say)
-            stress_test.stress(options, recorder, bench)
-
-        _run("stress", options.setup, chosen, work, as_json=as_json)
+        _run("stress", setup, asdict(stress), lambda rig: stress_test.stress(stress, rig), as_json=as_json)
 
 
-def objective_ms(given: str) -> float:
-    """Reads the objective for p99.
-
-    Raises:
-        UsageError: It is no duration from 1 ms to 5 s.
-    """
-    found = _DURATION.fullmatch(given)
-    value = float(found["number"]) * (1000.0 if found["unit"] == "s" else 1.0) if found else 0.0
-    if not 1.0 <= value <= HIGHEST_OBJECTIVE_MS:
-        raise UsageError(f"objective={given} is not valid: give a duration from 1ms to 5s, such as 100ms")
-    return value
-
-
-def rates(start: str | None, highest: str | None) -> tuple[float, float]:
+def rates(start: str | None, highest: str) -> tuple[float, float]:
     """Reads the first and the highest rate of a sweep, journeys a second.
 
     Raises:
@@ -137,72 +105,60 @@ def rates(start: str | None, highest: str | None) -> tuple[float, float]:
     for name, value in (("start", first), ("max", last)):
         if value is not None and not 1 <= value <= HIGHEST_RATE:
             raise UsageError(f"{name}={value:g} is out of range: give journeys a second, from 1 to {HIGHEST_RATE:g}")
-    last = sweeping.DEFAULT_HIGHEST if last is None else last
+    assert last is not None
     first = min(sweeping.DEFAULT_START, last) if first is None else first
     if first > last:
         raise UsageError(f"start={first:g} is above max={last:g}: give a start that is not")
     return first, last
 
 
-def _setup(topologies: str, seed: str, workload: str, *, trace: str | None, **switches: str | None) -> Setup:
-    chosen = tuple(load_topology(name.strip()) for name in (topologies or TOPOLOGIES).split(","))
-    _refuse_twice(chosen)
-    # Spans cost CPU on the machine that is to be filled, so that nothing is traced unless asked for.
+def _setup(topologies: str, seed: str, workload: str, **switches: str | None) -> Setup:
     return Setup(
-        topologies=chosen,
-        switches=parse_switches(trace=trace or 0, **switches),
+        topologies=tuple(topologies_of(topologies)),
+        switches=parse_switches(**switches),
         workload=workload_file(workload),
         seed=checked_seed(seed),
         ports=load_ports(os.environ),
-        results=RESULTS,
     )
 
 
-def _refuse_twice(topologies: tuple[Topology, ...]) -> None:
-    names = [topology.name for topology in topologies]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise UsageError(f"{', '.join(twice)} is named twice; give each topology once")
-
-
-def _run(
-    kind: Kind, setup: Setup, options: dict[str, Any], work: Callable[[Recorder, Bench], None], *, as_json: bool
-) -> None:
-    folder = ResultsFolder.new(setup.results, kind)
-    folder.open()
-    recorder = Recorder(folder.path, kind, folder.final.name, manifest_of(setup), options)
+def _run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], None], *, as_json: bool) -> None:
+    folder = ResultsFolder.new(RESULTS, kind)
+    topologies = {topology.name: topology for topology in setup.topologies}
+    seeds = {"tape": setup.seed, "data": DATA_SEED}
+    manifest = manifest_of(kind, folder.final.name, topologies, setup.switches, setup.workload, seeds)
+    recorder = Recorder(folder.path, kind, manifest, chosen)
     try:
-        work(recorder, Bench(setup, folder.path, folder.final.name, Progress()))
+        work(Rig(setup, folder.path, recorder, Progress()))
     except BaseException:
         _set_aside(folder, recorder)
         raise
     document = recorder.end(complete=True)
-    _report(document, folder.path)
+    _report(document, folder)
     path = folder.publish(latest=False)  # `latest` is what `make trace` and `make audit` look at: a run with traces
     if as_json:
-        typer.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        options.print_file(path / f"{kind}.json")
     else:
-        from experiment.capacity.terminal import capacity_view
+        from experiment.capacity.report import capacity_view
 
-        out = console()
+        out = options.console()
         out.print(capacity_view(document))
-        out.print(f"\nResults: {shown(path)}")
-        out.print(f"Report:  {shown(path / 'report.html')}")
-    if any(suspect_reasons(document, topology.name) for topology in setup.topologies):
-        raise SystemExit(SUSPECT)
+        options.print_places(out, path)
+    options.end(valid=not any(suspect_reasons(document, name) for name in topologies))
 
 
 def _set_aside(folder: ResultsFolder, recorder: Recorder) -> None:
     document = recorder.end(complete=False)
     if document["steps"]:
-        _report(document, folder.path)
+        _report(document, folder)
     kept = folder.set_aside()
     if kept is not None:
         steps = len(document["steps"])
         print(f"{steps} finished step{'s are' if steps != 1 else ' is'} in {shown(kept)}.", file=sys.stderr)
 
 
-def _report(document: Document, folder: Path) -> None:
+def _report(document: Document, folder: ResultsFolder) -> None:
+    # Charts take a second to import, which a wrong setting should not have to wait for.
     from experiment.capacity.report import write_report
 
-    write_report(document, folder)
+    write_report(document, folder.path)

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from experiment.arguments import checked_seed, number, whole_number, workload_file
-from experiment.commands.options import (
-    SUSPECT,
-    Connections,
-    Delay,
-    Edge,
-    Http,
-    Json,
-    Mesh,
-    Mtls,
-    Rate,
-    Rtt,
-    Scale,
-    Think,
-    Trace,
-    Vus,
-    console,
-    reported_errors,
-)
+from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
+from experiment.commands import options
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.plan import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.profiles import PROFILES, profile_named
-from experiment.progress import minutes, shown
+from experiment.progress import minutes
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, expected_s, load_line, run_plan, take_up
 from hops.run.documents import Summary
@@ -40,85 +23,78 @@ from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.terminal.comparison import compare as compare_view
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
-from mesh.topology import load_topology
 
-TOPOLOGIES = "rest,graphql,grpc,hybrid"
-PROFILE = "compare"
-BLOCKS = "5"
 MOST_RETRIES = 5
+#: What may stand beside `resume`: everything else is as the experiment began.
+BESIDE_RESUME = ("resume", "retry", "as_json")
 
 
 def compare_command(
-    topologies: Annotated[
-        str | None, typer.Option(help=f"Names or paths, with commas between them; {TOPOLOGIES} by default.")
-    ] = None,
-    blocks: Annotated[str | None, typer.Option(help=f"How often each runs; {BLOCKS} by default.")] = None,
-    profile: Annotated[
-        str | None, typer.Option(help=f"How long a trial is: {', '.join(PROFILES)}; {PROFILE} by default.")
-    ] = None,
-    rate: Rate = None,
-    seed: Annotated[str | None, typer.Option(help="Of the tape and the order; 1 by default.")] = None,
-    workload: Annotated[str | None, typer.Option(help="A name in load/workloads/, or a path.")] = None,
-    trace: Trace = None,
-    scale: Scale = None,
-    edge: Edge = None,
-    mesh: Mesh = None,
-    mtls: Mtls = None,
-    http: Http = None,
-    rtt: Rtt = None,
-    connections: Connections = None,
-    delay: Delay = None,
-    vus: Vus = None,
-    think: Think = None,
-    resume: Annotated[str | None, typer.Option(help="Go on with an interrupted one: latest, or its name.")] = None,
-    retry: Annotated[str, typer.Option(help=f"Repeat a SUSPECT trial so often, 0 to {MOST_RETRIES}.")] = "0",
-    as_json: Json = False,
+    given: typer.Context,
+    topologies: options.Topologies = options.COMPARED,
+    blocks: Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}.")] = "5",
+    profile: Annotated[str, typer.Option(help=f"Length of a trial: {', '.join(PROFILES)}.")] = "compare",
+    rate: options.Rate = None,
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: options.Trace = None,
+    scale: options.Scale = None,
+    edge: options.Edge = None,
+    mesh: options.Mesh = None,
+    mtls: options.Mtls = None,
+    http: options.Http = None,
+    rtt: options.Rtt = None,
+    connections: options.Connections = None,
+    delay: options.Delay = None,
+    vus: options.Vus = None,
+    think: options.Think = None,
+    resume: Annotated[str, typer.Option(help="Interrupted run to go on with: latest, or its name.")] = "",
+    retry: Annotated[str, typer.Option(help=f"Repetitions of a SUSPECT trial, 0 to {MOST_RETRIES}.")] = "0",
+    as_json: options.Json = False,
 ) -> None:
     """Compare topologies under one load, in random blocks. Exit code 3 if the figures are SUSPECT."""
-    with reported_errors():
-        switches = {
-            "edge": edge,
-            "mesh": mesh,
-            "mtls": mtls,
-            "trace": trace,
-            "scale": scale,
-            "http": http,
-            "rtt": rtt,
-            "connections": connections,
-            "delay": delay,
-        }
-        others = {"topologies": topologies, "blocks": blocks, "profile": profile, "rate": rate, "seed": seed}
-        others |= {"workload": workload, "vus": vus, "think": think, **switches}
+    with options.reported_errors():
         repeats = whole_number("retry", retry, 0, MOST_RETRIES)
         if resume:
-            _refuse_beside_resume(others)
+            _refuse_beside_resume(given)
             folder, plan = take_up(RESULTS, resume, "compare")
         else:
+            switches = parse_switches(
+                edge=edge,
+                mesh=mesh,
+                mtls=mtls,
+                trace=trace,
+                scale=scale,
+                http=http,
+                rtt=rtt,
+                connections=connections,
+                delay=delay,
+            )
             plan = Plan(
                 kind="compare",
                 name="compare",
-                arms=arms_of(
-                    [load_topology(name.strip()) for name in (topologies or TOPOLOGIES).split(",")],
-                    parse_switches(**switches),
-                ),
-                blocks=whole_number("blocks", blocks or BLOCKS, 1, MOST_BLOCKS),
-                profile=profile_named(profile or PROFILE, rate=number("rate", rate)),
-                seed=checked_seed(seed or "1"),
-                workload=workload_file(workload or "default"),
+                arms=arms_of(topologies_of(topologies), switches),
+                blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                profile=profile_named(profile, rate=number("rate", rate)),
+                seed=checked_seed(seed),
+                workload=workload_file(workload),
                 closed=parse_closed_loop(vus=vus, think=think, rate=rate),
             )
             folder = begin(plan, RESULTS)
         _announce(plan)
         summary, path = run_plan(plan, folder, load_ports(os.environ), retry=repeats)
         if as_json:
-            typer.echo((path / SUMMARY).read_text(encoding="utf-8"), nl=False)
+            options.print_file(path / SUMMARY)
         else:
-            out = console()
-            out.print(compare_view(summary))
-            out.print(f"Load:    {load_line(read_document(path / MANIFEST))}, {summary['blocks']} blocks")
-            out.print(f"Results: {shown(path)}")
-            out.print(f"Report:  {shown(path / 'report.html')}")
-        _end(summary)
+            _show(summary, path)
+        options.end(valid=summary["valid"])
+
+
+def _show(summary: Summary, folder: Path) -> None:
+    out = options.console()
+    out.print(compare_view(summary))
+    out.print(f"Load:    {load_line(read_document(folder / MANIFEST))}, {summary['blocks']} blocks")
+    options.print_places(out, folder)
 
 
 def _announce(plan: Plan) -> None:
@@ -135,14 +111,10 @@ def _announce(plan: Plan) -> None:
         )
 
 
-def _end(summary: Summary) -> None:
-    if not summary["valid"]:
-        raise SystemExit(SUSPECT)
-
-
-def _refuse_beside_resume(others: Mapping[str, str | None]) -> None:
-    given = [name for name, value in others.items() if value]
-    if given:
+def _refuse_beside_resume(given: typer.Context) -> None:
+    sources = {name: given.get_parameter_source(name) for name in given.params if name not in BESIDE_RESUME}
+    others = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if others:
         raise UsageError(
-            f"resume= goes on with the settings that the experiment began with; leave out {', '.join(given)}"
+            f"resume= goes on with the settings that the experiment began with; leave out {', '.join(others)}"
         )

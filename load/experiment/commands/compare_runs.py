@@ -13,7 +13,7 @@ from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from hops.analysis.two_runs import KNOWN_METRICS, WATCHED, RunsComparison, Threshold, compare_runs, regressions, watched
 from hops.report.markdown import markdown
-from hops.run.files import MANIFEST, read_run
+from hops.run.files import MANIFEST, SUMMARY, read_run
 from hops.run.rows import write_whole
 from hops.tables.two_runs import runs_sections
 from hops.terminal.two_runs import runs_view
@@ -25,51 +25,53 @@ UNCHECKED = 1
 
 
 def compare_runs_command(
-    a: Annotated[str, typer.Option(help="The run to hold against: a folder's name in results/, or a path.")],
-    b: Annotated[str, typer.Option(help="The other run.")] = "latest",
-    threshold: Annotated[str | None, typer.Option(help="Fail if b is slower by more than this: 10%.")] = None,
-    metrics: Annotated[str | None, typer.Option(help=f"What the threshold watches; {','.join(WATCHED)}.")] = None,
-    allow_suspect: Annotated[str, typer.Option(help="yes: judge SUSPECT runs too.")] = "no",
-    out: Annotated[str | None, typer.Option(help="Write it as Markdown to this file too.")] = None,
+    a: Annotated[str, typer.Option(help="Run to compare with: the name of a folder in results/, or a path.")],
+    b: Annotated[str, typer.Option(help="Run that is compared: latest, a name or a path.")] = "latest",
+    threshold: Annotated[str | None, typer.Option(help="Slowdown of b beyond which the command fails, as 10%.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help=f"Metrics that the threshold watches; {','.join(WATCHED)} by default.")
+    ] = None,
+    allow_suspect: Annotated[str, typer.Option(help="Whether SUSPECT runs are judged too: yes or no.")] = "no",
+    out: Annotated[str | None, typer.Option(help="File that gets the comparison as Markdown.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold."""
     with reported_errors():
         limit = checked_threshold(threshold, metrics)
         allowed = _yes_or_no("allow-suspect", allow_suspect)
-        folders = [_folder("a", a), _folder("b", b)]
+        folders = [find_run(RESULTS, run, name, (MANIFEST, SUMMARY)) for name, run in (("a", a), ("b", b))]
         if folders[0] == folders[1]:
             raise UsageError(f"a and b are the same run, {folders[0].name}: give two")
         first, second = (read_run(folder) for folder in folders)
-        found = compare_runs(first, second, limit)
+        comparison = compare_runs(first, second, limit)
         if out:
-            text = markdown("Two runs compared", [], runs_sections(found), suspect=not found["valid"])
+            text = markdown("Two runs compared", [], runs_sections(comparison), suspect=not comparison["valid"])
             write_whole(Path(out), lambda scratch: scratch.write_text(text, encoding="utf-8"))
         if as_json:
-            typer.echo(json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False))
+            typer.echo(json.dumps(comparison, indent=2, ensure_ascii=False, allow_nan=False))
         else:
-            console().print(runs_view(found))
-        code = exit_code(found, allow_suspect=allowed)
+            console().print(runs_view(comparison))
+        code = exit_code(comparison, allow_suspect=allowed)
         if code == UNCHECKED:
             typer.echo("error: the threshold cannot be checked: no watched figure has an interval.", err=True)
         if code:
             raise SystemExit(code)
 
 
-def exit_code(found: RunsComparison, *, allow_suspect: bool) -> int:
+def exit_code(comparison: RunsComparison, *, allow_suspect: bool) -> int:
     """How the command ends: 3 for figures that must not be trusted, 4 beyond the threshold, 1 if nothing was checked.
 
     Args:
-        found: the comparison.
-        allow_suspect: judge figures of SUSPECT runs like others.
+        comparison: The two runs compared.
+        allow_suspect: Whether to judge figures of SUSPECT runs like others.
     """
-    if not found["valid"] and not allow_suspect:
+    if not comparison["valid"] and not allow_suspect:
         return SUSPECT
-    if regressions(found, "shown"):
+    if regressions(comparison, "shown"):
         return SLOWER
-    rows = watched(found)
+    rows = watched(comparison)
     # A check that looked at nothing must not pass for a check.
-    if found["threshold"] is not None and all(row["regression"] == "unknown" for row in rows):
+    if comparison["threshold"] is not None and all(row["regression"] == "unknown" for row in rows):
         return UNCHECKED
     return 0
 
@@ -101,13 +103,3 @@ def _yes_or_no(name: str, given: str) -> bool:
     if given not in ("yes", "no"):
         raise UsageError(f"{name}={given} is not valid: give yes or no")
     return given == "yes"
-
-
-def _folder(name: str, given: str) -> Path:
-    for candidate in (RESULTS / given, Path(given)):
-        if given and (candidate / MANIFEST).is_file():
-            return candidate.resolve()
-    try:
-        return find_run(RESULTS, given)
-    except UsageError as error:
-        raise UsageError(str(error).replace("run=", f"{name}=", 1)) from error

@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from experiment.arguments import checked_seed
-from experiment.commands.options import Http, Json, console, reported_errors
+from experiment.arguments import checked_seed, topologies_of
+from experiment.commands.options import Http, Json, Seed, console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
@@ -18,23 +18,22 @@ from experiment.progress import Progress
 from hops.terminal.render import rendered
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
-from mesh.topology import load_topology, names
+from mesh.topology import names
 
 
 def parity_command(
-    topologies: Annotated[str, typer.Option(help="Names or paths, with commas between them; all by default.")] = "",
-    samples: Annotated[int, typer.Option(help="Of each journey and channel.", min=1, max=1000)] = 50,
-    seed: Annotated[str, typer.Option(help="Of the sample: a whole number from 0.")] = "1",
+    topologies: Annotated[str, typer.Option(help="Names or paths, with commas between; all by default.")] = "",
+    samples: Annotated[int, typer.Option(help="Samples of each journey and channel.", min=1, max=1000)] = 50,
+    seed: Seed = "1",
     http: Http = None,
     as_json: Json = False,
 ) -> None:
     """Compare every topology's answers with the data, and the effects of its writes with the others'."""
     with reported_errors():
-        chosen = [load_topology(name) for name in (topologies.split(",") if topologies else names())]
         shopload = Shopload(BINARY)
         switches = parse_switches(http=http, trace=0)
         done = check_topologies(
-            chosen,
+            topologies_of(topologies or ",".join(names())),
             switches,
             load_ports(os.environ),
             shopload,

@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import typer
 
+from experiment.capacity.document import read_capacity
+from experiment.capacity.report import write_report
 from experiment.commands.options import RunName, reported_errors
 from experiment.results.folder import RESULTS, find_run
 from hops.commands.report import make_report
-from hops.run.files import TRIALS
+from hops.run.files import SUMMARY, TRIALS
+
+#: What a report can be made from. A run whose summary was lost is what this command is for.
+HOLDS = ("sweep.json", "stress.json", TRIALS, SUMMARY)
 
 
 def report_command(run: RunName = "latest") -> None:
-    """Make a run's summary, report.html, report.md and csv/ again from its files."""
+    """Make a run's report.html, report.md and csv/ again from its files, and its summary if it has one."""
     with reported_errors():
-        summary, page = make_report(_folder(run))
-        typer.echo(
-            f"Report:  {page}\n         {'VALID' if summary['valid'] else 'SUSPECT'}, {page.stat().st_size:,} bytes"
-        )
-
-
-def _folder(run: str) -> Path:
-    # A run whose summary was lost is what this command is for.
-    for candidate in (RESULTS / run, Path(run)):
-        if (candidate / TRIALS).is_file():
-            return candidate.resolve()
-    return find_run(RESULTS, run)
+        folder = find_run(RESULTS, run, holds=HOLDS)
+        document = read_capacity(folder)
+        if document is None:
+            summary, page = make_report(folder)
+            valid = summary["valid"]
+        else:
+            page, valid = write_report(document, folder)
+        typer.echo(f"Report:  {page}\n         {'VALID' if valid else 'SUSPECT'}, {page.stat().st_size:,} bytes")

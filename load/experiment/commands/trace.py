@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from experiment.commands.options import RunName, console, reported_errors
 from experiment.errors import UsageError
@@ -31,55 +31,53 @@ from hops.traces.tree import grow
 from mesh.ports import load_ports
 from mesh.trace_store import open_trace_store
 
+WATCH_S = 0.5
+
 
 def print_exemplars(file: Path, chosen: Exemplars, query_url: str, console: Console, *, journey: str = "") -> None:
     """Prints where to find a run's exemplars; with a journey, also what they show.
 
     Args:
         file: The saved traces.
-        chosen: Which trace stands for what.
-        query_url: Of the Jaeger that has them now.
+        chosen: The trace of each journey and percentile.
+        query_url: URL of the Jaeger that has the traces now.
         console: Where to print.
-        journey: Whose trees and budgets to print; empty for none.
+        journey: The journey whose trees and budgets to print; empty to list all journeys.
     """
     traces: dict[str, list[Span]] = {}
     for span in read_file(file):
         traces.setdefault(span.trace_id, []).append(span)
     rows: list[list[Cell]] = []
-    for name, of in sorted(chosen.items()):
-        if journey and name != journey:
-            continue
+    trees: list[RenderableType] = []
+    for name, of in sorted(chosen.items()) if not journey else [(journey, chosen[journey])]:
         for percentile, trace_id in sorted(of.items()):
-            budget = budget_of_tree(grow(traces[trace_id]))
+            tree = grow(traces[trace_id])
+            trees += [f"\n{name}, {percentile}: {trace_id}", trace_tree(tree)]
+            budget = budget_of_tree(tree)
             if budget is not None:
-                largest = max(budget.parts.items(), key=lambda item: item[1])[0]
-                time_ms = number(budget.total_ns / 1e6)
+                largest, time_ms = max(budget.parts, key=lambda part: budget.parts[part]), number(budget.total_ns / 1e6)
                 rows.append([words(name), words(percentile), time_ms, words(largest), words(trace_id)])
+                trees.append(rendered([trace_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings)]))
     columns = [Column("journey", numeric=False), Column("of", numeric=False), Column("time", "ms")]
     columns += [Column("largest part", numeric=False), Column("trace", numeric=False)]
     table = Table("exemplars", "Exemplars: the traces nearest to p50 and p99", columns, rows, heads=2)
     console.print(rendered([table]))
     console.print(f"Jaeger's UI: {query_url}/trace/TRACE   (needs a Jaeger with its UI: set JAEGER_BIN)")
     console.print(f"Jaeger's API: {query_url}/api/v3/traces/TRACE")
-    if not journey:
-        console.print("A journey's exemplars as trees with their budgets: make trace journey=checkout")
-        return
-    for percentile, trace_id in sorted(chosen[journey].items()):
-        tree = grow(traces[trace_id])
-        budget = budget_of_tree(tree)
-        console.print(f"\n{journey}, {percentile}: {trace_id}")
-        console.print(trace_tree(tree))
-        if budget is not None:
-            console.print(rendered([trace_table(f"Hop budget of {trace_id}", budget.parts, budget.crossings)]))
-
-
-WATCH_S = 0.5
+    for part in (
+        trees if journey else ["A journey's exemplars as trees with their budgets: make trace journey=checkout"]
+    ):
+        console.print(part)
 
 
 def trace_command(
     run: RunName = "latest",
-    journey: Annotated[str, typer.Option(help="Show this journey's exemplars as trees; else list all.")] = "",
-    topology: Annotated[str, typer.Option(help="Of a compare: whose exemplars; else the first one's.")] = "",
+    journey: Annotated[
+        str, typer.Option(help="Journey whose exemplars are shown as trees; all are listed by default.")
+    ] = "",
+    topology: Annotated[
+        str, typer.Option(help="Topology of a compare whose exemplars are shown; the first one by default.")
+    ] = "",
     wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
 ) -> None:
     """Show the traces that stand for a run's p50 and p99, in Jaeger and here."""

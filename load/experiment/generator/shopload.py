@@ -10,18 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from experiment.errors import UsageError
+from experiment.errors import GeneratorError, UsageError
 from experiment.plan.closed_loop import ClosedLoop
-from mesh.errors import MeshError
 from mesh.paths import ROOT
 from mesh.processes import guarded
 
 #: Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans.
 GRACE_S = 60.0
-
-
-class GeneratorError(MeshError):
-    """The generator failed; the message holds its own last words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +27,27 @@ class Tape:
     sha256: str
     journeys: int
     seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What the generator sends.
+
+    Attributes:
+        tape: The journeys.
+        duration_s: Seconds of load; an open loop ends with its tape.
+        closed: The closed loop that takes the journeys; None if they go at the tape's times.
+        connections: Connections of all clients together; 0 for as many as the target says.
+    """
+
+    tape: Tape
+    duration_s: float
+    closed: ClosedLoop | None = None
+    connections: int = 0
+
+    def __str__(self) -> str:
+        how = f"{self.tape.journeys} journeys, open loop" if self.closed is None else str(self.closed)
+        return f"{how}, for {self.duration_s:g} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +67,7 @@ class Shopload:
 
         Args:
             workload: The workload file.
-            out: Where the tape goes.
+            out: File of the tape.
             seed: Seed of arrivals and parameters.
             rate: Journeys a second in the mean.
             duration_s: Length in seconds.
@@ -74,43 +90,23 @@ class Shopload:
         self._run(arguments, timeout_s=GRACE_S + 6.0 * tape.journeys)
         return [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
 
-    def warm_up(
-        self, tape: Tape, target: Path, out: Path, *, duration_s: float, closed: ClosedLoop | None = None
-    ) -> None:
-        """Replays a tape without traces and without keeping rows."""
-        arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out), "--warmup"]
-        self._run([*arguments, *_loop(closed, duration_s)], timeout_s=duration_s + GRACE_S)
+    def warm_up(self, load: Load, target: Path, out: Path) -> None:
+        """Sends a load without traces and without keeping rows."""
+        self._run([*_replay(load, target, out), "--warmup"], timeout_s=load.duration_s + GRACE_S)
 
-    def start_replay(
-        self,
-        tape: Tape,
-        target: Path,
-        out: Path,
-        *,
-        trace: float,
-        duration_s: float,
-        closed: ClosedLoop | None = None,
-        connections: int = 0,
-    ) -> subprocess.Popen[bytes]:
+    def start_replay(self, load: Load, target: Path, out: Path, *, trace: float) -> subprocess.Popen[bytes]:
         """Starts a replay whose rows go below `out`; its progress goes to this process's standard error.
 
         The caller waits for it with `finish_replay`.
 
         Args:
-            tape: What to replay.
-            target: Where to.
-            out: Folder of its files.
+            load: What to send.
+            target: File that describes the system to send it to.
+            out: Folder for the replay's files.
             trace: Share of the journeys that leave a trace, 0 to 1.
-            duration_s: Seconds of a closed loop; an open one ends with its tape.
-            closed: The closed loop, None for an open one.
-            connections: Of all clients together; 0 for as many as the target says.
         """
-        arguments = ["replay", "--tape", str(tape.path), "--target", str(target), "--out", str(out)]
-        arguments += ["--trace", f"{trace:g}", *_loop(closed, duration_s)]
-        if connections:
-            arguments += ["--connections", str(connections)]
         return subprocess.Popen(  # noqa: S603 - our own binary
-            self._command(arguments),
+            self._command([*_replay(load, target, out), "--trace", f"{trace:g}"]),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C in the terminal is the experiment's to handle
@@ -152,10 +148,14 @@ class Shopload:
         return done.stdout
 
 
-def _loop(closed: ClosedLoop | None, duration_s: float) -> list[str]:
-    if closed is None:
-        return []
-    return ["--vus", str(closed.vus), "--think", f"{closed.think_s:.6f}s", "--duration", f"{duration_s:g}s"]
+def _replay(load: Load, target: Path, out: Path) -> list[str]:
+    arguments = ["replay", "--tape", str(load.tape.path), "--target", str(target), "--out", str(out)]
+    if load.connections:
+        arguments += ["--connections", str(load.connections)]
+    if load.closed is not None:
+        arguments += ["--vus", str(load.closed.vus), "--think", f"{load.closed.think_s:.6f}s"]
+        arguments += ["--duration", f"{load.duration_s:g}s"]
+    return arguments
 
 
 def stop(process: subprocess.Popen[bytes], grace_s: float = 5.0) -> None:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from experiment.generator.shopload import Shopload, Tape
-from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.profiles import Profile
+from experiment.plan.plan import Plan
 from mesh.paths import ROOT
 
-#: Of `load/workloads/even.yaml`.
+#: Pairs in `load/workloads/even.yaml`.
 PAIRS_OF_JOURNEY_AND_CHANNEL = 9
-
-
-#: Of each pair, where the same topology was compared in full in an earlier trial of the experiment.
+#: Samples of each pair, where the same topology was compared in full in an earlier trial of the experiment.
 SPOT_CHECK_SAMPLES = 2
 
 
@@ -28,65 +25,34 @@ class Tapes:
     load: Tape
 
     def shas(self) -> dict[str, str]:
-        """The SHA-256 of each."""
-        return {
-            "parity": self.parity.sha256,
-            "spot_check": self.spot_check.sha256,
-            "warmup": self.warmup.sha256,
-            "load": self.load.sha256,
-        }
+        """The SHA-256 of each tape."""
+        return {field.name: getattr(self, field.name).sha256 for field in fields(self)}
 
 
-def make_tapes(
-    shopload: Shopload,
-    workload: Path,
-    folder: Path,
-    profile: Profile,
-    *,
-    seed: int,
-    scale: int,
-    closed: ClosedLoop | None = None,
-) -> Tapes:
-    """Makes the tapes that every trial of an experiment shares, below `folder`.
+def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> Tapes:
+    """Makes the tapes that every trial of an experiment shares.
 
     Args:
         shopload: The generator.
-        workload: What arrives.
-        folder: Where the tapes go.
-        profile: How long and how hard.
-        seed: Seed of the counted tape; the others use their own, derived from it.
-        scale: Size of the data.
-        closed: The closed loop that will take the journeys; None if they go at the tape's times.
+        plan: The experiment; its seed is that of the counted tape, and the others have theirs from it.
+        workload: File of the workload.
+        folder: Folder of the tapes.
     """
-    rate = profile.rate if closed is None else closed.tape_rate
+    profile, seed, scale = plan.profile, plan.seed, plan.scale
+    rate = profile.rate if plan.closed is None else plan.closed.tape_rate
     folder.mkdir(parents=True, exist_ok=True)
-    spot_check = min(SPOT_CHECK_SAMPLES, profile.parity_samples)
+    warmup, load = folder / "warmup.jsonl", folder / "load.jsonl"
+    parity, spot_check = profile.parity_samples, min(SPOT_CHECK_SAMPLES, profile.parity_samples)
+    warm_s, load_s = profile.warmup_s, profile.duration_s
     return Tapes(
-        parity=parity_tape(shopload, folder / "parity.jsonl", profile.parity_samples, seed=seed, scale=scale),
+        parity=parity_tape(shopload, folder / "parity.jsonl", parity, seed=seed, scale=scale),
         spot_check=parity_tape(shopload, folder / "spot_check.jsonl", spot_check, seed=seed, scale=scale),
-        warmup=shopload.tape(
-            workload,
-            folder / "warmup.jsonl",
-            seed=seed + 1_000_000,
-            rate=rate,
-            duration_s=profile.warmup_s,
-            scale=scale,
-        ),
-        load=shopload.tape(
-            workload, folder / "load.jsonl", seed=seed, rate=rate, duration_s=profile.duration_s, scale=scale
-        ),
+        warmup=shopload.tape(workload, warmup, seed=seed + 1_000_000, rate=rate, duration_s=warm_s, scale=scale),
+        load=shopload.tape(workload, load, seed=seed, rate=rate, duration_s=load_s, scale=scale),
     )
 
 
 def parity_tape(shopload: Shopload, out: Path, samples: int, *, seed: int, scale: int) -> Tape:
     """Makes a tape with every pair of journey and channel `samples` times, on parameters that no load uses."""
-    even = ROOT / "load" / "workloads" / "even.yaml"
-    return shopload.tape(
-        even,
-        out,
-        seed=seed,
-        rate=PAIRS_OF_JOURNEY_AND_CHANNEL * samples,
-        duration_s=1,
-        scale=scale,
-        pool="parity",
-    )
+    even, rate = ROOT / "load" / "workloads" / "even.yaml", PAIRS_OF_JOURNEY_AND_CHANNEL * samples
+    return shopload.tape(even, out, seed=seed, rate=rate, duration_s=1, scale=scale, pool="parity")

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
 
+from experiment.errors import EffectsDifferError
 from experiment.generator.shopload import Shopload, Tape
-from experiment.parity.answers import ParityError, compare
+from experiment.parity.answers import check_answers
 from experiment.parity.digest import digests
-from experiment.parity.reference import Reference
 from hops.elements.table import Column, Table, whole, words
-from mesh.errors import MeshError
 from mesh.ports import Ports
 from mesh.switches import Switches
 from mesh.system import System, trial_database_url
 from mesh.topology import Topology
-
-
-class EffectsDifferError(MeshError):
-    """Two topologies were sent the same writes, and their databases differ.
-
-    Args:
-        topology: The one that differs.
-        first: The one that it was compared with.
-        tables: What differs.
-    """
-
-    def __init__(self, topology: str, first: str, tables: Sequence[str]) -> None:
-        super().__init__(
-            f"after the same writes, the database of {topology} differs from that of {first} in: {', '.join(tables)}"
-        )
-        self.tables = tuple(tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +44,17 @@ def check_topologies(
     make_tape: Callable[[Path], Tape],
     *,
     say: Callable[[str], None],
-    environ: Mapping[str, str] = os.environ,
     extra: Mapping[str, Mapping[str, Mapping[str, str]]] | None = None,
 ) -> list[Parity]:
     """Sends the same sample through each topology, one after the other, each on a fresh database.
 
     Args:
-        topologies: Which.
-        switches: How they run.
-        ports: Where.
+        topologies: The topologies to compare.
+        switches: The switches that they run with.
+        ports: Where everything listens.
         shopload: The generator.
         make_tape: Makes the sample's tape at a path.
         say: Told what is going on.
-        environ: `DATABASE_URL` and `JAEGER_BIN` are read from it.
         extra: More settings, by topology and component.
 
     Returns:
@@ -90,22 +71,16 @@ def check_topologies(
         for topology in topologies:
             say(f"{topology.name}: starting")
             more = (extra or {}).get(topology.name)
-            with System(topology, switches, ports, f"parity-{topology.name}", environ=environ, extra=more) as system:
-                rows = shopload.sample(tape, system.target, Path(folder, f"{topology.name}.jsonl"))
+            with System(topology, switches, ports, f"parity-{topology.name}", extra=more) as system:
+                rows = check_answers(system, shopload, tape, Path(folder, f"{topology.name}.jsonl"))
                 with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
-                    differences = compare(rows, Reference(connection))
                     state = digests(connection)
-            if differences:
-                raise ParityError(topology.name, len(rows), differences)
-            counts: dict[str, int] = {}
-            for row in rows:
-                counts[row["journey"]] = counts.get(row["journey"], 0) + 1
             if done:
                 tables = [table for table, digest in state.items() if digest != done[0].state[table]]
                 if tables:
                     raise EffectsDifferError(topology.name, done[0].topology, tables)
             say(f"{topology.name}: {len(rows)} answers as the data says" + (", same effects" if done else ""))
-            done.append(Parity(topology.name, counts, state))
+            done.append(Parity(topology.name, dict(Counter(row["journey"] for row in rows)), state))
     return done
 
 

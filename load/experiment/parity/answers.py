@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from experiment.parity.reference import Reference
-from mesh.errors import MeshError
+import psycopg
 
-#: A difference is shown up to this many places; the rest is counted.
-SHOWN = 5
+from experiment.errors import SHOWN, ParityError
+from experiment.generator.shopload import Shopload, Tape
+from experiment.parity.reference import Reference
+from mesh.system import System, trial_database_url
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +20,10 @@ class Difference:
     """One journey whose answer is not the reference answer.
 
     Attributes:
-        seq: Its place on the parity tape.
-        journey: Which journey.
-        channel: Who sent it.
-        params: With which parameters.
+        seq: Place of the journey on the parity tape.
+        journey: Name of the journey.
+        channel: Channel that sent it.
+        params: Parameters of the journey.
         places: Where the answers differ: a path, what came, what was expected.
     """
 
@@ -37,30 +39,35 @@ class Difference:
         return f"{self.journey} ({self.channel}, {_short(self.params)}): {shown}{more}"
 
 
-class ParityError(MeshError):
-    """A topology answers differently from the data.
+def check_answers(system: System, shopload: Shopload, tape: Tape, out: Path) -> list[dict[str, Any]]:
+    """Sends a parity sample through a system, and compares its answers with the data.
 
     Args:
-        topology: Its name.
-        compared: How many journeys were compared.
-        differences: Those that differ.
-    """
+        system: A system that runs, on fresh data.
+        shopload: The generator.
+        tape: The sample.
+        out: File for the answers.
 
-    def __init__(self, topology: str, compared: int, differences: Sequence[Difference]) -> None:
-        lines = "\n".join(f"  {difference}" for difference in differences[:SHOWN])
-        more = f"\n  and {len(differences) - SHOWN} more" if len(differences) > SHOWN else ""
-        super().__init__(
-            f"{topology} gives {len(differences)} wrong answers in {compared}, so nothing was measured:\n{lines}{more}"
-        )
-        self.differences = tuple(differences)
+    Returns:
+        The answers, as `shopload sample` wrote them.
+
+    Raises:
+        ParityError: An answer is not the data's.
+    """
+    rows = shopload.sample(tape, system.target, out)
+    with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
+        differences = compare(rows, Reference(connection))
+    if differences:
+        raise ParityError(system.topology.name, len(rows), differences)
+    return rows
 
 
 def compare(rows: Sequence[Mapping[str, Any]], reference: Reference) -> list[Difference]:
     """Compares sampled answers with the reference answers.
 
     Args:
-        rows: What `shopload sample` wrote: seq, journey, channel, params, outcome, error, answer.
-        reference: Where the right answers come from.
+        rows: Rows that `shopload sample` wrote: seq, journey, channel, params, outcome, error, answer.
+        reference: The right answers.
 
     Returns:
         The journeys that differ; empty if the topology answers everything right.

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 
 import psycopg
 
-#: What of each table must be the same after the same writes. Left out is what is made at random or from the clock:
-#: names of checkouts, times, who drove a saga.
+#: The columns of each table that must be the same after the same writes. Left out is what is made at random or from
+#: the clock: names of checkouts, times, who drove a saga.
 TABLES: Mapping[str, str] = {
     "product": "SELECT id, title, description, category, price_minor, currency, stock, sold FROM shop_product.product",
     "review": "SELECT id, product_id, user_id, rating, title, body FROM shop_product.review",
@@ -29,12 +29,12 @@ def digests(connection: psycopg.Connection[tuple[object, ...]]) -> dict[str, str
     Args:
         connection: One that may read all four schemas.
     """
-    found = {}
+    hashes = {}
     for table, rows in TABLES.items():
         digest = hashlib.sha256()
         with connection.cursor() as cursor:
             query = f'SELECT t::text FROM ({rows}) t ORDER BY t::text COLLATE "C"'  # noqa: S608 - our own constants
             for (row,) in cursor.execute(query.encode()):
                 digest.update(str(row).encode() + b"\n")
-        found[table] = digest.hexdigest()
-    return found
+        hashes[table] = digest.hexdigest()
+    return hashes

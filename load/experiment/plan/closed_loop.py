@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
+from experiment.arguments import duration_s, whole_number
 from experiment.errors import UsageError
 
 MOST_VUS = 10_000
-LONGEST_THINK_S = 600.0
+LONGEST_THINK = "10m"
 #: A journey takes longer than this in every topology, so that a tape for so quick a shop outlasts the loop.
 QUICKEST_JOURNEY_S = 0.002
 #: More journeys a second than two cores answer in any topology; it keeps tapes small.
@@ -16,16 +16,13 @@ HIGHEST_TAPE_RATE = 1000.0
 #: Arrivals are random, so a tape may have somewhat fewer journeys than its rate says.
 MARGIN = 1.25
 
-_DURATION = re.compile(r"(?P<number>\d+(\.\d+)?)(?P<unit>ms|s|m)", re.ASCII)
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0}
-
 
 @dataclass(frozen=True, slots=True)
 class ClosedLoop:
     """Virtual users who take the journeys of the tape in its order, each its next one once it has its answer.
 
     Attributes:
-        vus: How many.
+        vus: Number of virtual users.
         think_s: Seconds between an answer and the same user's next journey.
     """
 
@@ -33,9 +30,14 @@ class ClosedLoop:
     think_s: float
 
     @property
+    def most_asked(self) -> float:
+        """Journeys a second that the users ask for if every answer comes at once, and some more."""
+        return MARGIN * self.vus / (self.think_s + QUICKEST_JOURNEY_S)
+
+    @property
     def tape_rate(self) -> float:
-        """Journeys that a tape needs for each second of the loop, so that it does not come to its end before."""
-        return min(HIGHEST_TAPE_RATE, MARGIN * self.vus / (self.think_s + QUICKEST_JOURNEY_S))
+        """Journeys that a tape needs for each second of the loop, so that it does not end before the loop does."""
+        return min(HIGHEST_TAPE_RATE, self.most_asked)
 
     def __str__(self) -> str:
         users = "1 virtual user" if self.vus == 1 else f"{self.vus} virtual users"
@@ -48,7 +50,7 @@ def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = 
     Args:
         vus: Virtual users; None or empty for an open loop.
         think: A duration such as `100ms`; None or empty for none.
-        rate: Of an open loop, if the user gave one.
+        rate: Rate of an open loop, if the user gave one.
 
     Returns:
         The closed loop, None for an open one.
@@ -60,18 +62,9 @@ def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = 
         if think:
             raise UsageError(f"think={think} goes with vus=N, which makes the loop a closed one")
         return None
-    if not (vus.isascii() and vus.isdigit() and 1 <= int(vus) <= MOST_VUS):
-        raise UsageError(f"vus={vus} is not valid: give a whole number of virtual users from 1 to {MOST_VUS}")
+    users = whole_number("vus", vus, 1, MOST_VUS)
     if rate:
         raise UsageError(
             f"rate={rate} is of an open loop: with vus={vus} the shop's answers give the pace; leave one out"
         )
-    return ClosedLoop(int(vus), _seconds(think) if think else 0.0)
-
-
-def _seconds(think: str) -> float:
-    found = _DURATION.fullmatch(think)
-    seconds = float(found["number"]) * _SECONDS[found["unit"]] if found else -1.0
-    if not 0 <= seconds <= LONGEST_THINK_S:
-        raise UsageError(f"think={think} is not valid: give a duration from 0s to 10m, such as 100ms or 2s")
-    return seconds
+    return ClosedLoop(users, duration_s("think", think, "0s", LONGEST_THINK) if think else 0.0)

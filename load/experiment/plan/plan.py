@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import TypeAdapter
+
+from experiment.arguments import refuse_twice
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.profiles import Profile
@@ -28,9 +31,9 @@ class Arm:
     """One of the things that an experiment compares.
 
     Attributes:
-        label: How results call it; its topology's name, unless one topology runs in several ways.
-        topology: What runs.
-        switches: How it runs.
+        label: Name in the results; its topology's name, unless one topology runs in several ways.
+        topology: The topology that runs.
+        switches: The switches that it runs with.
     """
 
     label: str
@@ -48,7 +51,7 @@ class Planned:
 
     @property
     def name(self) -> str:
-        """Of its folder."""
+        """Name of the trial's folder."""
         return f"{self.block}-{self.arm.label}"
 
 
@@ -58,12 +61,12 @@ class Plan:
 
     Attributes:
         kind: `bench` for one trial, `compare` for blocks of several, `proof` for those of a proof.
-        name: What the results folder is called, after its time.
-        arms: What is compared.
-        blocks: How often each runs.
-        profile: How long and how hard a trial is.
-        seed: Of the tape, the order within blocks, and the bootstrap.
-        workload: What arrives; its tapes are made from it once.
+        name: Name of the results folder, after its time.
+        arms: The arms that are compared.
+        blocks: Number of blocks, in which each arm runs once.
+        profile: Length and rate of a trial.
+        seed: Seed of the tape, of the order within blocks, and of the bootstrap.
+        workload: File of the workload, from which the tapes are made once.
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
     """
 
@@ -80,12 +83,7 @@ class Plan:
         labels = [arm.label for arm in self.arms]
         for name in (self.name, *labels):
             require_folder_name(name)
-        twice = sorted({label for label in labels if labels.count(label) > 1})
-        if twice:
-            raise UsageError(
-                f"{', '.join(twice)} is named twice; give each topology once (a copy of its file under another name "
-                "may run beside it)"
-            )
+        refuse_twice(labels)
         if not 1 <= len(labels) <= MOST_ARMS:
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
@@ -103,29 +101,20 @@ class Plan:
 
     def trials(self) -> list[Planned]:
         """Every trial in its order: block after block, inside of each the arms shuffled by the seed."""
-        found: list[Planned] = []
+        trials: list[Planned] = []
         for block in range(1, self.blocks + 1):
             order = list(self.arms)
             random.Random(f"{self.seed}/order/{block}").shuffle(order)
-            found += [Planned(block, position, arm) for position, arm in enumerate(order, start=1)]
-        return found
+            trials += [Planned(block, position, arm) for position, arm in enumerate(order, start=1)]
+        return trials
 
     def as_document(self) -> dict[str, Any]:
         """The plan as it is kept on disk, so that an interrupted experiment can go on."""
-        return {
-            "schema": SCHEMA,
-            "kind": self.kind,
-            "name": self.name,
-            "arms": [
-                {"label": arm.label, "topology": arm.topology.model_dump(mode="json"), "switches": asdict(arm.switches)}
-                for arm in self.arms
-            ],
-            "blocks": self.blocks,
-            "profile": asdict(self.profile),
-            "seed": self.seed,
-            "workload": str(self.workload),
-            "closed": None if self.closed is None else asdict(self.closed),
-        }
+        return {"schema": SCHEMA, **_PLAN.dump_python(self, mode="json")}
+
+
+_PLAN = TypeAdapter(Plan)
+_FIELDS = {field.name for field in fields(Plan)}
 
 
 def plan_of(document: Mapping[str, Any]) -> Plan:
@@ -139,20 +128,7 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
             f"the experiment was begun by a version of schema {document.get('schema')}, this one has schema {SCHEMA}: "
             "go on with that version, or begin anew"
         )
-    closed = document["closed"]
-    return Plan(
-        kind=document["kind"],
-        name=document["name"],
-        arms=tuple(
-            Arm(arm["label"], Topology.model_validate(arm["topology"]), Switches(**arm["switches"]))
-            for arm in document["arms"]
-        ),
-        blocks=document["blocks"],
-        profile=Profile(**document["profile"]),
-        seed=document["seed"],
-        workload=Path(document["workload"]),
-        closed=None if closed is None else ClosedLoop(**closed),
-    )
+    return _PLAN.validate_python({name: value for name, value in document.items() if name in _FIELDS})
 
 
 def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from experiment.arguments import profile_of
 from experiment.errors import UsageError
 
 #: Journeys a second that every topology holds on two cores with the generator and the tracing beside it.
@@ -15,7 +16,7 @@ class Profile:
     """Length and rate of one trial.
 
     Attributes:
-        name: What the user calls it.
+        name: Name that the user gives.
         warmup_s: Seconds of load before the counted part; not counted.
         duration_s: Seconds of counted load.
         rate: Journeys a second, in the mean, over all channels.
@@ -50,9 +51,7 @@ def profile_named(name: str, *, rate: float | None = None) -> Profile:
     Raises:
         UsageError: There is no such profile, or the rate is out of range.
     """
-    profile = PROFILES.get(name)
-    if profile is None:
-        raise UsageError(f"profile={name} is not known: choose one of {', '.join(PROFILES)}")
+    profile = profile_of(PROFILES, name)
     if rate is None:
         return profile
     if not 0 < rate <= 10_000:

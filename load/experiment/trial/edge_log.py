@@ -14,8 +14,8 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
     """Reads the requests of some traces.
 
     Args:
-        path: Of the log of an edge that has stopped: while it runs, Envoy holds the last lines back.
-        trace_ids: Whose requests.
+        path: Log of an edge that has stopped: while it runs, Envoy holds the last lines back.
+        trace_ids: The traces whose requests to read.
     """
     wanted = frozenset(trace_ids)
     requests = []

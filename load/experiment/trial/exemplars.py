@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,52 +17,38 @@ Exemplars = Mapping[str, Mapping[str, str]]
 
 
 def save(query_url: str, chosen: Exemplars, path: Path) -> None:
-    """Copies traces from Jaeger to a file, one OTLP document a line.
+    """Copies traces from Jaeger to a file, one OTLP document a line, each trace once.
 
     Args:
-        query_url: Of Jaeger's query API.
-        chosen: Which traces.
-        path: Where they go.
+        query_url: URL of Jaeger's query API.
+        chosen: The traces.
+        path: File for the documents.
 
     Raises:
         JaegerError: Jaeger did not answer.
     """
-    documents = [json.dumps(_get(query_url, trace_id)) for trace_id in ids(chosen)]
+    ids = dict.fromkeys(trace_id for traces in chosen.values() for _, trace_id in sorted(traces.items()))
+    documents = [json.dumps(_get(query_url, trace_id)) for trace_id in ids]
     path.write_text("".join(f"{document}\n" for document in documents), encoding="utf-8")
 
 
-def load(path: Path, otlp_http_url: str) -> int:
+def load(path: Path, otlp_http_url: str) -> None:
     """Sends saved traces to a Jaeger that does not have them any more.
 
     Args:
-        path: What `save` wrote.
-        otlp_http_url: Of its OTLP receiver over HTTP.
-
-    Returns:
-        How many documents it took.
+        path: The file that `save` wrote.
+        otlp_http_url: URL of Jaeger's OTLP receiver over HTTP.
 
     Raises:
         JaegerError: It did not take one.
     """
-    lines = path.read_text(encoding="utf-8").splitlines()
+    headers = {"Content-Type": "application/json"}
     try:
-        with httpx.Client(timeout=REQUEST_TIMEOUT_S, trust_env=False) as client:
-            for line in lines:
-                client.post(
-                    f"{otlp_http_url}/v1/traces", content=line, headers={"Content-Type": "application/json"}
-                ).raise_for_status()
+        with httpx.Client(timeout=REQUEST_TIMEOUT_S, trust_env=False, headers=headers) as client:
+            for line in path.read_text(encoding="utf-8").splitlines():
+                client.post(f"{otlp_http_url}/v1/traces", content=line).raise_for_status()
     except httpx.HTTPError as error:
         raise JaegerError(f"Jaeger at {otlp_http_url} did not take the saved traces: {error}") from error
-    return len(lines)
-
-
-def ids(chosen: Exemplars) -> list[str]:
-    """Returns the trace ids, each once, in the order of their journeys."""
-    return list(dict.fromkeys(trace_id for traces in chosen.values() for trace_id in _values(traces)))
-
-
-def _values(traces: Mapping[str, str]) -> Iterable[str]:
-    return (traces[name] for name in sorted(traces))
 
 
 def _get(query_url: str, trace_id: str) -> Any:

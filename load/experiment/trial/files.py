@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import polars as pl
 
@@ -63,31 +63,15 @@ class TrialFiles:
             OSError: The disk is full; earlier trials are untouched.
         """
         scratch = self._root / f".{planned.name}.partial"
-        labels = {"block": pl.lit(planned.block, pl.Int32), "topology": pl.lit(planned.arm.label)}
-        for name, frame in zip(FRAMES, (trial.journeys, trial.hops, trial.resources), strict=True):
-            labelled = frame.select(*(value.alias(column) for column, value in labels.items()), pl.all())
-            write_parquet(labelled, scratch / f"{name}.parquet")
-        gates = evaluate(trial.evidence)
-        record = TrialRecord(
+        write_rows(trial, scratch, planned.block, planned.arm.label)
+        record = record_of(
+            trial,
             block=planned.block,
             topology=planned.arm.label,
-            attempt=attempt,
             position=planned.position,
-            used=True,
-            valid=is_valid(gates),
-            gates=gates,
-            gates_left_out=left_out(trial.evidence),
-            began=began.isoformat(timespec="milliseconds"),
-            ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
+            attempt=attempt,
+            began=began,
             commit=commit,
-            phases_s=dict(trial.phases_s),
-            machine_speed=round(trial.machine_speed, 3),
-            answers_sha256=str(trial.generator["answers_sha256"]),
-            cpu_s=dict(trial.cpu_s),
-            rss_mb=dict(trial.rss_mb),
-            memory_peak_mb=round(trial.memory_mb, 1),
-            generator=dict(trial.generator),
-            exemplars={journey: dict(of) for journey, of in trial.exemplars.items()},
         )
         write_json(scratch / RECORD, {"schema": SCHEMA, **record})
         self._give_name(scratch, planned.name)
@@ -100,12 +84,12 @@ class TrialFiles:
 
     def records(self) -> list[TrialRecord]:
         """The records of every finished trial; `used` is false for those that a later attempt replaced."""
-        found = []
+        records = []
         for path in sorted(self._root.glob(f"[!.]*/{RECORD}")):
             record = _record(path)
             record["used"] = path.parent.name == f"{record['block']}-{record['topology']}"
-            found.append(record)
-        return sorted(found, key=lambda record: (record["block"], record["position"], record["attempt"]))
+            records.append(record)
+        return sorted(records, key=lambda record: (record["block"], record["position"], record["attempt"]))
 
     def frames(self, trials: Sequence[Planned]) -> Iterator[tuple[str, pl.DataFrame]]:
         """The rows of all trials together, by the name of their file."""
@@ -120,7 +104,48 @@ class TrialFiles:
         scratch.rename(final)
 
 
+def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
+    """Writes a trial's rows as parquet files, each row with its block and topology in front.
+
+    Raises:
+        OSError: The disk is full.
+    """
+    labels = (pl.lit(block, pl.Int32).alias("block"), pl.lit(topology).alias("topology"))
+    for name, frame in zip(FRAMES, (trial.journeys, trial.hops, trial.resources), strict=True):
+        write_parquet(frame.select(*labels, pl.all()), folder / f"{name}.parquet")
+
+
+def record_of(
+    trial: Trial, *, block: int, topology: str, position: int, attempt: int, began: datetime, commit: str
+) -> TrialRecord:
+    """Judges a trial that has just ended by its gates, and makes its record."""
+    gates = evaluate(trial.evidence)
+    record = TrialRecord(
+        block=block,
+        topology=topology,
+        attempt=attempt,
+        position=position,
+        used=True,
+        valid=is_valid(gates),
+        gates=gates,
+        gates_left_out=left_out(trial.evidence),
+        began=began.isoformat(timespec="milliseconds"),
+        ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        commit=commit,
+        phases_s=dict(trial.phases_s),
+        answers_sha256=str(trial.generator["answers_sha256"]),
+        cpu_s=dict(trial.cpu_s),
+        rss_mb=dict(trial.rss_mb),
+        memory_peak_mb=round(trial.memory_mb, 1),
+        generator=dict(trial.generator),
+        exemplars={journey: dict(of) for journey, of in trial.exemplars.items()},
+    )
+    if trial.machine_speed is not None:
+        record["machine_speed"] = round(trial.machine_speed, 3)
+    return record
+
+
 def _record(path: Path) -> TrialRecord:
-    found: dict[str, Any] = read_json(path)
-    found.pop("schema", None)
-    return cast("TrialRecord", found)
+    document = read_json(path)
+    document.pop("schema", None)
+    return cast("TrialRecord", document)

@@ -19,11 +19,11 @@ class Sample:
     """One look at one component.
 
     Attributes:
-        at_ns: When, in nanoseconds of the Unix epoch.
-        component: Which.
+        at_ns: Time of the look, in nanoseconds of the Unix epoch.
+        component: Name of the component.
         cpu_s: CPU seconds (user and system) used since the first look.
         memory_mb: Resident memory in MiB, pages shared between processes counted once (proportional set size).
-        processes: How many processes it had.
+        processes: Number of its processes.
     """
 
     at_ns: int
@@ -147,15 +147,15 @@ def _machine() -> _Machine:
 
 
 def _family(pids: Sequence[int]) -> list[psutil.Process]:
-    found: dict[int, psutil.Process] = {}
+    family: dict[int, psutil.Process] = {}
     for pid in pids:
         try:
             head = psutil.Process(pid)
-            found[pid] = head
-            found.update({child.pid: child for child in head.children(recursive=True)})
+            family[pid] = head
+            family.update({child.pid: child for child in head.children(recursive=True)})
         except psutil.NoSuchProcess:
             continue
-    return list(found.values())
+    return list(family.values())
 
 
 def _memory_bytes(process: psutil.Process) -> int:

@@ -1,24 +1,26 @@
-"""One trial: a fresh system, parity, warm-up, the replay of a tape, and what it left."""
+"""One trial: a fresh system, parity, warm-up, the replay of a tape, and what it left.
+
+`run_trial` is the whole of it. A step of a sweep or a stress test is a trial too, on a system that earlier steps have
+used, and made of the same pieces: `ready` and `Replay`.
+"""
 
 from __future__ import annotations
 
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-import psycopg
 
-from experiment.generator.shopload import Shopload, Tape, stop
+from experiment.generator.shopload import Load, Shopload, Tape, stop
 from experiment.generator.tapes import Tapes
-from experiment.parity.answers import ParityError, compare
-from experiment.parity.reference import Reference
-from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.profiles import Profile
+from experiment.parity.answers import check_answers
+from experiment.plan.plan import Plan
 from experiment.results.folder import write_json
 from experiment.trial.audit import audit, mark
 from experiment.trial.edge_log import read_edge_log
@@ -26,12 +28,14 @@ from experiment.trial.exemplars import save
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.resources import ResourceSampler
 from hops.budget.bands import exemplars
-from hops.budget.budget import budgets_of
+from hops.budget.budget import Budget, budgets_of
+from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import Evidence
 from hops.run.rows import RESOURCES, hops_frame, read_journeys
 from hops.traces.jaeger import read_traces
-from mesh.system import System, trial_database_url
+from hops.traces.tree import Quality
+from mesh.system import System
 
 #: Seconds that the last spans may take from their process to Jaeger's answer.
 DRAIN_S = 20.0
@@ -64,7 +68,8 @@ class Trial:
         rss_mb: Peak memory of each component, MiB.
         memory_mb: Peak memory of all components together, MiB.
         phases_s: How long each phase took, in seconds.
-        machine_speed: As the function has it, mean of before the system started and after it stopped.
+        machine_speed: As the function has it, mean of before the system started and after it stopped; None for a step,
+            since its system runs on.
     """
 
     journeys: pl.DataFrame
@@ -77,7 +82,7 @@ class Trial:
     rss_mb: Mapping[str, float]
     memory_mb: float
     phases_s: Mapping[str, float]
-    machine_speed: float
+    machine_speed: float | None = None
 
 
 @dataclass(slots=True)
@@ -98,12 +103,11 @@ def run_trial(
     system: System,
     shopload: Shopload,
     tapes: Tapes,
-    profile: Profile,
+    plan: Plan,
     folder: Path,
     *,
     say: Say,
     parity_in_full: bool = True,
-    closed: ClosedLoop | None = None,
 ) -> Trial:
     """Runs one trial on a system that is not started yet, and stops it again.
 
@@ -111,11 +115,10 @@ def run_trial(
         system: What to start; its database is a fresh copy.
         shopload: The generator.
         tapes: What to replay.
-        profile: How long.
+        plan: The experiment that the trial is part of.
         folder: Where the generator's files and the components' logs go.
         say: Told what is going on.
         parity_in_full: Whether the whole parity sample is sent before the load, or a spot check.
-        closed: The closed loop that takes the journeys; None if they go at the tape's times.
 
     Raises:
         ParityError: The system's answers are not the data's.
@@ -124,138 +127,190 @@ def run_trial(
         HopsError: The traces could not be read.
     """
     clock = Clock()
-    folder.mkdir(parents=True)
+    sample = tapes.parity if parity_in_full else tapes.spot_check
+    warmup = Load(tapes.warmup, plan.profile.warmup_s, plan.closed)
+    load = Load(tapes.load, plan.profile.duration_s, plan.closed)
     speed_before = machine_speed()
+    with ready(system, shopload, sample, warmup, folder, clock, say):
+        say(f"replaying {load}")
+        replay = Replay(system, shopload, load, folder, clock)
+        say(f"reading {len(replay.sampled)} traces from Jaeger")
+        replay.collect(folder / JOURNEYS)
+        broken = "; ".join(replay.broken)
+        say("audit: " + (f"BROKEN: {broken}" if broken else "every invariant of the shop holds"))
+    speed = (speed_before + machine_speed()) / 2
+    clock.lap("stop")
+    logged = None if system.edge_log is None else read_edge_log(system.edge_log, replay.sampled)
+    return replay.trial(logged=logged, machine_speed=speed)
+
+
+@contextmanager
+def ready(
+    system: System, shopload: Shopload, parity: Tape, warmup: Load, folder: Path, clock: Clock, say: Say
+) -> Iterator[None]:
+    """Starts a system on fresh data, and makes sure that its answers are right and that it is warm.
+
+    After the block it is stopped, and its logs are in the folder.
+
+    Args:
+        system: What to start.
+        shopload: The generator.
+        parity: The sample whose answers are compared with the data.
+        warmup: The load that is not counted.
+        folder: Where the generator's files and the components' logs go; to be made.
+        clock: Notes how long each phase takes.
+        say: Told what is going on.
+
+    Raises:
+        ParityError: The system's answers are not the data's.
+        MeshError: A component did not start, or died.
+    """
+    folder.mkdir(parents=True)
     say(f"starting {system.topology.name}: database, Jaeger, services, gateways, edge")
     try:
         with system:
             mark(system.database.admin_url, system.database_name, system.trial)
             clock.lap("start")
-            sample = tapes.parity if parity_in_full else tapes.spot_check
-            compared = check_parity(system, shopload, sample, folder)
-            say(f"parity holds: {compared} journeys answered as the data says")
+            compared = check_answers(system, shopload, parity, folder / PARITY)
+            say(f"parity holds: {len(compared)} journeys answered as the data says")
             clock.lap("parity")
-            say(f"warming up for {profile.warmup_s} s, not counted")
-            shopload.warm_up(tapes.warmup, system.target, folder / "warmup", duration_s=profile.warmup_s, closed=closed)
+            say(f"warming up for {warmup.duration_s:g} s, not counted")
+            shopload.warm_up(warmup, system.target, folder / "warmup")
             clock.lap("warmup")
-            if closed is None:
-                say(f"replaying {tapes.load.journeys} journeys in {profile.duration_s} s ({profile.rate:g}/s)")
-            else:
-                say(f"replaying for {profile.duration_s} s: {closed}")
-            sampler = watched_replay(system, shopload, tapes.load, folder, duration_s=profile.duration_s, closed=closed)
-            clock.lap("replay")
-            journeys = read_journeys(folder / JOURNEYS)
-            wanted = journeys.filter(pl.col("sampled"))["trace_id"].to_list()
-            say(f"reading {len(wanted)} traces from Jaeger")
-            fetched = read_traces(system.ports.url("jaeger-query-http"), wanted, patience_s=DRAIN_S)
-            budgets, quality = budgets_of(fetched.traces.values())
-            hops = hops_frame(budgets)
-            chosen = exemplars(hops)
-            save(system.ports.url("jaeger-query-http"), chosen, folder / EXEMPLARS)
-            counts = system.span_counts()
-            findings = audit(system.database.admin_url, system.database_name, folder / JOURNEYS)
-            write_json(folder / "audit.json", findings)
-            broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
-            say("audit: " + (f"BROKEN: {'; '.join(broken)}" if broken else "every invariant of the shop holds"))
-            clock.lap("collect")
+            yield
     finally:
-        keep_logs(system, folder)
-    speed_after = machine_speed()
-    clock.lap("stop")
-    generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
-    evidence = evidence_of(
-        journeys,
-        budgets,
-        quality,
-        journeys_planned=tapes.load.journeys,
-        parity_mismatches=0,  # a difference would have ended the trial before the load
-        invariants_broken=len(broken),
-        generator_cores=float(generator["cpu_s"]) / float(generator["wall_s"]),
-        steal_share=sampler.steal_share(),
-        other_cores=sampler.other_cores(float(generator["cpu_s"])),
-        logged=None if system.edge_log is None else read_edge_log(system.edge_log, wanted),
-        spans_dropped=int(generator["spans_dropped"]) + counts.refused + counts.failed,
-        closed=closed is not None,
-        tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),
-    )
-    clock.lap("analysis")
-    return Trial(
-        journeys=journeys,
-        hops=hops,
-        resources=pl.DataFrame([asdict(sample) for sample in sampler.samples], schema=RESOURCES),
-        evidence=evidence,
-        generator=generator,
-        exemplars=chosen,
-        cpu_s={**sampler.cpu_seconds(), CLIENT: float(generator["cpu_s"])},
-        rss_mb=sampler.peak_memory_mb(),
-        memory_mb=sampler.peak_memory_of_all_mb(),
-        phases_s=clock.phases_s,
-        machine_speed=(speed_before + speed_after) / 2,
-    )
+        _keep_logs(system, folder)
 
 
-def check_parity(system: System, shopload: Shopload, tape: Tape, folder: Path) -> int:
-    """Sends a parity sample, and compares its answers with the data; returns how many journeys it has.
-
-    Raises:
-        ParityError: An answer is not the data's.
-    """
-    rows = shopload.sample(tape, system.target, folder / PARITY)
-    with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
-        differences = compare(rows, Reference(connection))
-    if differences:
-        raise ParityError(system.topology.name, len(rows), differences)
-    return len(rows)
-
-
-def watched_replay(
-    system: System,
-    shopload: Shopload,
-    tape: Tape,
-    folder: Path,
-    *,
-    duration_s: float,
-    closed: ClosedLoop | None = None,
-    connections: int = 0,
-) -> ResourceSampler:
-    """Replays a tape against a running system, and samples what every component uses meanwhile.
+class Replay:
+    """A load that is sent to a running system, and what is known of it afterwards.
 
     Args:
-        system: Which.
+        system: Where to.
         shopload: The generator.
-        tape: What to replay.
-        folder: Where the generator's files go.
-        duration_s: Seconds of load.
-        closed: The closed loop that takes the journeys; None if they go at the tape's times.
-        connections: Of all clients together; 0 for as many as the system's switches say.
+        load: What to send.
+        folder: Where files go.
+        clock: Notes how long each phase takes.
 
     Raises:
         ComponentDiedError: A component ended during the load.
         GeneratorError: The generator failed.
+
+    Attributes:
+        broken: The promises about the shop's data that `collect` found not to hold.
     """
-    replay = shopload.start_replay(
-        tape,
-        system.target,
-        folder,
-        trace=system.switches.trace,
-        duration_s=duration_s,
-        closed=closed,
-        connections=connections,
-    )
-    with ResourceSampler(lambda: {**system.pids(), CLIENT: [replay.pid]}) as sampler:
-        load_over = time.monotonic() + duration_s
+
+    def __init__(self, system: System, shopload: Shopload, load: Load, folder: Path, clock: Clock) -> None:
+        self.broken: list[str] = []
+        self._system = system
+        self._load = load
+        self._folder = folder
+        self._clock = clock
+        self._budgets: list[Budget] = []
+        self._quality = Quality()
+        self._exemplars: Mapping[str, Mapping[str, str]] = {}
+        self._spans_lost = -_spans_lost(system)
+        self._sampler = self._send(shopload)
+        self._journeys = read_journeys(folder / JOURNEYS)
+        self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
+        clock.lap("replay")
+
+    @property
+    def sampled(self) -> list[str]:
+        """The traces of the sampled journeys."""
+        return self._journeys.filter(pl.col("sampled"))["trace_id"].to_list()
+
+    def collect(self, acknowledged: Path) -> None:
+        """Reads the traces, keeps the exemplars, and audits the shop's data, while the system still runs.
+
+        Args:
+            acknowledged: Rows of journeys, whose checkouts that ended ok must all be in the data.
+
+        Raises:
+            MeshError: The audit could not be done.
+            HopsError: The traces could not be read.
+        """
+        system = self._system
+        jaeger = system.ports.url("jaeger-query-http")
+        traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
+        self._budgets, self._quality = budgets_of(traces.values())
+        self._exemplars = exemplars(hops_frame(self._budgets))
+        save(jaeger, self._exemplars, self._folder / EXEMPLARS)
+        self._spans_lost += _spans_lost(system)
+        done = audit(system.database.admin_url, system.database_name, acknowledged, as_json=True, capture=True)
+        findings = json.loads(done.stdout)
+        write_json(self._folder / "audit.json", findings)
+        self.broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
+        self._clock.lap("collect")
+
+    def trial(
+        self,
+        *,
+        overload: bool = False,
+        logged: Sequence[LoggedRequest] | None = None,
+        machine_speed: float | None = None,
+    ) -> Trial:
+        """Puts together what the trial left.
+
+        Args:
+            overload: Whether failures are what the load is for, and no gate.
+            logged: The log of an edge that has stopped: while it runs, it holds the last lines back.
+            machine_speed: As `Trial` has it.
+        """
+        generator, sampler, closed = self._generator, self._sampler, self._load.closed
+        generator_cpu_s = float(generator["cpu_s"])
+        evidence = evidence_of(
+            self._journeys,
+            self._budgets,
+            self._quality,
+            journeys_planned=self._load.tape.journeys,
+            parity_mismatches=0,  # a difference would have ended the trial before the load
+            invariants_broken=len(self.broken),
+            generator_cores=generator_cpu_s / float(generator["wall_s"]),
+            steal_share=sampler.steal_share(),
+            other_cores=sampler.other_cores(generator_cpu_s),
+            logged=logged,
+            spans_dropped=int(generator["spans_dropped"]) + self._spans_lost,
+            stress=overload,
+            closed=closed is not None,
+            tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),
+        )
+        self._clock.lap("analysis")
+        return Trial(
+            journeys=self._journeys,
+            hops=hops_frame(self._budgets),
+            resources=pl.DataFrame([asdict(sample) for sample in sampler.samples], schema=RESOURCES),
+            evidence=evidence,
+            generator=generator,
+            exemplars=self._exemplars,
+            cpu_s={**sampler.cpu_seconds(), CLIENT: generator_cpu_s},
+            rss_mb=sampler.peak_memory_mb(),
+            memory_mb=sampler.peak_memory_of_all_mb(),
+            phases_s=self._clock.phases_s,
+            machine_speed=machine_speed,
+        )
+
+    def _send(self, shopload: Shopload) -> ResourceSampler:
+        system, load = self._system, self._load
+        process = shopload.start_replay(load, system.target, self._folder, trace=system.switches.trace)
         try:
-            while replay.poll() is None and time.monotonic() < load_over:
-                system.check()
-                time.sleep(WATCH_S)
-            shopload.finish_replay(replay)
+            with ResourceSampler(lambda: {**system.pids(), CLIENT: [process.pid]}) as sampler:
+                load_over = time.monotonic() + load.duration_s
+                while process.poll() is None and time.monotonic() < load_over:
+                    system.check()
+                    time.sleep(WATCH_S)
+                shopload.finish_replay(process)
         finally:
-            stop(replay)  # it has ended, unless the user or a dead component ended the trial
-    return sampler
+            stop(process)  # it has ended, unless the user or a dead component ended the trial
+        return sampler
 
 
-def keep_logs(system: System, folder: Path) -> None:
-    """Copies the components' logs below a folder."""
+def _spans_lost(system: System) -> int:
+    counts = system.span_counts()
+    return counts.refused + counts.failed
+
+
+def _keep_logs(system: System, folder: Path) -> None:
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
     for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):

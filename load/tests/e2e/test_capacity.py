@@ -47,17 +47,37 @@ def test_a_sweep_climbs_and_confirms(swept: Path) -> None:
     assert steps[0]["rate"] == 10.0
     assert {step["phase"] for step in steps} == {"search", "confirm"}
     assert all(step["rate"] <= 20.0 for step in steps)
-    assert len({step["tape_sha256"] for step in steps}) == len(steps)  # each has its own
+    assert len({step["generator"]["tape_sha256"] for step in steps}) == len(steps)  # each has its own
+    assert [step["position"] for step in steps] == list(range(1, len(steps) + 1))
+    for step in steps:
+        assert {"parity", "tape_unsent", "invariants_broken", "other_cores"} <= {gate["name"] for gate in step["gates"]}
+        assert step["valid"] is all(gate["ok"] for gate in step["gates"])
     confirmed = [step["rate"] for step in steps if step["phase"] == "confirm" and step["holds"]]
     assert confirmed == ([] if result["rate"] is None else [result["rate"]])
-    assert all(sum(step["errors"].values()) <= step["journeys_sent"] for step in steps)
+    assert all(sum(step["errors"].values()) <= step["generator"]["journeys"] for step in steps)
 
 
 def test_every_part_of_the_results_is_there(swept: Path) -> None:
     rows = pl.read_parquet(swept / "steps.parquet")
     assert rows.height == len(read(swept, "sweep")["steps"])
-    for name in ("report.html", "report.md", "csv/capacity.csv", "csv/steps.csv", "steps/hybrid/audit.json"):
+    for name in ("report.html", "report.md", "csv/capacity.csv", "csv/steps.csv", "csv/gates.csv"):
         assert (swept / name).stat().st_size > 0, name
+
+
+def test_a_step_leaves_what_a_trial_leaves(swept: Path) -> None:
+    (step, *_) = sorted((swept / "steps" / "hybrid").glob("01-*"))
+    for name in ("journeys.parquet", "hops.parquet", "resources.parquet", "generator.json", "audit.json"):
+        assert (step / name).is_file(), name
+    rows = pl.read_parquet(step / "journeys.parquet")
+    assert set(rows["topology"]) == {"hybrid"}
+    assert rows.height == read(swept, "sweep")["steps"][0]["generator"]["journeys"]
+
+
+def test_a_report_is_made_again_from_the_files(terminal, swept: Path) -> None:
+    (swept / "report.html").unlink()
+    done = terminal.make(f"run={swept.name}", "report")
+    assert done.returncode == 0, done.stderr
+    assert (swept / "report.html").stat().st_size > 0
 
 
 def test_a_stress_test_counts_failures_and_stops_everything(terminal, swept: Path) -> None:
@@ -71,8 +91,9 @@ def test_a_stress_test_counts_failures_and_stops_everything(terminal, swept: Pat
     for step in document["steps"]:
         assert set(step["errors"]) == {"client", "server", "timeout", "wrong_answer"}
         assert 0 < step["under_way_most"] <= step["users"]
-        assert step["journeys_sent"] >= step["users"]
-    assert document["results"]["hybrid"]["invariants_broken"] == []
+        assert step["generator"]["journeys"] >= step["users"]
+        assert step["broken"] == []
+        assert "failure_share" in {gate["name"] for gate in step["gates_left_out"]}
     assert (folder / "report.html").is_file()
     assert terminal.left_over() == []
 
@@ -106,7 +127,7 @@ def test_wrong_input_is_named_and_costs_nothing(refused, arguments: list[str], m
 
 def test_ctrl_c_cleans_up_and_keeps_finished_steps(terminal) -> None:
     before = set(terminal.results.glob("*-sweep*.incomplete"))
-    sweep = terminal.start("topologies=hybrid", "profile=smoke", "start=10", "sweep")
+    sweep = terminal.start("topologies=hybrid", "profile=smoke", "start=10", "objective=5s", "sweep")
     until = time.monotonic() + CLIMBED_S
     while time.monotonic() < until and sweep.poll() is None:
         found = [json.loads(path.read_text()) for path in terminal.results.glob(".*-sweep.partial/sweep.json")]

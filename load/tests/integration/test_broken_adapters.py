@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from experiment.errors import EffectsDifferError, ParityError
 from experiment.generator.shopload import BINARY, Shopload, Tape
 from experiment.generator.tapes import parity_tape
-from experiment.parity.across import EffectsDifferError, check_topologies
-from experiment.parity.answers import ParityError
+from experiment.parity.across import check_topologies
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment.generator.shopload import BINARY, Shopload, Tape, stop
+from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from mesh.database_owner import remove_cluster
 from mesh.paths import ROOT, RunFolder
 from mesh.ports import Ports
@@ -246,7 +246,7 @@ def check_bytes(running: System, tape: Tape, folder: Path, http: int) -> None:
     capture = folder / "edge.pcap"
     with captured(running.ports["edge"], capture):
         shopload = Shopload(BINARY)
-        replay = shopload.start_replay(tape, target, folder, trace=0.0, duration_s=SECONDS)
+        replay = shopload.start_replay(Load(tape, SECONDS), target, folder, trace=0.0)
         try:
             shopload.finish_replay(replay)
         finally:

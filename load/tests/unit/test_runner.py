@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from experiment.errors import UsageError
+from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import BINARY
-from experiment.parity.answers import ParityError
 from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.runner import begin, run_plan, take_up
@@ -37,7 +36,7 @@ def _no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any, **__: Any) -> None:
         raise AtTheEndError
 
-    monkeypatch.setattr("experiment.runner._gather", stop)
+    monkeypatch.setattr("experiment.runner._Trials.gather", stop)
 
 
 def plan(blocks: int = 2, **changes: Any) -> Plan:
@@ -54,7 +53,7 @@ def run(results: Path, runs: FakeRuns, *, retry: int = 0, one: Plan | None = Non
     except UsageError:
         planned = one or plan()
         folder = begin(planned, results)
-    run_plan(planned, folder, PORTS, retry=retry, environ={}, run=runs)
+    run_plan(planned, folder, PORTS, retry=retry, run=runs)
 
 
 def records(results: Path) -> list[tuple[str, int, bool, bool]]:

@@ -93,7 +93,7 @@ def _journey(
         bytes_out_mean=_mean(journeys["bytes_out"]),
         wire_in_mean=_sampled_mean(journeys, sample, "wire_in"),
         wire_out_mean=_sampled_mean(journeys, sample, "wire_out"),
-        **_latency(by_block, seed),
+        **latency_figures(by_block, seed),
         budget_ms=banded_budgets(hops),
         traced_mean_ms=int(traced["total_ns"].sum()) / traced.height / NS_PER_MS if traced.height else None,
         traces=traced.height,
@@ -105,8 +105,13 @@ class _Latency(TypedDict):
     latency_ci95: dict[str, list[float | None]]
 
 
-def _latency(blocks: list[Floats], seed: int) -> _Latency:
-    """Of one block the interval within it, of several the one over them."""
+def latency_figures(blocks: list[Floats], seed: int) -> _Latency:
+    """Latencies with their intervals: of one block the interval within it, of several the one over them.
+
+    Args:
+        blocks: latencies of each block, ms; without any, no figure is known.
+        seed: of the bootstrap.
+    """
     values = np.concatenate(blocks) if blocks else np.empty(0)
     if not values.size:
         names = ("mean", "p50", "p90", "p95", "p99", "p99_9", "max", "sd")

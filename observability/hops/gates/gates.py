@@ -141,3 +141,9 @@ def kind_of(name: str) -> Kind:
 def gate_name(name: str) -> str:
     """What a gate's value is, in words."""
     return kind_of(name).text
+
+
+def gate_failure(gate: Gate) -> str:
+    """A gate that does not hold, with its value and its limit."""
+    kind = kind_of(gate["name"])
+    return f"{kind.text}: {kind.number(gate['value'])}, not {kind.limit_text(gate['limit'])}"

@@ -96,7 +96,8 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
         names = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")
         gates += [LeftOut(name=name, reason="no journey was traced") for name in names]
     elif not evidence.edge_logged:
-        gates += [LeftOut(name=name, reason="without an edge nothing logs every request") for name in EDGE_GATES]
+        reason = "without an edge, or while it still runs, there is no whole log of the requests"
+        gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
     return gates
 
 

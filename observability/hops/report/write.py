@@ -7,7 +7,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hops.conclusions.notes import verdict_sentence
-from hops.conclusions.wording import plural
 from hops.elements.element import Section
 from hops.report import chart
 from hops.report.contents import all_sections
@@ -41,45 +40,65 @@ def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
     """
     chart.restart_ids()
     view = View(summary, run)
-    sections = all_sections(view)
-    page = folder / PAGE
-    _write(page, page_text(view, sections))
-    _write(folder / MARKDOWN, markdown_text(view, sections))
-    write_csv_files(sections, folder / CSV)
-    return page
-
-
-def page_text(view: View, sections: Sequence[Section]) -> str:
-    """The page."""
-    return str(
-        render(
-            "report.html",
-            title=title(view),
-            name=view.summary["name"],
-            kind=view.summary["kind"],
-            valid=view.summary["valid"],
-            verdict=verdict_sentence(view.summary),
-            facts=facts(view),
-            topologies=", ".join(view.topologies),
-            key=view.topology_key,
-            sections=sections,
-            style=source("style.css"),
-            script=source("sort.js"),
-            written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        )
+    verdict, told = verdict_sentence(summary), facts(view)
+    return write_sections(
+        all_sections(view),
+        folder,
+        template="report.html",
+        title=f"{' · '.join(view.topologies)}: {summary['name']}",
+        lines=[verdict, *(f"{name}: {text}" for name, text in told)],
+        valid=summary["valid"],
+        name=summary["name"],
+        kind=summary["kind"],
+        verdict=verdict,
+        facts=told,
+        topologies=", ".join(view.topologies),
+        key=view.topology_key,
     )
 
 
-def markdown_text(view: View, sections: Sequence[Section]) -> str:
-    """The report without its drawings."""
-    lines = [verdict_sentence(view.summary), *(f"{name}: {text}" for name, text in facts(view))]
-    return markdown(title(view), lines, sections, suspect=not view.summary["valid"])
+def write_sections(
+    sections: Sequence[Section],
+    folder: Path,
+    *,
+    template: str,
+    title: str,
+    lines: Sequence[str],
+    valid: bool,
+    **values: object,
+) -> Path:
+    """Writes sections as a page, as Markdown, and their tables as CSV, each file whole or not at all.
 
+    Args:
+        sections: in order.
+        folder: where to.
+        template: of the page.
+        title: what was measured; gets the word SUSPECT if the figures are not valid.
+        lines: below the title in Markdown.
+        valid: whether the figures may be trusted.
+        values: what the template needs beside that.
 
-def title(view: View) -> str:
-    """What the run compared, with the word if it is suspect."""
-    name = " · ".join(view.topologies)
-    return f"{name}: {view.summary['name']}" if view.summary["valid"] else f"SUSPECT: {name}: {view.summary['name']}"
+    Returns:
+        The page.
+
+    Raises:
+        OSError: the disk is full, or the folder cannot be written.
+    """
+    title = title if valid else f"SUSPECT: {title}"
+    page = render(
+        template,
+        title=title,
+        valid=valid,
+        sections=sections,
+        style=source("style.css"),
+        script=source("sort.js"),
+        written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        **values,
+    )
+    _write(folder / PAGE, str(page))
+    _write(folder / MARKDOWN, markdown(title, lines, sections, suspect=not valid))
+    write_csv_files(sections, folder / CSV)
+    return folder / PAGE
 
 
 def facts(view: View) -> list[tuple[str, str]]:
@@ -89,7 +108,7 @@ def facts(view: View) -> list[tuple[str, str]]:
     return [
         (
             "journeys",
-            f"{journeys:,} in {plural(view.summary['blocks'], 'block')}",
+            f"{journeys:,} in {view.summary['blocks']} {'block' if view.summary['blocks'] == 1 else 'blocks'}",
         ),
         ("load", loads["load"]),
         ("machine", machine["machine"]),

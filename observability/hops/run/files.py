@@ -92,8 +92,12 @@ def read_run(path: Path) -> RunFiles:
     return RunFiles(path, manifest, cast("list[TrialRecord]", trials), **frames)
 
 
-def read_document(path: Path) -> dict[str, Any]:
-    """Reads one JSON file of a run, of this schema.
+def read_document(path: Path, readable: int = SCHEMA) -> dict[str, Any]:
+    """Reads one JSON file of a run.
+
+    Args:
+        path: the file.
+        readable: the schema that it must have.
 
     Raises:
         MalformedRunError: naming the file and what is wrong with it.
@@ -107,9 +111,9 @@ def read_document(path: Path) -> dict[str, Any]:
     except ValueError as error:
         raise MalformedRunError(f"{path}: not JSON, perhaps cut short: {error}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema != SCHEMA:
+    if schema != readable:
         raise MalformedRunError(
-            f"{path}: schema {schema}, and this version reads schema {SCHEMA}: "
+            f"{path}: schema {schema}, and this version reads schema {readable}: "
             "use the version that wrote the run, or measure again"
         )
     return cast("dict[str, Any]", document)

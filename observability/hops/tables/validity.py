@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hops.conclusions.notes import verdict_sentence
 from hops.elements.element import Element, Heading, Points, Text
 from hops.elements.table import Cell, Column, Table, words
 from hops.gates.experiment import failed
 from hops.gates.gates import gate_name, kind_of
+from hops.run.documents import Gate
 from hops.tables.view import SummaryView
 
 
@@ -15,22 +18,26 @@ def validity_elements(view: SummaryView) -> list[Element]:
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     if view.summary["blocks"] < 2:
         elements.append(Text("One block: no intervals over blocks, and no spread over them.", tone="note"))
-    elements.append(gates_table(view))
-    fail = [kind_of(name) for name in failed(view.summary["gates"])]
-    remedies = [
-        f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
-        for remedy in dict.fromkeys(kind.remedy for kind in fail if kind.remedy)
-    ]
-    if remedies:
-        elements += [Heading("What to do about it"), Points(remedies)]
+    elements += gate_elements(view.summary["gates"])
     left_out = [f"Left out: {gate_name(row['name'])}: {row['reason']}." for row in view.summary["gates_left_out"]]
     return [*elements, Points(left_out, tone="note")] if left_out else elements
 
 
-def gates_table(view: SummaryView) -> Table:
+def gate_elements(gates: Sequence[Gate]) -> list[Element]:
+    """Every gate, and what to do about those that fail."""
+    fail = [kind_of(name) for name in failed(gates)]
+    remedies = [
+        f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
+        for remedy in dict.fromkeys(kind.remedy for kind in fail if kind.remedy)
+    ]
+    table = gates_table(gates)
+    return [table, Heading("What to do about it"), Points(remedies)] if remedies else [table]
+
+
+def gates_table(gates: Sequence[Gate]) -> Table:
     """The gates of the whole, each by its worst trial."""
     rows = []
-    for gate in view.summary["gates"]:
+    for gate in gates:
         kind = kind_of(gate["name"])
         rows.append(
             [

@@ -11,58 +11,94 @@ import numpy as np
 import polars as pl
 import pytest
 
-from experiment.capacity.document import Recorder, TopologyResult, steps_frame, suspect_reasons
-from experiment.capacity.report import write_report
+from experiment.arguments import duration_s, profile_of
+from experiment.capacity import stress
+from experiment.capacity.document import Recorder, TopologyResult, read_capacity, steps_frame, suspect_reasons
+from experiment.capacity.report import capacity_view, write_report
+from experiment.capacity.rig import Rig, Setup, TimeLeft
+from experiment.capacity.search import SearchResult
 from experiment.capacity.step import Step, most_under_way
-from experiment.capacity.stress import connections_for, parse_connections, parse_users, tape_rate
-from experiment.capacity.stress import profile_named as stress_profile
-from experiment.capacity.sweep import LEAST_JOURNEYS, PROFILES, judged, profile_named, seen, step_s
-from experiment.capacity.terminal import capacity_view
-from experiment.commands.capacity import objective_ms, rates
+from experiment.capacity.stress import DEFAULT_USERS, connections_for, parse_users, tape_rate
+from experiment.capacity.sweep import LEAST_JOURNEYS, PROFILES, judged, seen, step_s
+from experiment.commands.capacity import HIGHEST_OBJECTIVE, rates
 from experiment.errors import UsageError
+from experiment.generator.shopload import BINARY
 from experiment.plan.closed_loop import ClosedLoop
+from experiment.progress import Progress
 from experiment.results.folder import read_json
+from hops.errors import JaegerError, MalformedRunError
+from hops.gates.trial import Evidence, evaluate, left_out
+from hops.run.documents import TrialRecord
 from hops.terminal.tables import terminal
+from mesh.errors import ComponentDiedError
+from mesh.ports import load_ports
+from mesh.switches import Switches
+from mesh.topology import Topology, load_topology
+
+WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 
 
-def step(**changes: Any) -> Step:
+def step(
+    *,
+    p50: float | None = 11.0,
+    p99: float | None = 62.0,
+    p99_high: float | None = 71.0,
+    journeys: int = 800,
+    planned: int = 800,
+    failures: int = 0,
+    generator_cores: float = 0.1,
+    steal_share: float = 0.0,
+    other_cores: float = 0.02,
+    **changes: Any,
+) -> Step:
     """A step at 80 journeys a second that is as it should be."""
-    found = Step(
+    evidence = Evidence(
+        parity_mismatches=0,
+        invariants_broken=len(changes.get("broken", [])),
+        journeys_planned=planned,
+        journeys_sent=journeys,
+        start_lag_p99_ms=0.2,
+        latency_median_ms=p50,
+        generator_cores=generator_cores,
+        failures=failures,
+        steal_share=steal_share,
+        other_cores=other_cores,
+        traced=False,
+        stress=changes.get("phase") == "stress",
+    )
+    record = TrialRecord(
+        block=1,
         topology="hybrid",
+        attempt=1,
+        position=1,
+        used=True,
+        valid=True,
+        gates=evaluate(evidence),
+        gates_left_out=left_out(evidence),
+        began="2026-11-21T04:00:00.000+00:00",
+        ended="2026-11-21T04:00:12.000+00:00",
+        commit="abc",
+        phases_s={"replay": 10.5},
+        answers_sha256="abc",
+        cpu_s={"client": 1.0, "edge": 1.0, "postgres": 1.0, "jaeger": 0.1, "order": 6.9},
+        rss_mb={"edge": 30.0},
+        memory_peak_mb=600.0,
+        generator={"journeys": journeys, "connections": 4, "wall_s": 10.0},
+        exemplars={},
+    )
+    found = Step(
+        **record,
         phase="search",
-        number=1,
         rate=80.0,
         users=None,
-        think_s=None,
-        connections=4,
         duration_s=10.0,
-        began="2026-11-21T04:00:00.000+00:00",
-        tape_sha256="abc",
-        journeys_planned=800,
-        journeys_sent=800,
         throughput_per_s=79.5,
-        p50_ms=11.0,
-        p99_ms=62.0,
-        p99_low_ms=55.0,
-        p99_high_ms=71.0,
-        max_ms=90.0,
-        errors={"client": 0, "server": 0, "timeout": 0, "wrong_answer": 0},
+        latency_ms={"p50": p50, "p99": p99},
+        latency_ci95={"p50": [10.0, 12.0], "p99": [None if p99 is None else 0.9 * p99, p99_high]},
+        errors={"client": 0, "server": failures, "timeout": 0, "wrong_answer": 0},
         messages={},
-        failure_share=0.0,
         under_way_most=9,
-        start_lag_p99_ms=0.2,
-        start_lag_limit_ms=1.0,
-        generator_cores=0.1,
-        generator_memory_mb=40.0,
-        system_cores=0.9,
-        database_cores=0.1,
-        telemetry_cores=0.01,
-        memory_mb=600.0,
-        other_cores=0.02,
-        steal_share=0.0,
-        cores={"client": 0.1, "edge": 0.1, "postgres": 0.1},
-        generator_limits=[],
-        suspect=[],
+        broken=[],
         holds=None,
         reasons=[],
     )
@@ -73,41 +109,46 @@ def step(**changes: Any) -> Step:
 class TestObjective:
     @pytest.mark.parametrize(("given", "expected"), [("100ms", 100.0), ("1ms", 1.0), ("0.5s", 500.0), ("5s", 5000.0)])
     def test_given(self, given: str, expected: float) -> None:
-        assert objective_ms(given) == expected
+        assert 1e3 * duration_s("objective", given, "1ms", HIGHEST_OBJECTIVE) == expected
 
     @pytest.mark.parametrize("given", ["foo", "", "100", "0ms", "0.5ms", "6s", "-1s", "1m", "٣ms"])
     def test_bad_input_is_named_with_what_is_valid(self, given: str) -> None:
         with pytest.raises(UsageError, match=rf"objective={given} is not valid: give a duration from 1ms to 5s"):
-            objective_ms(given)
+            duration_s("objective", given, "1ms", HIGHEST_OBJECTIVE)
 
 
 class TestRates:
     @pytest.mark.parametrize(
         ("start", "highest", "expected"),
-        [(None, None, (20.0, 1000.0)), ("50", None, (50.0, 1000.0)), (None, "5", (5.0, 5.0)), ("2", "2", (2.0, 2.0))],
+        [
+            (None, "1000", (20.0, 1000.0)),
+            ("50", "1000", (50.0, 1000.0)),
+            (None, "5", (5.0, 5.0)),
+            ("2", "2", (2.0, 2.0)),
+        ],
     )
-    def test_given(self, start: str | None, highest: str | None, expected: tuple[float, float]) -> None:
+    def test_given(self, start: str | None, highest: str, expected: tuple[float, float]) -> None:
         assert rates(start, highest) == expected
 
     @pytest.mark.parametrize(
         ("start", "highest", "message"),
         [
-            ("0", None, "start=0 is out of range: give journeys a second, from 1 to 10000"),
+            ("0", "1000", "start=0 is out of range: give journeys a second, from 1 to 10000"),
             (None, "0.5", "max=0.5 is out of range"),
             (None, "10001", "max=10001 is out of range"),
-            ("nan", None, "start=nan is out of range"),
-            ("fast", None, "start=fast is not a number"),
+            ("nan", "1000", "start=nan is out of range"),
+            ("fast", "1000", "start=fast is not a number"),
             ("30", "20", "start=30 is above max=20"),
         ],
     )
-    def test_bad_input_is_named(self, start: str | None, highest: str | None, message: str) -> None:
+    def test_bad_input_is_named(self, start: str | None, highest: str, message: str) -> None:
         with pytest.raises(UsageError, match=message):
             rates(start, highest)
 
 
 class TestUsers:
     def test_given(self) -> None:
-        assert parse_users("") == (100, 300, 1000, 3000, 10000)
+        assert parse_users(DEFAULT_USERS) == (100, 300, 1000, 3000, 10000)
         assert parse_users("20, 50") == (20, 50)
 
     @pytest.mark.parametrize("given", ["0", "-1", "many", "10001", "20,,50", "1.5", "20;50"])
@@ -127,19 +168,16 @@ class TestUsers:
     def test_connections(self) -> None:
         assert [connections_for(users, http=2) for users in (1, 400, 401, 10_000)] == [4, 4, 5, 100]
         assert [connections_for(users, http=1) for users in (1, 300, 10_000)] == [4, 300, 1024]
-        assert (parse_connections(None), parse_connections("7")) == (0, 7)
-        with pytest.raises(UsageError, match=r"connections=257 .* from 1 to 256"):
-            parse_connections("257")
 
     def test_a_tape_lasts(self) -> None:
         assert tape_rate(ClosedLoop(10_000, 10.0)) > 1000
         assert tape_rate(ClosedLoop(10_000, 0.0)) == 5000.0
 
 
-@pytest.mark.parametrize("named", [profile_named, stress_profile])
-def test_profiles_are_listed_when_the_name_is_wrong(named: Any) -> None:
+@pytest.mark.parametrize("profiles", [PROFILES, stress.PROFILES])
+def test_profiles_are_listed_when_the_name_is_wrong(profiles: Any) -> None:
     with pytest.raises(UsageError, match="profile=huge is not known: choose one of smoke, quick, full"):
-        named("huge")
+        profile_of(profiles, "huge")
 
 
 class TestLength:
@@ -163,23 +201,23 @@ class TestLength:
 
 class TestVerdict:
     def test_a_search_goes_by_p99_itself(self) -> None:
-        assert judged(step(p99_ms=99.0, p99_high_ms=140.0), 100.0)["holds"] is True
-        assert judged(step(p99_ms=100.0), 100.0)["holds"] is False
+        assert judged(step(p99=99.0, p99_high=140.0), 100.0)["holds"] is True
+        assert judged(step(p99=100.0), 100.0)["holds"] is False
 
     def test_a_confirmation_goes_by_the_upper_end_of_the_interval(self) -> None:
-        assert judged(step(phase="confirm", p99_high_ms=99.0), 100.0)["holds"] is True
-        assert judged(step(phase="confirm", p99_ms=80.0, p99_high_ms=101.0), 100.0)["holds"] is False
+        assert judged(step(phase="confirm", p99_high=99.0), 100.0)["holds"] is True
+        assert judged(step(phase="confirm", p99=80.0, p99_high=101.0), 100.0)["holds"] is False
 
     def test_too_few_journeys_confirm_nothing(self) -> None:
-        found = judged(step(phase="confirm", journeys_sent=300, journeys_planned=300, p99_high_ms=None), 100.0)
+        found = judged(step(phase="confirm", journeys=300, planned=300, p99_high=None), 100.0)
         assert found["reasons"] == ["300 journeys are too few for p99"]
 
     @pytest.mark.parametrize(
         ("changes", "reason"),
         [
-            ({"failure_share": 0.001}, "0.10% failed"),
-            ({"failure_share": None}, "nothing was sent"),
-            ({"journeys_sent": 799}, "1 journeys were not sent"),
+            ({"failures": 1}, "failed journeys: 0.12 %, not below 0.1 %"),
+            ({"journeys": 0, "planned": 0}, "failed journeys: not measured, not below 0.1 %"),
+            ({"journeys": 799}, "journeys on the tape that were not sent: 1, not at most 0"),
         ],
     )
     def test_what_else_must_hold(self, changes: dict[str, Any], reason: str) -> None:
@@ -188,11 +226,11 @@ class TestVerdict:
         assert reason in found["reasons"][0]
 
     def test_what_the_search_is_told(self) -> None:
-        near = seen(judged(step(p99_ms=320.0), 100.0), 100.0)
+        near = seen(judged(step(p99=320.0), 100.0), 100.0)
         assert (near.rate, near.holds, near.clear, near.generator_limited) == (80.0, False, False, False)
-        assert seen(judged(step(p99_ms=500.0), 100.0), 100.0).clear
-        assert seen(judged(step(failure_share=0.02), 100.0), 100.0).clear
-        assert seen(judged(step(generator_limits=["start_lag_p99_ms"]), 100.0), 100.0).generator_limited
+        assert seen(judged(step(p99=500.0), 100.0), 100.0).clear
+        assert seen(judged(step(failures=16), 100.0), 100.0).clear
+        assert seen(judged(step(generator_cores=0.9), 100.0), 100.0).generator_limited
 
 
 def test_most_under_way() -> None:
@@ -202,38 +240,50 @@ def test_most_under_way() -> None:
     assert most_under_way(np.array([0, 10, 12, 15]), np.array([10, 20, 16, 18])) == 3
 
 
+@pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+@pytest.mark.parametrize("error", [ComponentDiedError("order", "order has ended"), JaegerError("no answer")])
+def test_a_topology_that_cannot_go_on_is_noted_and_the_next_one_begins(tmp_path: Path, error: Exception) -> None:
+    topologies = (load_topology("rest"), load_topology("grpc"))
+    recorder = Recorder(tmp_path, "sweep", {"name": "sweep"}, {})
+    rig = Rig(Setup(topologies, Switches(), WORKLOAD, 1, load_ports({})), tmp_path, recorder, Progress())
+
+    def measure(topology: Topology, _: TimeLeft) -> SearchResult:
+        if topology.name == "rest":
+            raise error
+        return SearchResult(40.0, 45.0, "shop", (40.0,))
+
+    rig.each_topology(60.0, measure)
+    stopped, measured = recorder.document["results"].values()
+    assert (stopped["rate"], stopped["stopped"]) == (None, str(error))
+    assert (measured["rate"], measured["stopped"]) == (40.0, None)
+
+
 @pytest.fixture
 def recorder(tmp_path: Path) -> Recorder:
     """A sweep of two topologies: one confirmed, one whose generator was the limit."""
     manifest = {
+        "name": "20261121T040000Z-sweep",
         "git": {"commit": "abc", "dirty": False},
         "machine": {"cpu": "a processor", "cores": 2, "memory_mb": 8192, "kernel": "Linux 6"},
         "switches": {"edge": "envoy"},
         "workload": "default.yaml",
-        "seed": 1,
+        "seeds": {"tape": 1, "data": 1},
     }
-    found = Recorder(tmp_path, "sweep", "20261121T040000Z-sweep", manifest, {"objective_ms": 100.0})
-    for topology, limits in (("hybrid", []), ("rest", ["generator_cores"])):
+    found = Recorder(tmp_path, "sweep", manifest, {"objective_ms": 100.0})
+    for topology, used in (("hybrid", 0.1), ("rest", 0.9)):
         for number, (rate, p99) in enumerate([(20.0, 40.0), (40.0, 60.0), (80.0, 300.0)], start=1):
-            measured = step(topology=topology, number=number, rate=rate, p99_ms=p99, generator_limits=limits)
+            measured = step(topology=topology, position=number, rate=rate, p99=p99, generator_cores=used)
             found.step(judged(measured, 100.0))
-        confirming = step(topology=topology, number=4, phase="confirm", rate=40.0, p99_high_ms=80.0)
+        confirming = step(topology=topology, position=4, phase="confirm", rate=40.0, p99_high=80.0)
         found.step(judged(confirming, 100.0))
-        result = TopologyResult(
-            rate=40.0,
-            failed=80.0,
-            limit="generator" if limits else "shop",
-            tried=[40.0],
-            invariants_broken=[],
-            stopped=None,
-        )
-        found.result(topology, result)
+        limit = "shop" if topology == "hybrid" else "generator"
+        found.result(topology, TopologyResult(rate=40.0, failed=80.0, limit=limit, tried=[40.0], stopped=None))
     return found
 
 
 def shown(recorder: Recorder) -> str:
     out = io.StringIO()
-    terminal(out, width=110).print(capacity_view(recorder.document))
+    terminal(out, width=110).print(capacity_view(recorder.end(complete=True)))
     return out.getvalue()
 
 
@@ -252,28 +302,36 @@ class TestWhatIsLeft:
         rows = pl.read_parquet(tmp_path / "steps.parquet")
         assert rows.height == 8
         assert rows.columns == steps_frame(recorder.document).columns
-        assert {"errors_timeout", "cores_edge", "generator_limits", "holds"} <= set(rows.columns)
+        assert {"errors_timeout", "cpu_s_edge", "gates_failed", "p99_high_ms", "gate_other_cores", "holds"} <= set(
+            rows.columns
+        )
 
     def test_the_table_marks_the_generator(self, recorder: Recorder) -> None:
         text = shown(recorder)
         assert "at least 40" in text
-        assert text.count("misses, GENERATOR") == 2  # in the table, and in the curve
-        assert "hybrid: VALID" in text
+        assert text.count("misses; GENERATOR") == 1  # in the table
+        assert text.count("misses, GENERATOR") == 1  # in the curve
+        assert "VALID: the figures may be trusted." in text
+        assert "GENERATOR: in 3 steps the generator could not keep up (CPU of the load generator)." in text
 
     def test_a_result_without_confirmation_is_suspect(self, recorder: Recorder) -> None:
         recorder.document["results"]["rest"]["rate"] = None
         assert suspect_reasons(recorder.document, "rest") == ["no rate was confirmed"]
-        assert "SUSPECT: no rate was confirmed" in shown(recorder)
+        assert "SUSPECT: rest: no rate was confirmed" in shown(recorder)
 
     def test_steal_broken_promises_and_early_ends_are_suspect(self, recorder: Recorder) -> None:
-        recorder.document["steps"][3]["suspect"] = ["steal_share"]
-        recorder.document["results"]["hybrid"]["invariants_broken"] = ["orders are paid"]
+        confirming: dict[str, Any] = {"phase": "confirm", "position": 4, "rate": 40.0}
+        recorder.document["steps"][0]["broken"] = ["orders are paid"]
+        recorder.document["steps"][3] = judged(step(**confirming, steal_share=0.03), 100.0)
         assert suspect_reasons(recorder.document, "hybrid") == [
             "invariant broken: orders are paid",
-            "the machine's host took more than 2 % of the CPU time (steal_share)",
+            "CPU steal: 3.00 %, not below 2 %",
         ]
-        recorder.document["steps"][3]["suspect"] = ["other_cores"]
-        assert suspect_reasons(recorder.document, "hybrid")[1].startswith("other programs used")
+        recorder.document["steps"][3] = judged(step(**confirming, other_cores=0.4), 100.0)
+        assert (
+            suspect_reasons(recorder.document, "hybrid")[1]
+            == "CPU of other programs: 0.400 cores, not below 0.25 cores"
+        )
         recorder.document["results"]["hybrid"]["stopped"] = "order died"
         assert suspect_reasons(recorder.document, "hybrid")[0] == "stopped: order died"
         assert suspect_reasons(recorder.document, "grpc") == ["not finished"]
@@ -284,9 +342,22 @@ class TestWhatIsLeft:
         for written in (page, text):
             assert "hybrid holds 40 journeys a second with p99 under 100 ms" in written
             assert "rest holds at least 40 journeys a second" in written
-            assert "SUSPECT" not in written
+            assert "SUSPECT:" not in written
         assert page.count("<svg role") >= 5
         assert (tmp_path / "csv" / "capacity.csv").is_file()
+
+    def test_gates_of_the_search_are_not_those_of_the_result(self, recorder: Recorder) -> None:
+        recorder.document["steps"][2] = judged(step(position=3, steal_share=0.03), 100.0)
+        assert suspect_reasons(recorder.document, "hybrid") == []
+
+    def test_a_document_is_read_again_and_one_of_another_schema_is_refused(
+        self, recorder: Recorder, tmp_path: Path
+    ) -> None:
+        recorder.end(complete=True)
+        assert read_capacity(tmp_path) == recorder.document
+        (tmp_path / "sweep.json").write_text(json.dumps({**recorder.document, "schema": 1}))
+        with pytest.raises(MalformedRunError, match=r"sweep.json: schema 1, and this version reads schema 2"):
+            read_capacity(tmp_path)
 
     def test_an_interrupted_run_is_never_shown_without_the_word(self, recorder: Recorder, tmp_path: Path) -> None:
         write_report(recorder.end(complete=False), tmp_path)

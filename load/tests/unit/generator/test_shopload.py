@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from experiment.errors import UsageError
-from experiment.generator.shopload import GeneratorError, Shopload, Tape, stop
+from experiment.errors import GeneratorError, UsageError
+from experiment.generator.shopload import Load, Shopload, Tape, stop
 
 
 def program(folder: Path, script: str) -> Shopload:
@@ -47,7 +47,7 @@ def test_a_generator_that_is_not_built_is_said_to_be_so(tmp_path: Path) -> None:
 def test_a_replay_under_way_is_stopped_at_once(tmp_path: Path) -> None:
     shopload = program(tmp_path, "exec sleep 60")
     tape = Tape(tmp_path / "t.jsonl", "abc", 1, 1)
-    replay = shopload.start_replay(tape, tmp_path / "target.json", tmp_path, trace=0.2, duration_s=60, closed=None)
+    replay = shopload.start_replay(Load(tape, 60), tmp_path / "target.json", tmp_path, trace=0.2)
     began = time.monotonic()
     stop(replay)
     assert replay.poll() is not None
@@ -57,6 +57,6 @@ def test_a_replay_under_way_is_stopped_at_once(tmp_path: Path) -> None:
 def test_a_replay_that_failed_is_told(tmp_path: Path) -> None:
     shopload = program(tmp_path, "exit 3")
     tape = Tape(tmp_path / "t.jsonl", "abc", 1, 1)
-    replay = shopload.start_replay(tape, tmp_path / "target.json", tmp_path, trace=0.2, duration_s=1, closed=None)
+    replay = shopload.start_replay(Load(tape, 1), tmp_path / "target.json", tmp_path, trace=0.2)
     with pytest.raises(GeneratorError, match="exit code 3"):
         shopload.finish_replay(replay)

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from experiment.parity.answers import SHOWN, ParityError, compare
+from experiment.errors import SHOWN, ParityError
+from experiment.parity.answers import compare
 
 RIGHT = {"id": 7, "price": {"amount_minor": 1999, "currency": "EUR"}, "reviews": [{"id": 1}, {"id": 2}]}
 

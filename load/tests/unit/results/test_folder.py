@@ -15,7 +15,6 @@ from experiment.results.folder import ResultsFolder, check_room, find_run, unfin
 
 def finished(root: Path, name: str) -> Path:
     folder = ResultsFolder.new(root, name)
-    folder.open()
     folder.write_json("summary.json", {"name": name})
     return folder.publish()
 
@@ -42,7 +41,6 @@ def test_a_workload_is_a_name_or_a_yaml_file(name: str) -> None:
 def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
     done = finished(tmp_path, "hybrid")
     broken = ResultsFolder.new(tmp_path, "hybrid")
-    broken.open()
     broken.write_json("manifest.json", {})
     kept = broken.set_aside()
     assert kept is not None
@@ -55,7 +53,6 @@ def test_an_unfinished_run_leaves_latest_alone(tmp_path: Path) -> None:
 def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed: bool) -> None:
     first, second = ResultsFolder.new(tmp_path, "a"), ResultsFolder.new(tmp_path, "b")
     for folder in (first, second):
-        folder.open()
         folder.write_json("plan.json", {})
     if not crashed:
         second.set_aside()
@@ -70,7 +67,6 @@ def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed:
 
 def test_a_run_that_goes_on_is_not_taken_up(tmp_path: Path) -> None:
     going_on = ResultsFolder.new(tmp_path, "a")
-    going_on.open()
     going_on.write_json("plan.json", {})
     with pytest.raises(UsageError, match="still going on"):
         unfinished(tmp_path, "plan.json")[0].reopen()
@@ -95,7 +91,7 @@ def test_a_full_disk_is_refused_before_anything_is_lost(tmp_path: Path) -> None:
 def test_an_unwritable_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "results").write_text("a file where a folder should be")
     with pytest.raises(UsageError, match="cannot be written"):
-        ResultsFolder.new(tmp_path / "results", "hybrid").open()
+        ResultsFolder.new(tmp_path / "results", "hybrid")
 
 
 def test_profiles_are_listed_when_the_name_is_wrong() -> None:
