@@ -81,7 +81,7 @@ def _print_budgets(traces: dict[str, list[Span]], as_json: bool) -> None:
             continue
         console.print(trace_tree(tree), soft_wrap=True)
         console.print()
-        title = f"Hop budget of {found.journey}, trace {trace_id}"
+        title = f"Hop budget of {result.journey}, trace {trace_id}"
         console.print(rendered([trace_table(title, result.parts, result.crossings)]))
         console.print(_defects(result.quality))
     if as_json:
