@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
@@ -89,16 +89,15 @@ class ResourceSampler:
         total_s = last.total_s - first.total_s
         return (last.steal_s - first.steal_s) / total_s if total_s > 0 else 0.0
 
-    def other_cores(self, generator_cpu_s: float) -> float:
-        """Returns the cores that programs used meanwhile that are no part of the run: not sampled, not this process.
+    def other_cores(self, cpu_s: Iterable[float]) -> float:
+        """Returns the cores that were used meanwhile by programs that are neither part of the run nor this process.
 
         Args:
-            generator_cpu_s: CPU seconds of the generator, which accounts for itself.
+            cpu_s: CPU seconds of each component of the run.
         """
         first, last = self._machine
         wall_s = last.at_s - first.at_s
-        known_s = sum(self.cpu_seconds().values()) + generator_cpu_s
-        return max(0.0, last.busy_s - first.busy_s - known_s) / wall_s if wall_s > 0 else 0.0
+        return max(0.0, last.busy_s - first.busy_s - sum(cpu_s)) / wall_s if wall_s > 0 else 0.0
 
     def _run(self) -> None:
         while not self._stop.wait(self._interval_s):

@@ -258,7 +258,8 @@ class Replay:
             machine_speed: As `Trial` has it.
         """
         generator, sampler, closed = self._generator, self._sampler, self._load.closed
-        generator_cpu_s = float(generator["cpu_s"])
+        # The generator accounts for itself to its end; the sampler may miss its last moments.
+        cpu_s = {**sampler.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
         evidence = evidence_of(
             self._journeys,
             self._budgets,
@@ -266,9 +267,9 @@ class Replay:
             journeys_planned=self._load.tape.journeys,
             parity_mismatches=0,  # a difference would have ended the trial before the load
             invariants_broken=len(self.broken),
-            generator_cores=generator_cpu_s / float(generator["wall_s"]),
+            generator_cores=cpu_s[CLIENT] / float(generator["wall_s"]),
             steal_share=sampler.steal_share(),
-            other_cores=sampler.other_cores(generator_cpu_s),
+            other_cores=sampler.other_cores(cpu_s.values()),
             logged=logged,
             spans_dropped=int(generator["spans_dropped"]) + self._spans_lost,
             stress=overload,
@@ -283,7 +284,7 @@ class Replay:
             evidence=evidence,
             generator=generator,
             exemplars=self._exemplars,
-            cpu_s={**sampler.cpu_seconds(), CLIENT: generator_cpu_s},
+            cpu_s=cpu_s,
             rss_mb=sampler.peak_memory_mb(),
             memory_mb=sampler.peak_memory_of_all_mb(),
             phases_s=self._clock.phases_s,
