@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from rich.console import Group
 
 from hops.elements.element import Element, Text
+from hops.elements.table import Table
 from hops.run.delay_notice import delay_notice
 from hops.run.documents import Summary
 from hops.tables.budget import budget_elements
@@ -32,4 +35,16 @@ def bench(summary: Summary) -> Group:
     elements += [latency_text(view), latency_table(view), bytes_table(view), wire_table(view)]
     for journey in (ALL, *view.journeys):
         elements += budget_elements(view, journey, least_share=0.0 if journey == ALL else LEAST_SHARE)
-    return rendered([*elements, observer_text(view), *validity_elements(view)])
+    elements += [observer_text(view), *validity_elements(view)]
+    (topology,) = view.topologies
+    return rendered([_unnamed(element, topology) if isinstance(element, Table) else element for element in elements])
+
+
+def _unnamed(table: Table, topology: str) -> Table:
+    """A table without the name of the only topology, which would stand in every row or head."""
+    kept = [index for index, column in enumerate(table.columns) if column.name != "topology"]
+    columns = [
+        replace(table.columns[index], name=table.columns[index].name.removeprefix(f"{topology}, ")) for index in kept
+    ]
+    rows = [[row[index] for index in kept] for row in table.rows]
+    return replace(table, columns=columns, rows=rows, heads=sum(index < table.heads for index in kept))
