@@ -14,8 +14,8 @@ import typer
 from hops.budget.budget import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
 from hops.tables.budget import trace_table
+from hops.terminal.console import terminal
 from hops.terminal.render import rendered
-from hops.terminal.tables import terminal
 from hops.terminal.trace import trace_tree
 from hops.traces import jaeger, otlp
 from hops.traces.span import Span

@@ -11,7 +11,7 @@ from hops.analysis.pairs import Pairs, mirror, mirror_hops
 from hops.conclusions.conclusions import grouped_conclusions, standing
 from hops.elements.numbers import decimals_for, figure
 from hops.terminal.comparison import compare
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
 
 from . import summaries as made
 

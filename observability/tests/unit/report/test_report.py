@@ -19,7 +19,7 @@ from hops.elements.numbers import plain
 from hops.run.files import MANIFEST, TRIALS
 from hops.synthetic.run import write_generated_run
 from hops.terminal.comparison import compare
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
 
 SECTIONS = [
     "conclusions",

@@ -13,8 +13,8 @@ from hops.elements.numbers import OPEN
 from hops.tables.network import bytes_table, wire_table
 from hops.tables.view import SummaryView
 from hops.terminal.bench import bench
+from hops.terminal.console import terminal
 from hops.terminal.render import rendered as elements
-from hops.terminal.tables import terminal
 
 GOLDEN = Path(__file__).parent / "golden"
 
