@@ -20,7 +20,7 @@ class Evidence:
         invariants_broken: of the shop's data, after the replay.
         journeys_planned: on the tape.
         journeys_sent: rows of the replay.
-        start_lag_p99_ms: 99th percentile of actual less intended start.
+        start_lag_p99_ms: 99th percentile of actual minus intended start.
         latency_median_ms: of all journeys.
         generator_cores: CPU seconds of the generator for each second of the replay.
         failures: journeys whose outcome is not ok.
@@ -33,7 +33,7 @@ class Evidence:
         edge_logged: whether an edge stood before the topology, which logs every request; without, the gates on its log
             are left out.
         edge_unmatched: requests of sampled journeys that only one of traces and edge's log has.
-        agreements: traces beside the generator's clock and the edge's log.
+        agreements: how far traces are from the generator's clock and the edge's log.
         unattributed_share: of the mean budget over all traces, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
         other_cores: used by programs that are no part of the run.

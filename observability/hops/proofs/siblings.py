@@ -23,7 +23,7 @@ _Z95 = 1.96
 class RuleErrors(TypedDict):
     """One rule: shares of a trace's time in the wrong part, 0 to 1, mean over traces.
 
-    `all` is the mean over causes; `more` is that less the same for the rule in use, `more_ci95` its 95 % interval,
+    `all` is the mean over causes; `more` is that minus the same for the rule in use, `more_ci95` its 95 % interval,
     from the differences trace by trace.
     """
 
@@ -35,7 +35,7 @@ class RuleErrors(TypedDict):
 
 
 class SiblingsProof(TypedDict):
-    """All rules; it holds if none is better than the one in use by `LEAST_GAIN`, beyond chance."""
+    """All rules; it holds if none is better than the one in use by `LEAST_GAIN`, significantly."""
 
     holds: bool
     traces: int
@@ -45,7 +45,7 @@ class SiblingsProof(TypedDict):
 
 
 def prove_siblings(traces: int, seed: int, progress: Callable[[int], None] = lambda _: None) -> SiblingsProof:
-    """Holds every rule against the same traces.
+    """Tries every rule on the same traces.
 
     Args:
         traces: how many of each cause.

@@ -88,8 +88,8 @@ class ClosedLoop(TypedDict):
 class Tested(TypedDict):
     """What is known of a difference: how large, how sure.
 
-    `p` belongs to the ratio, `p_holm` is `p` after Holm's correction. `effect` is the chance that a journey of the
-    left, or of run b, takes less time than one of the other side (ties half): 0.5 where neither is quicker;
+    `p` belongs to the ratio, `p_holm` is `p` after Holm's correction. `effect` is the probability that a journey
+    of the left, or of run b, is faster than one of the other side (ties half): 0.5 where neither is faster;
     None for `cpu_ms`.
     """
 
@@ -117,7 +117,7 @@ class Difference(Tested):
 
 
 class Comparison(Difference):
-    """One metric of one journey, of two topologies: `difference` is left less right, `ratio` left divided by right."""
+    """One metric of one journey, of two topologies: `difference` is left minus right, `ratio` left divided by right."""
 
     left: str
     right: str
@@ -126,7 +126,7 @@ class Comparison(Difference):
 
 
 class PartDifference(TypedDict):
-    """One part of the budget: left less right, ms, with its interval over blocks."""
+    """One part of the budget: left minus right, ms, with its interval over blocks."""
 
     part: str
     left_ms: float

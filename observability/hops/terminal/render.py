@@ -22,7 +22,7 @@ from hops.elements.table import Cell, Column, Table
 BAR_CELLS = 10
 #: Longer notes and words are folded.
 _FOLDED = 32
-#: Beside a figure a note is folded sooner, so that figures stay near each other.
+#: Below a figure a note is folded at this width already, so that figures stay near each other.
 _NOTE = 12
 #: Blanks between two columns.
 _BESIDE = 2

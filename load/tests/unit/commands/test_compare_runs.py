@@ -76,7 +76,7 @@ def test_a_file_cut_short_exits_with_1_and_its_name(runs, tmp_path):
     (broken / MANIFEST).write_text('{"schema": 2', encoding="utf-8")
     done = invoke("--a", runs["plain"], "--b", broken)
     assert done.exit_code == 1
-    assert "manifest.json: not JSON, perhaps cut short" in done.stderr
+    assert "manifest.json: not valid JSON; the file may be truncated" in done.stderr
 
 
 @pytest.mark.parametrize(
