@@ -106,7 +106,7 @@ def resume_command(
         )
         path = folder.final if folder.final.exists() else folder.existing
         document = {"holds": proof.holds, **asdict(proof)}
-        give(document, [*kills_view(proof), f"Results: {shown(path)}"], as_json=as_json, console=console())
+        give(document, [*kills_view(proof), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
 
 
 def delays_table(rows: Sequence[FoundDelay]) -> Table:
