@@ -1,4 +1,4 @@
-"""Two runs compared: what changed, by how much, and how sure that is."""
+"""Two runs compared: what changed, by how much, and how certain that is."""
 
 from __future__ import annotations
 

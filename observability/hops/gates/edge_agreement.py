@@ -71,7 +71,7 @@ class EdgeAgreement:
     unmatched: int
 
 
-def hold_against_edge(
+def compare_with_edge(
     journeys: pl.DataFrame, budgets: Iterable[Budget], logged: Iterable[LoggedRequest]
 ) -> EdgeAgreement:
     """Compares each traced journey with its measured latency and the edge's log.

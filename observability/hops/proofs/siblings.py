@@ -14,7 +14,7 @@ from hops.traces.critical_path import AHEAD_PERCENT, walk
 from hops.traces.tree import Node, grow
 
 RULES = (0, 5, 10, 15, 20, 30, 40, 50)
-"""Shares of a call that may lie ahead of the moment in hand, percent; the one in use is among them."""
+"""Shares of a call that may still lie ahead, percent; the one in use is among them."""
 LEAST_GAIN = 0.005
 """Share of a trace's time; a rule that is better than the one in use by less is not worth a change."""
 _Z95 = 1.96

@@ -1,4 +1,4 @@
-"""What must stand beside every figure of a run whose components were slowed by injected delays."""
+"""The notice above the figures of a run whose components were slowed by injected delays."""
 
 from __future__ import annotations
 

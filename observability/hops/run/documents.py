@@ -153,7 +153,7 @@ class HopDifference(TypedDict):
 
 
 class _Speed(TypedDict, total=False):
-    """What older records lack: a fixed piece of work, done so many times a second, beside that of other trials."""
+    """What older records lack: how many times a second the machine did a fixed piece of work around the trial."""
 
     machine_speed: float
 
@@ -184,7 +184,7 @@ class TrialRecord(_Speed):
 class Verdict(TypedDict):
     """Whether a trial or block may be trusted; `reasons` are the names of the gates that failed.
 
-    `machine_speed` is that beside the trial, as a share of the fastest used trial's; None for a block or if not known.
+    `machine_speed` is that of the trial, as a share of the fastest used trial's; None for a block or if not known.
     """
 
     block: int

@@ -164,7 +164,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Lets `write` fill a file beside `path`, and renames it when it is on disk.
+    """Lets `write` fill a file next to `path`, and renames it when it is on disk.
 
     Args:
         path: where the file shall be.

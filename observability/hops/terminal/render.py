@@ -1,4 +1,4 @@
-"""The elements of a report on a terminal: the same words and figures, 80 columns and wider, nothing told by colour.
+"""The elements of a report on a terminal: the same words and figures, 80 columns and wider, nothing by colour alone.
 
 A table too wide for the terminal loses columns by one rule, and says which: those with the highest `Column.spare`
 first, all of one number together; then from the right, until what is left fits. No figure is ever cut off. Charts and
@@ -105,7 +105,7 @@ class _FittedTable:
 
 
 class _Column:
-    """A column as the terminal shows it; bars stand in columns of their own beside their figures."""
+    """A column as the terminal shows it; bars are in columns of their own next to their figures."""
 
     def __init__(self, table: Table, index: int) -> None:
         self.column: Column = table.columns[index]

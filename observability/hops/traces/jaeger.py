@@ -26,7 +26,7 @@ _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Traces as Jaeger had them when patience ended.
+    """Traces as Jaeger had them when the wait ended.
 
     Args:
         traces: spans by trace id, sound or not.
