@@ -6,7 +6,7 @@ Each folder imports only from those below it:
 - `report`, `terminal`: results for people, of the same elements.
 - `tables`: the tables and sentences of a summary, made once for both. `proofs`: whether statistics and budgets are
   right, shown on data whose truth is known.
-- `conclusions`: what a comparison shows, in sentences. `synthetic`: made-up traces, runs and experiments.
+- `conclusions`: what a comparison shows, in sentences. `synthetic`: synthetic traces, runs and experiments.
 - `analysis`: the figures of a run, with intervals and comparisons.
 - `gates`: whether the figures may be trusted.
 - `run`: the rows, documents and files of a run.

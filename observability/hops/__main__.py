@@ -1,4 +1,4 @@
-"""`python -m hops`: hop budgets of traces, reports of runs, how fast they are made, and whether they are right."""
+"""`python -m hops`: compute hop budgets of traces and reports of runs, and benchmark and check both."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 HopsError
 ├── MalformedTraceError     the bytes are not the OTLP JSON that they claim to be
 ├── MalformedJourneysError  the generator's rows lack a column or hold an unknown value
-├── MalformedRunError       a file of a results folder is missing, cut short, or of another schema
+├── MalformedRunError       a file of a results folder is missing, truncated, or of another schema
 ├── NotComparableError      two runs whose difference would say nothing
 ├── JaegerError             the query API did not answer, or not with a trace
 └── NotEnoughDataError      a figure was asked for that nothing was measured for

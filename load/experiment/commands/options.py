@@ -13,7 +13,7 @@ from rich.console import Console
 
 from experiment.progress import shown
 from hops.errors import HopsError
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
 from mesh.reporting import reported
 
 #: Exit code of a run that ended well but whose figures must not be trusted.

@@ -1,4 +1,4 @@
-"""`python -m experiment prove`: whether the instrument is right, shown where the truth is known."""
+"""`python -m experiment prove`: checks the instrument itself where the truth is known."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
-from rich.table import Table
 
 from experiment.arguments import checked_seed, whole_number
 from experiment.commands.options import Json, console, reported_errors
@@ -23,7 +21,10 @@ from experiment.proofs.resume import Proof
 from experiment.results.folder import RESULTS, read_json, write_json
 from experiment.runner import begin, expected_s, run_trials, take_up
 from hops.commands.prove import app as simulations
-from hops.commands.prove import figures_table, give, with_progress
+from hops.commands.prove import give, with_progress
+from hops.conclusions.wording import plural
+from hops.elements.element import Element, Points, Text
+from hops.elements.table import Cell, Column, Table, whole, words
 from hops.run.files import TRIALS
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
@@ -41,14 +42,16 @@ app.add_typer(simulations)
 
 @app.command()
 def delays(
-    hops: Annotated[str, typer.Option(help=f"Components to slow: {', '.join(JOURNEYS)}.")] = ",".join(HOPS),
-    sizes: Annotated[str, typer.Option(help="Delays to inject, with commas between: 500us,2ms.")] = ",".join(SIZES),
-    blocks: Annotated[str, typer.Option(help="How often each delay runs; at least 3.")] = "4",
-    seed: Annotated[str, typer.Option(help="Seed of the tape and the order, an integer ≥ 0.")] = "1",
-    resume: Annotated[str, typer.Option(help="Go on with an interrupted proof: latest, or its name.")] = "",
+    hops: Annotated[str, typer.Option(help=f"Components to slow, comma-separated: {', '.join(JOURNEYS)}.")] = ",".join(
+        HOPS
+    ),
+    sizes: Annotated[str, typer.Option(help="Delays to inject, comma-separated, such as 500us,2ms.")] = ",".join(SIZES),
+    blocks: Annotated[str, typer.Option(help="Number of blocks, at least 3; each runs every delay once.")] = "4",
+    seed: Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")] = "1",
+    resume: Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")] = "",
     as_json: Json = False,
 ) -> None:
-    """Inject delays of known size and find them again; fails unless every one is found."""
+    """Inject known delays and check that the hop budgets show them; fails unless every one is found."""
     with reported_errors():
         if resume:
             folder, plan = take_up(RESULTS, resume, "proof")
@@ -63,7 +66,8 @@ def delays(
         injected = delay_proof.delays_of(plan)
         typer.echo(
             f"{len(injected)} delays and {len(plan.arms) - len(injected)} trials without any, {plan.blocks} blocks in "
-            f"random order, {minutes(expected_s(plan))}. Leave the machine alone; Ctrl-C keeps what is finished.",
+            f"random order, {minutes(expected_s(plan))}. Leave the machine idle until then; Ctrl-C keeps finished "
+            "trials.",
             err=True,
         )
 
@@ -80,12 +84,12 @@ def delays(
 
 @app.command("resume")
 def resume_command(
-    kills: Annotated[str, typer.Option(help=f"How often the experiment is killed: 1 to {MOST_KILLS}.")] = "10",
-    blocks: Annotated[str, typer.Option(help=f"Blocks of its two topologies: 1 to {MOST_KILLED_BLOCKS}.")] = "3",
-    seed: Annotated[str, typer.Option(help="Seed of the moments, the tape and the order, an integer ≥ 0.")] = "1",
+    kills: Annotated[str, typer.Option(help=f"Number of kills, 1 to {MOST_KILLS}.")] = "10",
+    blocks: Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_KILLED_BLOCKS}.")] = "3",
+    seed: Annotated[str, typer.Option(help="Seed of the kill times, the tape and the trial order.")] = "1",
     as_json: Json = False,
 ) -> None:
-    """Kill an experiment at random moments, resume it, and look for what was lost; fails if anything was."""
+    """Kill an experiment at random moments, resume it, and check that nothing was lost."""
     with reported_errors():
         number = checked_seed(seed)
         plan = resume_proof.proof_plan(whole_number("blocks", blocks, 1, MOST_KILLED_BLOCKS), number)
@@ -94,7 +98,7 @@ def resume_command(
         folder = begin(plan, RESULTS)
         folder.release()
         log = RESULTS / f"{folder.final.name}.log"
-        typer.echo(f"{how_often} kills in {len(plan.trials())} trials; what they say is in {shown(log)}", err=True)
+        typer.echo(f"{how_often} kills in {len(plan.trials())} trials; their output goes to {shown(log)}", err=True)
         proof = with_progress(
             "Starts",
             how_often + 1,
@@ -102,30 +106,39 @@ def resume_command(
         )
         path = folder.final if folder.final.exists() else folder.existing
         document = {"holds": proof.holds, **asdict(proof)}
-        give(document, [*kills_view(proof), f"Results: {shown(path)}"], as_json=as_json, console=console())
+        give(document, [*kills_view(proof), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
 
 
 def delays_table(rows: Sequence[FoundDelay]) -> Table:
     """A row for each delay."""
+    columns = [
+        Column("delay", "ms", numeric=False),
+        Column("journey", numeric=False),
+        Column("crossings", spare=2),
+        Column("expected", "ms"),
+        Column("found", "ms"),
+        Column("95 % alone", "ms", spare=1),
+        Column("95 % together", "ms"),
+        Column("verdict", numeric=False),
+    ]
     cells = [
-        (
-            f"{row.component} {row.delay_ms:g}",
-            row.journey,
-            f"{row.crossings:.2f}",
-            f"{row.expected_ms:.3f}",
-            f"{row.found_ms:.3f}",
-            "{:.3f}..{:.3f}".format(*row.ci95),
-            "{:.3f}..{:.3f}".format(*row.ci95_joint),
-            "found" if row.holds else "NOT FOUND",
-        )
+        [
+            words(f"{row.component} {row.delay_ms:g}"),
+            words(row.journey),
+            Cell(f"{row.crossings:.2f}"),
+            Cell(f"{row.expected_ms:.3f}"),
+            Cell(f"{row.found_ms:.3f}"),
+            Cell("{:.3f} to {:.3f}".format(*row.ci95)),
+            Cell("{:.3f} to {:.3f}".format(*row.ci95_joint)),
+            words("found" if row.holds else "NOT FOUND"),
+        ]
         for row in rows
     ]
-    columns = ("delay", "journey", "crossings", "expected", "found", "95 % alone", "95 % together", "verdict")
-    title = f"Injected delays, ms: found by hop differences, {len(rows)} at once"
-    return figures_table(title, columns, cells, words=("delay", "journey", "verdict"), unbroken=columns)
+    title = f"Injected delays, found by hop differences, {plural(len(rows), 'delay')} at once"
+    return Table("delays", title, columns, cells)
 
 
-def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[RenderableType]:
+def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:
     """Which delays were found, for people.
 
     Args:
@@ -135,36 +148,43 @@ def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[RenderableType]:
     trials = [trial for trial in read_json(path / TRIALS)["trials"] if trial["used"]]
     suspect = sum(not trial["valid"] for trial in trials)
     alone = sum(row.agrees(row.ci95) for row in rows)
-    noisy = f"{suspect} of {len(trials)} trials are SUSPECT: the machine was not quiet, the intervals are wide."
+    noisy = f"{suspect} of {len(trials)} trials are SUSPECT: the machine was not quiet, so the intervals are wide."
     return [
         delays_table(rows),
-        *(f"{row.component} {row.delay_ms:g}: {'; '.join(row.failed)}." for row in rows if not row.holds),
-        f"{sum(row.holds for row in rows)} of {len(rows)} delays found at the component that has them, with"
-        f" their size inside the interval; {alone} of {len(rows)} inside the interval of the row alone.",
-        *([noisy] if suspect else []),
-        f"Results: {shown(path)}",
+        Points([f"{row.component} {row.delay_ms:g}: {'; '.join(row.failed)}." for row in rows if not row.holds]),
+        Text(
+            f"{sum(row.holds for row in rows)} of {len(rows)} delays were found at the right component, with the true "
+            f"size inside the interval; {alone} of {len(rows)} are inside the interval of the row alone.",
+            tone="verdict",
+        ),
+        *([Text(noisy)] if suspect else []),
+        Text(f"Results: {shown(path)}"),
     ]
 
 
-def kills_view(proof: Proof) -> list[RenderableType]:
+def kills_view(proof: Proof) -> list[Element]:
     """A row for each kill and one for the end, what is wrong with the whole, and the verdict."""
+    columns = [Column("kill", numeric=False), Column("after", "s"), Column("last output before", numeric=False)]
+    columns += [Column(f"finished of {proof.planned}"), Column("state", numeric=False)]
     rows = [
-        (
-            "end" if kill is proof.kills[-1] and kill.finished == proof.planned else str(kill.number),
-            f"{kill.after_s:.1f} s",
-            kill.doing,
-            f"{kill.finished} of {proof.planned}",
-            "WRONG: " + "; ".join(kill.wrong) if kill.wrong else "as it should be",
-        )
+        [
+            words("end" if kill is proof.kills[-1] and kill.finished == proof.planned else str(kill.number)),
+            Cell(f"{kill.after_s:.1f}"),
+            words(kill.doing),
+            whole(kill.finished),
+            words("WRONG: " + "; ".join(kill.wrong) if kill.wrong else "ok"),
+        ]
         for kill in proof.kills
     ]
     title = f"An experiment of {proof.planned} trials, killed {len(proof.kills) - 1} times with SIGKILL"
-    columns = ("kill", "after", "it had said last", "finished", "what is left")
     verdict = (
-        f"All {proof.planned} trials are there, each once and of one tape; every finished one is as it was, "
-        "byte for byte, and no process outlived a kill."
+        f"All {proof.planned} trials exist exactly once and used the same tape. Finished trials are unchanged byte for "
+        "byte, and no process survived a kill."
         if proof.holds
         else "The experiment did not survive being killed."
     )
-    table = figures_table(title, columns, rows, words=("it had said last", "what is left"), unbroken=("after",))
-    return [table, *(f"WRONG: {wrong}" for wrong in proof.wrong), verdict]
+    return [
+        Table("kills", title, columns, rows),
+        Points([f"WRONG: {wrong}" for wrong in proof.wrong]),
+        Text(verdict, tone="verdict"),
+    ]

@@ -10,7 +10,7 @@ from experiment.errors import UsageError
 MOST_VUS = 10_000
 LONGEST_THINK = "10m"
 #: A journey takes longer than this in every topology, so that a tape for so quick a shop outlasts the loop.
-QUICKEST_JOURNEY_S = 0.002
+FASTEST_JOURNEY_S = 0.002
 #: More journeys a second than two cores answer in any topology; it keeps tapes small.
 HIGHEST_TAPE_RATE = 1000.0
 #: Arrivals are random, so a tape may have somewhat fewer journeys than its rate says.
@@ -32,7 +32,7 @@ class ClosedLoop:
     @property
     def most_asked(self) -> float:
         """Journeys a second that the users ask for if every answer comes at once, and some more."""
-        return MARGIN * self.vus / (self.think_s + QUICKEST_JOURNEY_S)
+        return MARGIN * self.vus / (self.think_s + FASTEST_JOURNEY_S)
 
     @property
     def tape_rate(self) -> float:

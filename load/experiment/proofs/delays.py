@@ -1,15 +1,15 @@
 """Does the measurement find a delay of known size at the component that has it?
 
 A trial with the delay is compared with one without it in every block, and the project's own hop differences say where
-the journeys became slower and by how much. Two things must hold: the part that surely changed most is the work of the
-component that was slowed, and its interval holds the size that was injected. "Surely" means the end of the 95 %
-interval that is nearer to 0: a part that is large and restless, such as a commit to the disk, may differ by more
-milliseconds between any two trials than a delay has, and says nothing by that.
+the journeys became slower and by how much. Two things must hold: the part with the largest significant change is the
+work of the component that was slowed, and its interval includes the size that was injected. A change counts by the end
+of its 95 % interval that is nearer to 0: a part that is large and varies, such as a commit to the disk, may differ by
+more milliseconds between any two trials than the delay has, and that says nothing.
 
 The journeys are those in which the component is called in sequence, so that a customer waits for all of the delay:
 `product` and `update_profile` make one call and wait for it; a checkout waits until its payment is authorised. The one
-exception is a checkout's second call of the payment service, which runs beside the confirmation of the stock: it is on
-the critical path only where it ends last, which a delay makes more frequent. So what is expected is
+exception is a checkout's second call of the payment service, which runs in parallel with the confirmation of the stock:
+it is on the critical path only where it ends last, which a delay makes more frequent. So what is expected is
 
     pauses on the path + own work of a crossing x crossings that the delay brought onto the path
 
@@ -94,13 +94,13 @@ class FoundDelay:
         journey: The journey in which the delay is looked for.
         traces: Number of traces with the delay, and without it.
         crossings: Mean number of the component's requests on a journey's critical path.
-        paused_ms: How long these were held up, for each journey, by the component's own clock.
+        paused_ms: How long these paused, for each journey, by the component's own clock.
         expected_ms: Expected growth of the component's part of the budget.
         found_ms: Measured growth of that part.
         ci95: Interval of `found_ms` by itself.
         ci95_joint: The same, wide enough that all rows of the table hold together in 95 % of all proofs.
-        largest: The part that surely changed most.
-        second: The part, other than the component's work, that surely changed most.
+        largest: The part with the largest significant change.
+        second: The part with the largest significant change apart from the component's work.
         second_ms: Change of that part.
         whole_ms: Growth of the journey's mean.
     """
@@ -121,16 +121,16 @@ class FoundDelay:
     whole_ms: float
 
     def agrees(self, interval: tuple[float, float]) -> bool:
-        """Whether an interval of `found_ms` holds what is expected, with up to the after-effect of each pause."""
+        """Whether an interval of `found_ms` includes what is expected, with up to the after-effect of each pause."""
         return interval[0] <= self.expected_ms + AFTER_EFFECT_MS * self.crossings and interval[1] >= self.expected_ms
 
     @property
     def failed(self) -> tuple[str, ...]:
         """Why the delay counts as not found; empty if it was found."""
         reasons = {
-            f"{self.largest} surely changed more": self.largest != Injected(self.component, self.delay_ms).part,
-            "the interval holds 0": self.ci95_joint[0] <= 0,
-            "the interval does not hold the size": not self.agrees(self.ci95_joint),
+            f"{self.largest} changed significantly more": self.largest != Injected(self.component, self.delay_ms).part,
+            "the interval includes 0": self.ci95_joint[0] <= 0,
+            "the interval does not include the true size": not self.agrees(self.ci95_joint),
         }
         return tuple(reason for reason, there in reasons.items() if there)
 
@@ -144,11 +144,11 @@ def injected(hops: str, sizes: str) -> list[Injected]:
     """Reads which delays to inject, and where.
 
     Args:
-        hops: Components, with commas between them.
-        sizes: Delays as `delay=` takes them, with commas between them.
+        hops: Components, comma-separated.
+        sizes: Delays as `delay=` takes them, comma-separated.
 
     Raises:
-        UsageError: A component without a journey that waits for it in sequence, or something named twice.
+        UsageError: A component without a journey that waits for it in sequence, or something given twice.
         SwitchError: A delay that the switch would not take.
     """
     components = [name.strip() for name in hops.split(",")]
@@ -163,7 +163,7 @@ def injected(hops: str, sizes: str) -> list[Injected]:
         for size in sizes.split(",")
     ]
     if len(set(delays)) < len(delays):
-        raise UsageError(f"hops={hops} sizes={sizes}: something is named twice; give each once")
+        raise UsageError(f"hops={hops} sizes={sizes}: a component or size is given twice; give each once")
     return delays
 
 
@@ -174,9 +174,7 @@ def proof_plan(delays: Sequence[Injected], topology: Topology, *, blocks: int, s
         UsageError: Too few blocks, or too many arms.
     """
     if blocks < LEAST_BLOCKS:
-        raise UsageError(
-            f"blocks={blocks} is too few for intervals that could refute anything: give at least {LEAST_BLOCKS}"
-        )
+        raise UsageError(f"blocks={blocks} is too few for meaningful intervals: give at least {LEAST_BLOCKS}")
     labels = [BASELINE, *(f"{BASELINE}-{number}" for number in range(2, round(math.sqrt(len(delays))) + 1))]
     arms = [Arm(label, topology, parse_switches(trace=1)) for label in labels]
     arms += [
@@ -199,10 +197,10 @@ def judge(folder: Path, delays: Sequence[Injected]) -> list[FoundDelay]:
         delays: The delays that were injected; each has its arm.
 
     Raises:
-        HopsError: The files are not whole.
+        HopsError: The files are incomplete.
     """
     run = read_run(folder)
-    # `read_run` gives what every run has; the crossings on the path are beside it.
+    # `read_run` gives what every run has; the crossings on the path are a column of their own.
     hops = pl.read_parquet(folder / "hops.parquet")
     done = run.journeys.filter(pl.col("outcome") == "ok")
     # The trials without a delay are one arm from here on.
@@ -225,7 +223,7 @@ def _judged(run: RunFiles, hops: pl.DataFrame, delay: Injected, *, rows: int) ->
     own = next((row for row in difference["parts"] if row["part"] == delay.part), None)
     low, high = own["ci95"] if own else (None, None)
     if own is None or low is None or high is None:
-        raise UsageError(f"{delay.label}: {run.path} has too few traces of {journey} to find anything; measure again")
+        raise UsageError(f"{delay.label}: {run.path} has too few traces of {journey} to detect a delay; measure again")
     slowed, plain = (_on_path(side, delay.part) for side in sides.values())
     work_ms = plain.work_ms / plain.crossings if plain.crossings else 0.0
     expected = slowed.paused_ms + work_ms * (slowed.crossings - plain.crossings)

@@ -50,9 +50,9 @@ class Kill:
     Attributes:
         number: Number of the kill, from 1; the last row of a proof is the end that nobody killed.
         after_s: Seconds from the process's start to its end.
-        doing: What the process had said last.
+        doing: The last output of the process.
         finished: Number of trials that are finished now.
-        wrong: What is not as it should be; empty if all is well.
+        wrong: What is wrong; empty if all is well.
     """
 
     number: int
@@ -101,9 +101,9 @@ def prove(
         plan: Plan of the experiment.
         folder: Folder of its results; begun, and held by nobody.
         run: Run folder of its port base.
-        log: File that takes what the experiment says.
-        kills: How often to kill it.
-        seed: Seed of the moments.
+        log: File that takes the output of the experiment.
+        kills: Number of kills.
+        seed: Seed of the kill times.
         progress: Called with the number of starts that are over.
     """
     proof = Proof(len(plan.trials()))
@@ -120,7 +120,7 @@ def prove(
             else:
                 child.wait(LONGEST_END_S)
             if to_be_killed and child.poll() is not None:
-                proof.wrong.append(f"it ended by itself, with code {child.returncode}, before kill {number}; see {log}")
+                proof.wrong.append(f"it ended by itself with code {child.returncode} before kill {number}; see {log}")
                 return proof
         after_s = time.monotonic() - began
         wrong = []
@@ -130,7 +130,7 @@ def prove(
         wrong += changes(before, now)
         if not to_be_killed and child.returncode:
             wrong.append(f"the last start ended with code {child.returncode}; see {log}")
-        proof.kills.append(Kill(number, after_s, _said_last(log, offset), len(now), tuple(wrong)))
+        proof.kills.append(Kill(number, after_s, _last_output(log, offset), len(now), tuple(wrong)))
         before = now
         progress(number)
     proof.wrong += at_the_end(plan, folder)
@@ -173,7 +173,7 @@ def at_the_end(plan: Plan, folder: ResultsFolder) -> list[str]:
         return [f"{root.name} was not published"]
     planned = sorted(trial.name for trial in plan.trials())
     there = sorted(path.parent.name for path in root.glob(f"trials/*/{RECORD}"))
-    wrong = [] if there == planned else [f"planned were {', '.join(planned)}; there are {', '.join(there)}"]
+    wrong = [] if there == planned else [f"planned trials: {', '.join(planned)}; finished trials: {', '.join(there)}"]
     rows = read_json(root / "trials.json")["trials"]
     recorded = sorted(f"{row['block']}-{row['topology']}" for row in rows)
     if recorded != planned or any(row["attempt"] != 1 or not row["used"] for row in rows):
@@ -249,11 +249,11 @@ def _where(folder: ResultsFolder) -> Path:
     return next((path for path in (folder.final, folder.path, kept) if path.is_dir()), folder.final)
 
 
-def _said_last(log: Path, offset: int) -> str:
-    with log.open("rb") as said:
-        said.seek(offset)
-        lines = [line.strip() for line in said.read().decode(errors="replace").splitlines() if line.strip()]
-    return lines[-1] if lines else "nothing yet"
+def _last_output(log: Path, offset: int) -> str:
+    with log.open("rb") as output:
+        output.seek(offset)
+        lines = [line.strip() for line in output.read().decode(errors="replace").splitlines() if line.strip()]
+    return lines[-1] if lines else "no output yet"
 
 
 def _hash(path: Path) -> str:

@@ -45,7 +45,7 @@ def test_a_system_that_is_slowed_says_so(terminal) -> None:
 def test_a_delay_is_found_where_it_is(terminal) -> None:
     done = terminal.make("prove-delays", "hops=payment", "sizes=5ms", "blocks=3")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 of 1 delays found" in done.stdout
+    assert "1 of 1 delays were found" in done.stdout
     newest = max(terminal.results.glob("2*-prove-delays/proof.json"))
     assert json.loads(newest.read_text())["holds"]
     assert terminal.left_over() == []
@@ -60,5 +60,5 @@ def test_the_rule_for_siblings_is_proven(terminal) -> None:
 def test_an_experiment_that_is_killed_loses_nothing(terminal) -> None:
     done = terminal.make("prove-resume", "kills=3", "blocks=1")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "All 2 trials are there" in done.stdout
+    assert "All 2 trials exist exactly once" in done.stdout
     assert terminal.left_over() == []

@@ -6,7 +6,7 @@ import io
 import json
 from pathlib import Path
 
-from rich.console import Group, RenderableType
+from rich.console import RenderableType
 
 from experiment.commands.options import console
 from experiment.commands.prove import delays_table, kills_view
@@ -14,8 +14,8 @@ from experiment.commands.trace import print_exemplars
 from experiment.parity.across import Parity, parity_table
 from experiment.proofs.delays import FoundDelay
 from experiment.proofs.resume import Kill, Proof
+from hops.terminal.console import terminal
 from hops.terminal.render import rendered
-from hops.terminal.tables import terminal
 
 JOURNEY, SERVICE = "GET /users/[id]", "gw[/red]"
 
@@ -45,11 +45,11 @@ def test_proofs() -> None:
         expected_ms=0.532, found_ms=0.569, ci95=(0.563, 0.575), ci95_joint=(0.553, 0.585), largest=f"work:{SERVICE}",
         second="db:user", second_ms=0.1, whole_ms=0.6,
     )  # fmt: skip
-    text = printed(delays_table([found]))
+    text = printed(rendered([delays_table([found])]))
     assert SERVICE in text
     assert JOURNEY in text
     wrong = Proof(3, [Kill(1, 2.0, f"starting {SERVICE}", 1, (f"{JOURNEY} is lost",)), Kill(2, 3.0, "", 3, ())])
-    text = printed(Group(*kills_view(wrong)))
+    text = printed(rendered(kills_view(wrong)))
     assert f"starting {SERVICE}" in text
     assert f"{JOURNEY} is lost" in text
 

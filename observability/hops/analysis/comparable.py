@@ -48,9 +48,7 @@ def require_fields(run: RunFiles) -> None:
         if lacking:
             raise MalformedRunError(f"{run.path / TRIALS}: a trial has no {', '.join(lacking)}")
         if row["topology"] not in run.manifest["topologies"]:
-            raise MalformedRunError(
-                f"{run.path / TRIALS}: a trial is of {row['topology']}, which {MANIFEST} does not know"
-            )
+            raise MalformedRunError(f"{run.path / TRIALS}: a trial is of {row['topology']}, which is not in {MANIFEST}")
 
 
 def require_comparable(a: RunFiles, b: RunFiles) -> None:
@@ -78,7 +76,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
     if first["tapes"]["load"] != second["tapes"]["load"]:
         reasons.append(f"the tapes differ: {_tape(first, second)}")
     if reasons:
-        raise NotComparableError(f"{a.path.name} and {b.path.name} do not compare: {'; '.join(reasons)}")
+        raise NotComparableError(f"{a.path.name} and {b.path.name} cannot be compared: {'; '.join(reasons)}")
 
 
 def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
@@ -94,7 +92,7 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
         return [(a.topologies[0], b.topologies[0])]
     raise NotComparableError(
         f"{a.path.name} and {b.path.name} have no topology in common: {', '.join(a.topologies)} against "
-        f"{', '.join(b.topologies)}; two runs of one topology each would be compared"
+        f"{', '.join(b.topologies)}; two runs of one topology each can be compared all the same"
     )
 
 

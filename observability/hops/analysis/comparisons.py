@@ -1,4 +1,4 @@
-"""Which of two systems is quicker, for which journey, by how much, and how sure that is."""
+"""Which of two systems is faster, for which journey, by how much, and how certain that is."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Pair(NamedTuple):
         metric: one of `METRICS`, or `CPU`.
         left: the figure of one system.
         right: the figure of the other, which is subtracted.
-        effect: chance that a journey of the left takes less time than one of the right; None for `CPU`.
+        effect: probability that a journey of the left is faster than one of the right; None for `CPU`.
     """
 
     journey: str

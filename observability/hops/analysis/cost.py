@@ -14,7 +14,7 @@ SERVICES = ("order", "payment", "product", "user")
 DATABASE = "postgres"
 TELEMETRY = "jaeger"
 TOTAL = "total"
-#: The load generator: measured beside the others, but no part of a shop.
+#: The load generator: measured like the others, but not part of a shop.
 GENERATOR_GROUP = "generator"
 
 #: Groups of components; `total` is all of them but the generator.

@@ -16,7 +16,7 @@ Strata = list[tuple[Floats, Floats]]
 
 
 def observer_effect_of(journeys: pl.DataFrame, *, seed: int = 0) -> ObserverEffect:
-    """Median latency of sampled less unsampled journeys that ended ok, stratified by journey.
+    """Median latency of sampled minus unsampled journeys that ended ok, stratified by journey.
 
     The interval of one block is a bootstrap within it, that of three and more the one over blocks
     (`hops.statistics.over_blocks`).

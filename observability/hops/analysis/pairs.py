@@ -1,4 +1,4 @@
-"""The pairs of a summary, looked up either way round: a difference is always left less right."""
+"""The pairs of a summary, looked up either way round: a difference is always left minus right."""
 
 from __future__ import annotations
 

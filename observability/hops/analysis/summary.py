@@ -78,7 +78,7 @@ def check_run(run: RunFiles) -> None:
     measured = set(run.journeys.select("block", "topology").unique().iter_rows())
     if planned != measured:
         odd = ", ".join(f"block {block} of {topology}" for block, topology in sorted(planned ^ measured))
-        raise MalformedRunError(f"{run.path}: trials.json and journeys.parquet do not hold the same trials: {odd}")
+        raise MalformedRunError(f"{run.path}: trials.json and journeys.parquet list different trials: {odd}")
     unmeasured = [topology for topology in run.topologies if topology not in {name for _, name in measured}]
     if unmeasured:
         raise MalformedRunError(f"{run.path}: there is no trial of {', '.join(unmeasured)}")

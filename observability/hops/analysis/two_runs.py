@@ -1,4 +1,4 @@
-"""Two runs compared: what changed, by how much, and how sure that is."""
+"""Two runs compared: what changed, by how much, and how certain that is."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ Regression = Literal["shown", "possible", "no", "unknown"]
 
 
 class RunDifference(Difference):
-    """One metric of one journey, of two runs: `difference` is b less a, `ratio` b divided by a.
+    """One metric of one journey, of two runs: `difference` is b minus a, `ratio` b divided by a.
 
-    `effect` is the chance that a journey of b takes less time than one of a. `verdict` says what b is, `lower` or
+    `effect` is the probability that a journey of b is faster than one of a. `verdict` says what b is, `lower` or
     `higher`. `regression` is None where no threshold was given or the metric is not watched.
     """
 

@@ -29,10 +29,10 @@ _TRACED = 0.2
 def benchmark(
     traces: Annotated[int, typer.Option(min=1, help="Number of traces in a round.")] = 2000,
     spans: Annotated[int, typer.Option(min=6, help="Number of spans in each trace.")] = 30,
-    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds, of which the best counts.")] = 5,
+    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds; the best one counts.")] = 5,
     as_json: AsJson = False,
 ) -> None:
-    """Measure traces a second from spans to budget, on one core; fails below the target."""
+    """Measure how many traces a second become hop budgets on one core; fails below the target."""
     made = [shop_trace(seed, spans) for seed in range(traces)]
     best_s = float("inf")
     gap_ns = 0
@@ -49,7 +49,7 @@ def benchmark(
     else:
         print(
             f"{traces_per_s:,.0f} traces of {spans} spans a second on one core (best of {rounds} rounds of {traces:,}; "
-            f"at least {TARGET_TRACES_PER_S:,} wanted); budgets are {gap_ns} ns from adding up"
+            f"target: at least {TARGET_TRACES_PER_S:,}); total budget imbalance: {gap_ns} ns"
         )
     if gap_ns or (spans <= 30 and traces_per_s < TARGET_TRACES_PER_S):
         raise typer.Exit(1)

@@ -14,33 +14,33 @@ import typer
 from hops.budget.budget import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
 from hops.tables.budget import trace_table
+from hops.terminal.console import terminal
 from hops.terminal.render import rendered
-from hops.terminal.tables import terminal
 from hops.terminal.trace import trace_tree
 from hops.traces import jaeger, otlp
 from hops.traces.span import Span
 from hops.traces.tree import Quality, grow
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of tables.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 
 
 def budget(
     trace_ids: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[TRACE_ID]...", help="Ids of traces, 32 hex digits each; every trace of FILE if none."),
+        typer.Argument(metavar="[TRACE_ID]...", help="Trace ids, 32 hex digits each (default: all in the file)."),
     ] = None,
     jaeger_url: Annotated[
         str | None,
-        typer.Option("--jaeger", metavar="URL", help="Address of Jaeger's query API, as http://127.0.0.1:18072."),
+        typer.Option("--jaeger", metavar="URL", help="Address of Jaeger's query API, such as http://127.0.0.1:18072."),
     ] = None,
-    file: Annotated[Path | None, typer.Option("--otlp", metavar="FILE", help="A file of OTLP JSON.")] = None,
-    patience: Annotated[float, typer.Option(help="Seconds to wait for spans still on their way.", min=0)] = 5.0,
+    file: Annotated[Path | None, typer.Option("--otlp", metavar="FILE", help="OTLP JSON file to read.")] = None,
+    patience: Annotated[float, typer.Option(help="Seconds to wait for late spans.", min=0)] = 5.0,
     as_json: AsJson = False,
 ) -> None:
     """Print the hop budget of each trace: its tree, and a table that adds up."""
     wanted = trace_ids or []
     if (jaeger_url is None) == (file is None):
-        raise typer.BadParameter("give one of --jaeger URL and --otlp FILE")
+        raise typer.BadParameter("give either --jaeger URL or --otlp FILE")
     if jaeger_url is not None and not wanted:
         raise typer.BadParameter("--jaeger needs at least one TRACE_ID")
     try:
@@ -75,7 +75,7 @@ def _print_budgets(traces: dict[str, list[Span]], as_json: bool) -> None:
         tree = grow(spans)
         result = budget_of_tree(tree)
         if result is None:
-            raise NotEnoughDataError(f"trace {trace_id} has no root span, so no end-to-end time to split")
+            raise NotEnoughDataError(f"trace {trace_id} has no root span, so it has no end-to-end time to split")
         if as_json:
             documents.append(_as_document(result))
             continue

@@ -1,17 +1,19 @@
-"""`python -m hops prove`: whether statistics and budgets are right, shown on data whose truth is known."""
+"""`python -m hops prove`: checks the statistics and hop budgets on synthetic data whose truth is known."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from hops.commands.budget import AsJson
+from hops.elements import numbers
+from hops.elements.element import Element, Text
+from hops.elements.table import Cell, Column, Table, estimate, whole, words
 from hops.proofs.siblings import SiblingsProof, prove_siblings
 from hops.proofs.statistics import (
     AA,
@@ -26,36 +28,40 @@ from hops.proofs.statistics import (
     prove_coverage,
 )
 from hops.synthetic.waits import CAUSES
-from hops.terminal.tables import table_titled, terminal
+from hops.terminal.console import terminal
+from hops.terminal.render import rendered
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
-Experiments = Annotated[int, typer.Option(min=1, help="How many experiments to simulate.")]
-Seed = Annotated[int, typer.Option(min=0, help="Seed of what is simulated, an integer ≥ 0.")]
+Experiments = Annotated[int, typer.Option(min=1, help="Number of synthetic experiments.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of the synthetic data, an integer ≥ 0.")]
 Result = TypeVar("Result")
 
 
 @app.command()
 def aa(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
-    """Compare four names of one system; fails if a metric shows differences in more than 5 %, beyond chance."""
+    """Count false differences between four copies of one system.
+
+    Fails if a metric shows one in significantly more than 5 % of the experiments.
+    """
     proof = with_progress("A/A experiments", experiments, lambda step: prove_aa(experiments, seed, step))
     give(proof, aa_view(proof), as_json=as_json)
 
 
 @app.command()
 def coverage(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
-    """Count how often 95 % intervals hold a known truth; fails outside 93 to 97 %."""
+    """Measure how often 95 % intervals contain the true value; fails outside 93 to 97 %."""
     proof = with_progress("Experiments", experiments, lambda step: prove_coverage(experiments, seed, step))
     give(proof, coverage_view(proof), as_json=as_json)
 
 
 @app.command()
 def power(
-    experiments: Annotated[int, typer.Option(min=1, help="How many experiments for each row of the table.")] = 100,
+    experiments: Annotated[int, typer.Option(min=1, help="Number of synthetic experiments per row.")] = 100,
     seed: Seed = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Count how often true differences are shown in experiments of the default size; has no limit that could fail."""
+    """Measure how often a true difference is detected with the default number of blocks; never fails."""
     total = experiments * len(STEPS) * len(SHIFTS)
     proof = with_progress("Experiments", total, lambda step: measure_power(experiments, seed, step))
     give(proof, power_view(proof), as_json=as_json)
@@ -63,11 +69,14 @@ def power(
 
 @app.command()
 def siblings(
-    traces: Annotated[int, typer.Option(min=1, help="How many traces to simulate for each cause of a wait.")] = 5000,
+    traces: Annotated[int, typer.Option(min=1, help="Number of synthetic traces for each cause of a wait.")] = 5000,
     seed: Seed = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Compare rules for overlapping siblings on traces whose waits are known; fails if one beats that of budgets."""
+    """Compare rules for overlapping sibling spans on traces whose waits are known.
+
+    Fails if a rule is significantly better than the one that hop budgets use.
+    """
     total = traces * len(CAUSES)
     proof = with_progress("Traces", total, lambda step: prove_siblings(traces, seed, step))
     give(proof, siblings_view(proof), as_json=as_json)
@@ -79,7 +88,7 @@ def with_progress(what: str, total: int, work: Callable[[Callable[[int], None]],
     Args:
         what: what is counted.
         total: how many there are.
-        work: the proof; calls the function that it is given with how many are done.
+        work: the proof; calls the function that it is given with the number that are done.
     """
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=terminal(stderr=True), transient=True) as bar:
@@ -88,137 +97,140 @@ def with_progress(what: str, total: int, work: Callable[[Callable[[int], None]],
 
 
 def give(
-    proof: Mapping[str, Any], view: Sequence[RenderableType], *, as_json: bool, console: Console | None = None
+    proof: Mapping[str, Any], elements: Sequence[Element], *, as_json: bool, console: Console | None = None
 ) -> None:
     """Ends a proof: prints it, and exits with 1 unless it holds.
 
     Args:
         proof: for programs; `holds` says how it ended.
-        view: for people: tables, notes and a verdict.
+        elements: for people: tables, notes and a verdict.
         as_json: print for programs.
         console: where to print for people; the terminal if not given.
     """
     if as_json:
         print(json.dumps(proof, indent=2))
     else:
-        for part in view:
-            (console or terminal()).print(part)
+        (console or terminal()).print(rendered(elements))
     if not proof["holds"]:
         raise typer.Exit(1)
 
 
-def figures_table(
-    title: str,
-    columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
-    *,
-    words: Collection[str] = (),
-    unbroken: Collection[str] = (),
-) -> Table:
-    """A table of a proof.
-
-    Args:
-        title: stands above it.
-        columns: their headings.
-        rows: cells of each row.
-        words: columns that begin at the left, as words do; the others end at the right, as figures do.
-        unbroken: columns that are never broken into lines.
-    """
-    table = table_titled(title)
-    for name in columns:
-        table.add_column(name, justify="left" if name in words else "right", no_wrap=name in unbroken)
-    for row in rows:
-        table.add_row(*row)
-    return table
-
-
-def siblings_view(proof: SiblingsProof) -> list[RenderableType]:
+def siblings_view(proof: SiblingsProof) -> list[Element]:
     """How much time each rule puts into the wrong part, for people."""
+    columns = [Column("still ahead"), *(Column(cause, spare=1) for cause in CAUSES)]
+    columns += [Column("all"), Column("more than used", "points", interval=True)]
     rows = []
     for rule in proof["rules"]:
-        low, high = rule["more_ci95"]
-        more = f"{rule['more']:+.1%} ({low:+.1%} to {high:+.1%})"
-        shares = [f"{rule['by_cause'][cause]:.1%}" for cause in CAUSES]
         used = rule["ahead_percent"] == proof["used_percent"]
-        rows.append([f"{rule['ahead_percent']} %", *shares, f"{rule['all']:.1%}", "used" if used else more])
-    title = f"Time in the wrong part, {proof['traces']:,} traces of each cause"
-    whole = ("still ahead", "all", "more than used")
+        rows.append(
+            [
+                Cell(f"{rule['ahead_percent']} %"),
+                *(Cell(numbers.share(rule["by_cause"][cause])) for cause in CAUSES),
+                Cell(numbers.share(rule["all"])),
+                Cell("used") if used else _percent(rule["more"], rule["more_ci95"], signed=True),
+            ]
+        )
     return [
-        figures_table(title, [whole[0], *CAUSES, *whole[1:]], rows, unbroken=whole),
-        "A sibling that still runs counts as finished if at most so much of it lies ahead; intervals are of 95 %.",
-        f"{'No' if proof['holds'] else 'A'} rule is better than the one in use by half a percent of the time, "
-        "beyond chance.",
+        Table("siblings", f"Time in the wrong part, {proof['traces']:,} traces of each cause", columns, rows),
+        Text(
+            "A sibling that is still running counts as finished if at most this share of it lies ahead. Points are "
+            "percentage points, with 95 % intervals."
+        ),
+        Text(
+            f"{'No' if proof['holds'] else 'A'} rule is better than the one in use by half a percent of the time, "
+            "beyond chance."
+        ),
     ]
 
 
-def power_view(proof: PowerProof) -> list[RenderableType]:
+def power_view(proof: PowerProof) -> list[Element]:
     """How often true differences were shown, for people."""
-    title = f"True differences shown, {proof['experiments']:,} experiments a row, with 95 % intervals"
-    rates = ("`all`, mean", "frequent, p50")
+    columns = [Column("step"), Column("shifts")]
+    columns += [Column(what, "%", interval=True) for what in ("`all`, mean", "frequent journeys, p50")]
     rows = [
-        (
-            f"{cell['step']:.0%}",
-            f"{cell['block_shift']:.0%} and {cell['trial_shift']:.0%}",
+        [
+            Cell(numbers.share(cell["step"], 0)),
+            Cell(f"{numbers.share(cell['block_shift'], 0)} and {numbers.share(cell['trial_shift'], 0)}"),
             _rate(cell["all_mean"]),
             _rate(cell["frequent_p50"]),
-        )
+        ]
         for cell in proof["cells"]
     ]
+    title = f"True differences shown, {proof['experiments']:,} experiments per row, with 95 % intervals"
     return [
-        figures_table(title, ["step", "shifts", *rates], rows, unbroken=rates),
-        "Each of four topologies is slower than the one before by the step; blocks and trials are shifted by so much.",
+        Table("power", title, columns, rows, heads=2),
+        Text(
+            "Each of four topologies is slower than the one before it by the step. The shifts are the standard "
+            "deviations by which whole blocks and single trials vary."
+        ),
     ]
 
 
-def aa_view(proof: AA) -> list[RenderableType]:
+def aa_view(proof: AA) -> list[Element]:
     """What A/A experiments showed, for people."""
+    columns = [Column("metric", numeric=False)]
+    columns += [
+        Column(name, "%", interval=True) for name in ("tests with p below 5 %", "experiments with any, after Holm")
+    ]
+    rows = [[words(row["metric"]), _rate(row["tests"]), _rate(row["experiments"])] for row in proof["metrics"]]
+    rows += [
+        [words("any of them"), Cell(""), _rate(proof["any_metric"])],
+        [words("Mann-Whitney on `all`"), _rate(proof["naive_tests"]), _rate(proof["naive_experiments"])],
+    ]
     title = f"False differences in {proof['experiments']:,} A/A experiments, with 95 % intervals"
-    columns = ("metric", "tests with p < 5 %", "experiments with any, after Holm")
-    rows = [(row["metric"], _rate(row["tests"]), _rate(row["experiments"])) for row in proof["metrics"]]
-    table = figures_table(title, columns, rows, words=("metric",))
-    table.add_section()
-    table.add_row("any of them", "", _rate(proof["any_metric"]))
-    table.add_row("Mann-Whitney on `all`", _rate(proof["naive_tests"]), _rate(proof["naive_experiments"]))
     verdict = (
-        "No metric shows false differences in more than 5 % of the experiments, beyond chance."
+        "No metric shows false differences in significantly more than 5 % of the experiments."
         if proof["holds"]
-        else "A metric shows false differences in more than 5 % of the experiments."
+        else "A metric shows false differences in significantly more than 5 % of the experiments."
     )
-    return [table, verdict]
+    return [Table("aa", title, columns, rows, totals=2), Text(verdict, tone="verdict")]
 
 
-def coverage_view(proof: CoverageProof) -> list[RenderableType]:
-    """How often intervals held the truth, for people."""
+def coverage_view(proof: CoverageProof) -> list[Element]:
+    """How often intervals contained the truth, for people."""
+    columns = [Column("metric", numeric=False), Column("of", numeric=False)]
+    columns += [Column("coverage"), Column("error", spare=1), Column("intervals"), Column("refused")]
     figures = [
-        (
-            row["metric"],
-            row["figure"],
-            f"{row['coverage']:.1%}{'' if row['ok'] else ' !'}",
-            f"{row['error']:.1%}",
-            f"{row['intervals']:,}",
-            f"{row['refused']:,}",
-        )
+        [
+            words(row["metric"]),
+            words(row["figure"]),
+            Cell(f"{numbers.share(row['coverage'])}{'' if row['ok'] else ' !'}"),
+            Cell(numbers.share(row["error"])),
+            whole(row["intervals"]),
+            whole(row["refused"]),
+        ]
         for row in proof["figures"]
     ]
-    title = f"Truth held by 95 % intervals in {proof['experiments']:,} experiments"
     names = list(dict.fromkeys(name for row in proof["by"].values() for name in row))
     settings = [
-        (label, *(f"{row[name]:.1%}" if name in row else "" for name in names)) for label, row in proof["by"].items()
+        [words(label), *(Cell(numbers.share(row[name]) if name in row else "") for name in names)]
+        for label, row in proof["by"].items()
     ]
-    low, high = COVERAGE
+    low, high = (f"{100 * limit:g}" for limit in COVERAGE)
     return [
-        figures_table(
-            title, ["metric", "of", "held", "error", "intervals", "refused"], figures, words=("metric", "of")
+        Table(
+            "coverage", f"Coverage of 95 % intervals, {proof['experiments']:,} experiments", columns, figures, heads=2
         ),
-        figures_table(
-            "The same by setting, all kinds of figures together", ["setting", *names], settings, words=("setting",)
+        Table(
+            "coverage_by_setting",
+            "Coverage by setting, over all kinds of figures",
+            [Column("setting", numeric=False), *map(Column, names)],
+            settings,
         ),
-        f"Every kind of figure is held in {low:.0%} to {high:.0%}."
-        if proof["holds"]
-        else f"A kind of figure is held in less than {low:.0%} or more than {high:.0%}.",
+        Text(
+            f"Intervals of every kind of figure contain the true value in {low} to {high} % of cases."
+            if proof["holds"]
+            else f"Intervals of a kind of figure contain the true value in less than {low} % or more than {high} % of "
+            "cases.",
+            tone="verdict",
+        ),
     ]
 
 
-def _rate(rate: Rate) -> str:
-    low, high = rate["ci95"]
-    return f"{rate['rate']:.1%} ({low:.1%} to {high:.1%})"
+def _rate(rate: Rate) -> Cell:
+    return _percent(rate["rate"], rate["ci95"])
+
+
+def _percent(value: float, ends: Sequence[float], *, signed: bool = False) -> Cell:
+    """A share from 0 to 1, in percent."""
+    return estimate(100 * value, [100 * end for end in ends], signed=signed)

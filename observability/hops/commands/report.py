@@ -1,4 +1,4 @@
-"""`python -m hops report`: a run's report, made again from its files."""
+"""`python -m hops report`: rebuilds a run's report from its files."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from hops.run.files import SUMMARY, read_run
 
 
 def report_command(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A results folder.")],
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Results folder of the run.")],
 ) -> None:
-    """Make summary.json, report.html, report.md and csv/ of a run again, from its files."""
+    """Rebuild a run's summary.json, report.html, report.md and csv/ from its files."""
     try:
         summary, page = make_report(folder)
     except (HopsError, OSError) as error:

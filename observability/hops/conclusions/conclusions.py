@@ -114,10 +114,10 @@ def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
     return place
 
 
-def sooner(row: Comparison) -> str:
-    """By how much the left is sooner: `3.1 ms (2.7 to 3.6) sooner than rest at p50`, a big one as a ratio too."""
+def faster(row: Comparison) -> str:
+    """By how much the left is faster: `3.1 ms (2.7 to 3.6) faster than rest at p50`, a big one as a ratio too."""
     assert row["difference"] is not None
-    text = f"{figure(-row['difference'], turned(row['ci95']), 'ms')} sooner than {row['right']} at {row['metric']}"
+    text = f"{figure(-row['difference'], turned(row['ci95']), 'ms')} faster than {row['right']} at {row['metric']}"
     if row["p_holm"] is not None:
         text += f", {p_value(row['p_holm'])} after Holm's correction"
     # The ratio decides; a difference scatters with the blocks, too, and its interval may reach 0.
@@ -147,8 +147,8 @@ def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
         return _alone(summary, next(iter(summary["topologies"])), ALL)
     if refusal is not None:
         return [
-            f"No conclusion about differences: {refusal}. The intervals below cover the journeys that were measured, "
-            "not how one run differs from the next.",
+            f"No conclusions about differences: {refusal}. The intervals below cover variation within the run, not "
+            "between runs.",
             *_all(summary),
         ]
     sentences = []
@@ -161,7 +161,7 @@ def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
 
 
 def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: int) -> list[str]:
-    """For how many journeys which topology is the quickest.
+    """For how many journeys which topology is the fastest.
 
     Args:
         metric: p50 or p99.
@@ -177,22 +177,22 @@ def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: 
     journeys = ("the one journey" if total == 1 else f"all {total} journeys") + of_all
     if len(everywhere) == topologies:
         any_of = ("the one journey" if total == 1 else f"any of {total} journeys") + of_all
-        return [f"At {metric} no topology is shown to be slower than the quickest, in {any_of}."]
+        return [f"At {metric} no topology is significantly slower than the fastest, in {any_of}."]
     if everywhere:
         alone = sum(place.first == everywhere for place in places.values()) if len(everywhere) == 1 else 0
-        text = f"At {metric} {listed(everywhere)} {'is' if len(everywhere) == 1 else 'are'} the quickest"
+        text = f"At {metric} {listed(everywhere)} {'is' if len(everywhere) == 1 else 'are'} the fastest"
         if len(everywhere) == 1 and alone == total:
             return [f"{text} in {journeys}."]
-        return [f"{text}, or not shown to be slower than the quickest, in {journeys}."]
+        return [f"{text}, or not significantly slower than the fastest, in {journeys}."]
     firsts: dict[str, list[str]] = {}
     for name, place in places.items():
         if len(place.first) == 1:
             firsts.setdefault(place.first[0], []).append(name)
     told = "; ".join(f"{name} alone leads {listed(led)}" for name, led in sorted(firsts.items()))
     rest = total - sum(len(led) for led in firsts.values())
-    open_ones = f"in {plural(rest, 'journey')} no single topology is shown to be the quickest" if rest else ""
+    open_ones = f"in {plural(rest, 'journey')} no single fastest topology is shown" if rest else ""
     only = f"; only {total} of {measured} journeys have enough data" if total < measured else ""
-    return [f"At {metric} no topology is the quickest everywhere: {'; '.join(filter(None, (told, open_ones)))}{only}."]
+    return [f"At {metric} no topology is the fastest everywhere: {'; '.join(filter(None, (told, open_ones)))}{only}."]
 
 
 def _names(places: dict[str, Standing]) -> list[str]:
@@ -220,7 +220,7 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     assert value is not None
     sentences: list[str] = []
     for row in place.behind:
-        text = f"{best} answers {what} {sooner(row)}"
+        text = f"{best} answers {what} {faster(row)}"
         # The budgets are means: they explain the middle of the journeys, and the bands of the report the slow end.
         reason = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else None
         sentences.append(sentence(f"{text}; {reason}" if reason else text))
@@ -249,7 +249,7 @@ def _alone(summary: Summary, name: str, journey: str) -> list[str]:
         for metric in HEADLINE_METRICS
     )
     what = "all journeys" if journey == ALL else journey
-    return [f"{name} answers half of {what} within {half}, and 99 in 100 within {most}."]
+    return [f"{name} answers half of {what} within {half}, and 99 % within {most}."]
 
 
 def _all(summary: Summary) -> list[str]:

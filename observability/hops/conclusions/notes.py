@@ -27,7 +27,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
         return []
     ranked = sorted(totals, key=lambda name: totals[name]["value"])
     told = [f"{figure(totals[name]['value'], totals[name]['ci95'], _COST)} with {name}" for name in ranked]
-    sentences = [f"A million journeys cost {listed(told)}, the load generator left out."]
+    sentences = [f"A million journeys cost {listed(told)}, excluding the load generator."]
     best = ranked[0]
     for other in ranked[1:]:
         row = pairs.comparison(ALL, "cpu_ms", best, other)
@@ -38,7 +38,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
             sentences.append(f"A journey takes {saved} less CPU with {best} than with {other}.")
         else:
             amount = figure(row["difference"], row["ci95"], "ms")
-            sentences.append(f"No difference in CPU shown between {best} and {other}: {amount} a journey.")
+            sentences.append(f"No difference in CPU shown between {best} and {other}: {amount} per journey.")
     return sentences
 
 
@@ -52,7 +52,7 @@ def doubt_sentences(summary: Summary) -> list[str]:
         if silent:
             sentences.append(
                 f"At {metric}, {silent:,} of {plural(len(tested), 'comparison')} of two topologies in a journey "
-                f"{'shows' if silent == 1 else 'show'} no difference; that does not show that there is none."
+                f"{'shows' if silent == 1 else 'show'} no difference; this does not mean that there is none."
             )
     reasons: dict[str, dict[str, list[str]]] = {}
     for row in summary["comparisons"]:
@@ -77,7 +77,7 @@ def validity_sentences(summary: Summary) -> list[str]:
     reasons = Counter(gate_name(name) for row in trials if row["used"] for name in row["reasons"])
     if reasons:
         told = listed([f"{reason} ({plural(count, 'trial')})" for reason, count in reasons.most_common()])
-        sentences.append(f"What fails: {told}.")
+        sentences.append(f"Failed gates: {told}.")
     replaced = sum(not row["used"] for row in trials)
     if replaced:
         sentences.append(
@@ -117,8 +117,8 @@ def verdict_sentence(summary: Summary) -> str:
     suspect = sum(row["used"] and not row["valid"] for row in trials)
     told = f"{suspect} of {plural(len(trials), 'trial')} {'fails' if suspect == 1 else 'fail'} a gate"
     if not suspect:
-        told = "Each trial by itself holds its gates"
-    return f"SUSPECT: {why}. {told}: do not rely upon these figures."
+        told = "Every single trial passes its gates"
+    return f"SUSPECT: {why}. {told}: do not rely on these figures."
 
 
 def suspect_sentences(summary: Summary) -> list[str]:

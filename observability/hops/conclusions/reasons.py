@@ -1,4 +1,4 @@
-"""Why one topology's mean is below another's, in words: the groups of hops that carry the difference."""
+"""Why one topology's mean is below another's, in words: the groups of parts that carry the difference."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hops.run.documents import HopDifference, PartDifference
 LEAST_SHARE = 0.1
 MOST_FOR = 3
 MOST_AGAINST = 2
-#: From this difference on, the number of round trips is told beside the client's network.
+#: From this difference on, the number of round trips is given with the client's network.
 LEAST_WAVES = 0.1
 #: What each group of `hops.budget.groups.GROUPS` is called within a sentence.
 _WORDS = {
@@ -24,7 +24,7 @@ _WORDS = {
     "database": "the database",
     "sidecars": "the sidecars",
     "generator": "the client's own work",
-    "unattributed": "time that fits no part",
+    "unattributed": "unattributed time",
 }
 
 
@@ -32,7 +32,7 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
     """Where the time went that the left saved: `2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is ...`.
 
     Args:
-        row: left is the quicker topology; None if the summary does not say.
+        row: left is the faster topology; None if the summary does not say.
         waves: how many round trips a client makes one after the other, left and right.
 
     Returns:
@@ -42,14 +42,16 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
         return None
     whole = -row["difference_ms"]
     if not shown(row["ci95"]):
-        return f"their traced means do not show it: {figure(whole, turned(row['ci95']), 'ms')} between them"
+        return f"the traced means do not show it: they differ by {figure(whole, turned(row['ci95']), 'ms')}"
     if whole < 0:
-        return f"yet its traced mean is {figure(-whole, row['ci95'], 'ms')} higher, so the slow end reverses the order"
+        return (
+            f"but its traced mean is {figure(-whole, row['ci95'], 'ms')} higher: the slowest journeys reverse the order"
+        )
     sure = [part for part in row["groups"] if shown(part["ci95"]) and abs(part["difference_ms"]) >= LEAST_SHARE * whole]
     saved = sorted((part for part in sure if part["difference_ms"] < 0), key=lambda part: part["difference_ms"])
     taken = sorted((part for part in sure if part["difference_ms"] > 0), key=lambda part: -part["difference_ms"])
     if not saved:
-        return f"no group of hops is shown to carry the {figure(whole, unit='ms')} between their means"
+        return f"no single group of parts explains the {figure(whole, unit='ms')} between their means"
     first, *others = saved[:MOST_FOR]
     between = f"the {figure(whole, unit='ms')} between their means"
     if -first["difference_ms"] <= whole:
@@ -75,5 +77,5 @@ def _words(part: PartDifference, waves: Sequence[float]) -> str:
     if part["part"] == "client network" and abs(waves[0] - waves[1]) >= LEAST_WAVES:
         mine, other = (f"{value:.1f}".removesuffix(".0") for value in waves)
         trips = "round trip" if mine == "1" else "round trips"
-        text += f" ({mine} {trips} in place of {other})"
+        text += f" ({mine} {trips} instead of {other})"
     return text

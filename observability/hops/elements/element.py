@@ -59,7 +59,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Charts beside each other, with what their marks stand for above; only the page has them.
+    """Charts side by side, with the legend of their marks above; only the page has them.
 
     Args:
         charts: as drawn.

@@ -1,4 +1,4 @@
-"""How figures read wherever a person reads them: in tables three significant digits, in sentences an interval beside.
+"""How figures read wherever a person reads them: in tables three significant digits, in sentences with an interval.
 
 The minus sign is one (−), an end of an interval that the data cannot tell is open (…), and what was not measured is a
 dash (–).

@@ -52,7 +52,7 @@ class Column:
         name: its head.
         unit: below the head; none for words and counts.
         numeric: aligned right, sorted by value.
-        interval: whether its cells have one; CSV then has `_low` and `_high` beside it.
+        interval: whether its cells have one; CSV then also has `_low` and `_high`.
         spare: which columns a terminal leaves out where the table is too wide for it: those with the highest number
             first, all of one number together. 0 stays.
     """

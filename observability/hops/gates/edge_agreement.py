@@ -1,4 +1,4 @@
-"""Traces held against two witnesses that no trace passes through: the generator's clock, and the edge's access log.
+"""Traces compared with two witnesses that no trace passes through: the generator's clock, and the edge's access log.
 
 The parts of a budget add up to its root span whatever is inside, so that they do is no proof that spans have the right
 times, or that they belong to the journey in whose trace they are. The edge logs every request by a clock of its own
@@ -47,7 +47,7 @@ class Agreement:
 
     Args:
         journey: name.
-        traces: how many were held against the witnesses.
+        traces: how many were compared with the witnesses.
         off_ms: mean over them, as the module says.
         allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
     """
@@ -71,10 +71,10 @@ class EdgeAgreement:
     unmatched: int
 
 
-def hold_against_edge(
+def compare_with_edge(
     journeys: pl.DataFrame, budgets: Iterable[Budget], logged: Iterable[LoggedRequest]
 ) -> EdgeAgreement:
-    """Holds each traced journey against its measured latency and the edge's log.
+    """Compares each traced journey with its measured latency and the edge's log.
 
     Args:
         journeys: rows of `run.rows.JOURNEYS`.

@@ -1,4 +1,4 @@
-"""What the gates look at, from what a run left."""
+"""What the gates look at, from the files of a trial."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from hops.budget.bands import banded_budgets
 from hops.budget.budget import UNATTRIBUTED, Budget
-from hops.gates.edge_agreement import LoggedRequest, hold_against_edge
+from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
 from hops.gates.trial import Evidence
 from hops.run.rows import hops_frame
 from hops.traces.tree import Quality
@@ -40,14 +40,14 @@ def evidence_of(
         budgets: of its traces.
         quality: of its traces, as `budgets_of` gives it.
         journeys_planned: on the tape.
-        parity_mismatches: answers unlike the reference; None if not checked.
+        parity_mismatches: answers that differ from the reference; None if not checked.
         invariants_broken: of the shop's data, after the replay; None if not checked.
         generator_cores: CPU seconds of the generator for each second of the replay.
-        steal_share: 0 to 1; None where the machine does not tell.
+        steal_share: 0 to 1; None where the machine does not report it.
         other_cores: used by programs that are no part of the run.
-        logged: the edge's access log, requests beside these journeys included; None without an edge.
+        logged: the edge's access log, which may have other requests than these journeys'; None without an edge.
         spans_dropped: by exporters.
-        stress: whether failures are what the run is for.
+        stress: whether it is a stress test, which expects failures.
         closed: whether virtual users sent the journeys, each after its answer.
         tape_exhausted: whether the tape ended before the time of a closed loop was over.
     """
@@ -55,7 +55,7 @@ def evidence_of(
     ok_ms = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
     sampled = int(journeys["sampled"].sum())
     mean = banded_budgets(hops_frame(budgets))["mean"]
-    edge = None if logged is None else hold_against_edge(journeys, budgets, logged)
+    edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
     return Evidence(
         parity_mismatches=parity_mismatches,
         invariants_broken=invariants_broken,

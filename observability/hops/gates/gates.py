@@ -15,7 +15,7 @@ START_LAG_SHARE = 0.05
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
 
-_REPEAT = "Close what else runs, or lower the load; in a comparison, retry=1 repeats a trial that fails."
+_REPEAT = "Close other programs or lower the load; in a comparison, retry=1 repeats a trial that fails."
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,17 +75,23 @@ class Kind:
 
 
 _WRONG = "a fast wrong answer is not an answer"
-_GENERATOR = "the generator must not be what is measured"
+_GENERATOR = "the load generator must not be the bottleneck"
 _WHOLE = "hop budgets must be complete"
 _WITNESSES = "parts that add up may still be the wrong ones"
-_PROCESSOR = "what has the processor slows whoever waits for it"
-_TRIALS = "the whole is as good as its trials"
+_PROCESSOR = "whatever else uses the CPU slows the shop down"
+_TRIALS = "an experiment is only as good as its trials"
 
 #: In the order of a run: before, during and after the load of a trial, then over trials.
 GATES = (
     Kind("parity", "answers that differ from the reference", "at most", 0, _WRONG),
     Kind("tape_unsent", "journeys on the tape that were not sent", "at most", 0, _GENERATOR),
-    Kind("tape_exhausted", "tape ran out early (1 = yes)", "at most", 0, "users without a journey are no load"),
+    Kind(
+        "tape_exhausted",
+        "tape ran out early (1 = yes)",
+        "at most",
+        0,
+        "users without a journey are no load",
+    ),
     Kind(
         "start_lag_p99_ms",
         "start lag at p99",
@@ -97,14 +103,14 @@ GATES = (
         remedy=_REPEAT,
     ),
     Kind("generator_cores", "CPU of the load generator", "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
-    Kind("failure_share", "failed journeys", "below", 0.001, "quick failures flatter a mean", unit="%"),
+    Kind("failure_share", "failed journeys", "below", 0.001, "fast failures flatter the latencies", unit="%"),
     Kind("spans_lost", "lost spans", "at most", 0, _WHOLE),
     Kind("orphan_share", "orphaned spans", "below", 0.001, _WHOLE, unit="%"),
     Kind("budget_gap_ns", "largest budget imbalance", "at most", 0, _WHOLE, unit="ns"),
-    Kind("edge_unmatched", "requests missing from the traces or from the edge's log", "at most", 0, _WITNESSES),
+    Kind("edge_unmatched", "requests missing from traces or edge log", "at most", 0, _WITNESSES),
     Kind(
         "edge_off_ms",
-        "disagreement of traces with clock and edge's log, worst journey",
+        "largest disagreement of traces with client clock and edge log",
         "at most",
         EDGE_MS_PER_REQUEST,
         _WITNESSES,
@@ -112,7 +118,7 @@ GATES = (
         more=f" for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %"),
     ),
     Kind("unattributed_share", "unattributed time", "at most", 0.01, _WHOLE, unit="%"),
-    Kind("invariants_broken", "broken invariants of the shop's data", "at most", 0, _WRONG),
+    Kind("invariants_broken", "broken invariants", "at most", 0, _WRONG),
     Kind("steal_share", "CPU steal", "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
     Kind("other_cores", "CPU of other programs", "below", 0.25, _PROCESSOR, unit="cores", remedy=_REPEAT),
     Kind("suspect_trials", "trials that are SUSPECT", "at most", 0, _TRIALS, remedy="retry=1 repeats them."),
@@ -123,13 +129,13 @@ GATES = (
         "spread of p50 over blocks, worst topology",
         "below",
         0.15,
-        "blocks must be repetitions of one thing",
+        "blocks must repeat the same thing",
         unit="%",
-        remedy="Leave the machine alone while it measures.",
+        remedy="Leave the machine idle during the run.",
     ),
 )
 #: Of runs from before the edge's log was read.
-_OLD = Kind("traced_off_ms", "disagreement of traced with measured mean, worst journey", "at most", 0, _WITNESSES, "ms")
+_OLD = Kind("traced_off_ms", "largest disagreement of traced with measured mean", "at most", 0, _WITNESSES, "ms")
 _BY_NAME = {kind.name: kind for kind in (*GATES, _OLD)}
 
 

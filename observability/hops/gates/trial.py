@@ -13,14 +13,14 @@ from hops.traces.tree import Quality
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """Everything that the gates look at. None stands for "not measured", which no gate lets pass.
+    """Everything that the gates look at. None means "not measured", which no gate lets pass.
 
     Args:
         parity_mismatches: answers that differ from the reference.
         invariants_broken: of the shop's data, after the replay.
         journeys_planned: on the tape.
         journeys_sent: rows of the replay.
-        start_lag_p99_ms: 99th percentile of actual less intended start.
+        start_lag_p99_ms: 99th percentile of actual minus intended start.
         latency_median_ms: of all journeys.
         generator_cores: CPU seconds of the generator for each second of the replay.
         failures: journeys whose outcome is not ok.
@@ -29,15 +29,15 @@ class Evidence:
         traces_expected: sampled journeys.
         traces_found: in the trace store.
         quality: of the traces that were found, added up.
-        budget_gap_ns: the farthest that any trace's parts are from adding up.
+        budget_gap_ns: largest budget imbalance of any trace, ns.
         edge_logged: whether an edge stood before the topology, which logs every request; without, the gates on its log
             are left out.
         edge_unmatched: requests of sampled journeys that only one of traces and edge's log has.
-        agreements: traces beside the generator's clock and the edge's log.
+        agreements: how far traces are from the generator's clock and the edge's log.
         unattributed_share: of the mean budget over all traces, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
         other_cores: used by programs that are no part of the run.
-        stress: failures are what the run is for, and no gate.
+        stress: a stress test, which expects failures: they are no gate.
         closed: virtual users sent the journeys, each after its answer; the tape gave no times.
         tape_exhausted: the tape ended before the time of a closed loop was over.
     """

@@ -14,7 +14,7 @@ from hops.traces.critical_path import AHEAD_PERCENT, walk
 from hops.traces.tree import Node, grow
 
 RULES = (0, 5, 10, 15, 20, 30, 40, 50)
-"""Shares of a call that may lie ahead of the moment in hand, percent; the one in use is among them."""
+"""Shares of a call that may still lie ahead, percent; the one in use is among them."""
 LEAST_GAIN = 0.005
 """Share of a trace's time; a rule that is better than the one in use by less is not worth a change."""
 _Z95 = 1.96
@@ -23,7 +23,7 @@ _Z95 = 1.96
 class RuleErrors(TypedDict):
     """One rule: shares of a trace's time in the wrong part, 0 to 1, mean over traces.
 
-    `all` is the mean over causes; `more` is that less the same for the rule in use, `more_ci95` its 95 % interval,
+    `all` is the mean over causes; `more` is that minus the same for the rule in use, `more_ci95` its 95 % interval,
     from the differences trace by trace.
     """
 
@@ -35,7 +35,7 @@ class RuleErrors(TypedDict):
 
 
 class SiblingsProof(TypedDict):
-    """All rules; it holds if none is better than the one in use by `LEAST_GAIN`, beyond chance."""
+    """All rules; it holds if none is better than the one in use by `LEAST_GAIN`, significantly."""
 
     holds: bool
     traces: int
@@ -45,7 +45,7 @@ class SiblingsProof(TypedDict):
 
 
 def prove_siblings(traces: int, seed: int, progress: Callable[[int], None] = lambda _: None) -> SiblingsProof:
-    """Holds every rule against the same traces.
+    """Tries every rule on the same traces.
 
     Args:
         traces: how many of each cause.

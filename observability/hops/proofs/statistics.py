@@ -1,4 +1,4 @@
-"""Are the statistics right? Simulated experiments, whose truth is known, go through the code that reports use."""
+"""Are the statistics right? Synthetic experiments, whose truth is known, go through the code that reports use."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hops.synthetic.experiment import Noise, Setting, Simulation, draw_setting
 from hops.units import ALL
 
 METRICS = ("mean", "p50", "p90", "p95", "p99")
-#: 95 % intervals must hold the truth this often.
+#: 95 % intervals must contain the true value this often.
 COVERAGE = (0.93, 0.97)
 #: Where more experiments than this are asked for, all cores share them.
 _ALONE = 40
@@ -73,7 +73,7 @@ class AA(TypedDict):
 
 
 class Coverage(TypedDict):
-    """How often intervals of one metric held the truth, by what they are of, and how many were refused."""
+    """How often intervals of one metric contained the true value, by what they are of, and how many were refused."""
 
     metric: str
     figure: str
@@ -96,7 +96,7 @@ class CoverageProof(TypedDict):
 
 
 class Power(TypedDict):
-    """How often neighbouring topologies are told apart that differ by a step, where blocks and trials shift so much.
+    """How often a step between neighbouring topologies is detected, where blocks and trials shift by so much.
 
     `all_mean` counts pairs of `all` by the mean, `frequent_p50` those of the frequent journeys by the median.
     """
@@ -125,8 +125,8 @@ Progress = Callable[[int], None]
 def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -> AA:
     """Compares four topologies that are one and the same.
 
-    It holds unless a metric shows false differences in more than 5 % of the experiments, beyond chance: the whole 95 %
-    interval of their share lies above.
+    It holds unless a metric shows false differences in significantly more than 5 % of the experiments: the whole
+    95 % interval of their share lies above.
 
     Args:
         experiments: how many.

@@ -16,37 +16,36 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("trial", "One replay of the tape against one topology, with fresh processes and a fresh database."),
     (
         "block",
-        "One trial of each topology, in random order, one soon after another. Differences are taken within blocks, "
+        "One trial of each topology, in random order, one right after another. Differences are taken within blocks, "
         "so that slow changes of the machine cancel out.",
     ),
     ("latency", "The time from the intended arrival on the tape until the answer was read and checked."),
     ("p50, p90, p99, p99.9", "Percentiles: 90 % of the journeys took at most p90. p50 is the median."),
     (
         "95 % interval",
-        "The range that holds the true figure, by a procedure that is right 95 times out of 100. An open end (…) "
+        "The range that contains the true figure, by a procedure that is right 95 times out of 100. An open end (…) "
         "means that the run was too short to tell.",
     ),
     (
         "p, Holm",
         "The probability that chance alone shows a difference at least this large, corrected by Holm's procedure "
-        "for many comparisons at once. Below 5 % a difference counts as shown.",
+        "for making many comparisons at once. Below 5 % a difference counts as shown, or significant.",
     ),
     (
         "effect",
-        "The chance that a journey of one topology takes less time than one of the other: 0.5 where neither is "
-        "quicker.",
+        "The probability that a journey of one topology is faster than one of the other: 0.5 where neither is faster.",
     ),
     ("critical path", "At each moment of a journey, the one piece of work that its answer was waiting for."),
     ("hop budget", "Where the time of a journey went along its critical path. The parts add up to the whole."),
     ("hop", "One link crossed once, from a caller to its callee."),
     ("part", "One line of a hop budget: the work of a component, the wire between two, a database, a proxy."),
     ("band", "The traces whose end-to-end time lies near a percentile; the budget of a band is their mean."),
-    ("exemplar", "One real trace that stands for a percentile: the nearest to it."),
+    ("exemplar", "One real trace that represents a percentile: the nearest to it."),
     (
         "client network",
         "Between the customer and the first component: network, queues, encoding and decoding of messages.",
     ),
-    ("internal calls", "The same between components of the shop."),
+    ("internal calls", "The same, between two components of the shop."),
     (
         "start lag",
         "The time from the intended to the actual start of a journey. If it is large, the load generator was the "
@@ -58,11 +57,11 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "A condition that a trial must meet. If all hold, the run is VALID; otherwise it is SUSPECT, and its figures "
         "may be wrong.",
     ),
-    ("core-hour", "One processor core in full use for an hour."),
+    ("core-hour", "One CPU core fully used for an hour."),
     (
         "open loop, closed loop",
-        "What decides when a journey starts: the tape, whatever the system does; or virtual users, each once it "
-        "has its last answer.",
+        "What starts a journey: the tape, whatever the system does (open), or virtual users, each after its last "
+        "answer (closed).",
     ),
 )
 

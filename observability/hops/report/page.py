@@ -30,5 +30,5 @@ def render(template: str, **values: object) -> Markup:
 
 
 def source(name: str) -> Markup:
-    """A file beside the templates as it is: the style sheet, the script."""
+    """A file next to the templates, unchanged: the style sheet, the script."""
     return Markup((FOLDER / name).read_text(encoding="utf-8"))  # noqa: S704  a file of this package

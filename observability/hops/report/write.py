@@ -76,7 +76,7 @@ def write_sections(
         title: what was measured; gets the word SUSPECT if the figures are not valid.
         lines: below the title in Markdown.
         valid: whether the figures may be trusted.
-        values: what the template needs beside that.
+        values: what else the template needs.
 
     Returns:
         The page.

@@ -1,4 +1,4 @@
-"""What must stand beside every figure of a run whose components were slowed on purpose."""
+"""The notice above the figures of a run whose components were slowed by injected delays."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def delay_notice(switches: Mapping[str, Any]) -> str:
     delays: Mapping[str, float] = switches.get(DELAYS) or {}
     if not delays:
         return ""
-    listed = ", ".join(f"{component} by {delay:g} ms" for component, delay in delays.items())
-    return f"DELAYED ON PURPOSE: {listed}, in every request that it serves. These figures are not the shop's own."
+    listed = ", ".join(f"{delay:g} ms in {component}" for component, delay in delays.items())
+    return f"DELAY INJECTED: {listed}, in every request. These figures are not the shop's own."

@@ -88,8 +88,8 @@ class ClosedLoop(TypedDict):
 class Tested(TypedDict):
     """What is known of a difference: how large, how sure.
 
-    `p` belongs to the ratio, `p_holm` is `p` after Holm's correction. `effect` is the chance that a journey of the
-    left, or of run b, takes less time than one of the other side (ties half): 0.5 where neither is quicker;
+    `p` belongs to the ratio, `p_holm` is `p` after Holm's correction. `effect` is the probability that a journey
+    of the left, or of run b, is faster than one of the other side (ties half): 0.5 where neither is faster;
     None for `cpu_ms`.
     """
 
@@ -117,7 +117,7 @@ class Difference(Tested):
 
 
 class Comparison(Difference):
-    """One metric of one journey, of two topologies: `difference` is left less right, `ratio` left divided by right."""
+    """One metric of one journey, of two topologies: `difference` is left minus right, `ratio` left divided by right."""
 
     left: str
     right: str
@@ -126,7 +126,7 @@ class Comparison(Difference):
 
 
 class PartDifference(TypedDict):
-    """One part of the budget: left less right, ms, with its interval over blocks."""
+    """One part of the budget: left minus right, ms, with its interval over blocks."""
 
     part: str
     left_ms: float
@@ -153,7 +153,7 @@ class HopDifference(TypedDict):
 
 
 class _Speed(TypedDict, total=False):
-    """What older records lack: a fixed piece of work, done so many times a second, beside that of other trials."""
+    """What older records lack: how many times a second the machine did a fixed piece of work around the trial."""
 
     machine_speed: float
 
@@ -184,7 +184,7 @@ class TrialRecord(_Speed):
 class Verdict(TypedDict):
     """Whether a trial or block may be trusted; `reasons` are the names of the gates that failed.
 
-    `machine_speed` is that beside the trial, as a share of the fastest used trial's; None for a block or if not known.
+    `machine_speed` is that of the trial, as a share of the fastest used trial's; None for a block or if not known.
     """
 
     block: int

@@ -87,7 +87,7 @@ def read_run(path: Path) -> RunFiles:
     document = read_document(path / TRIALS)
     trials = document.get("trials")
     if not isinstance(trials, list) or not trials:
-        raise MalformedRunError(f"{path / TRIALS}: holds no trials")
+        raise MalformedRunError(f"{path / TRIALS}: has no trials")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
     return RunFiles(path, manifest, cast("list[TrialRecord]", trials), **frames)
 
@@ -105,15 +105,15 @@ def read_document(path: Path, readable: int = SCHEMA) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise MalformedRunError(f"{path}: the file is missing; the run's folder is not whole") from error
+        raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
     except OSError as error:
         raise MalformedRunError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise MalformedRunError(f"{path}: not JSON, perhaps cut short: {error}") from error
+        raise MalformedRunError(f"{path}: not valid JSON; the file may be truncated: {error}") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != readable:
         raise MalformedRunError(
-            f"{path}: schema {schema}, and this version reads schema {readable}: "
+            f"{path}: the file has schema {schema} and this version reads schema {readable}: "
             "use the version that wrote the run, or measure again"
         )
     return cast("dict[str, Any]", document)
@@ -123,16 +123,16 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
     try:
         frame = pl.read_parquet(path)
     except FileNotFoundError as error:
-        raise MalformedRunError(f"{path}: the file is missing; the run's folder is not whole") from error
+        raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
     except (OSError, pl.exceptions.PolarsError) as error:
-        raise MalformedRunError(f"{path}: not a parquet file, perhaps cut short: {error}") from error
+        raise MalformedRunError(f"{path}: not a valid parquet file; the file may be truncated: {error}") from error
     lacking = [name for name in (*LABELS, *schema) if name not in frame.columns]
     if lacking:
         raise MalformedRunError(f"{path}: the column {', '.join(lacking)} is missing")
     try:
         return frame.select(*LABELS, *schema).cast(pl.Schema([*LABELS.items(), *schema.items()]))
     except pl.exceptions.PolarsError as error:
-        raise MalformedRunError(f"{path}: a column has another type: {error}") from error
+        raise MalformedRunError(f"{path}: a column has the wrong type: {error}") from error
 
 
 def write_summary(summary: Summary, path: Path) -> None:

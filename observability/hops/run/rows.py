@@ -87,10 +87,10 @@ def read_journeys(path: Path, **labels: str | int) -> pl.DataFrame:
     try:
         frame = pl.read_ndjson(path, schema=JOURNEYS)
     except pl.exceptions.PolarsError as error:
-        raise MalformedJourneysError(f"{path}: not rows of journeys: {error}") from error
+        raise MalformedJourneysError(f"{path}: not a journeys file: {error}") from error
     nulls = [name for name in JOURNEYS if name not in _OPTIONAL and frame[name].null_count()]
     if nulls:
-        raise MalformedJourneysError(f"{path}: rows without {', '.join(nulls)}")
+        raise MalformedJourneysError(f"{path}: rows lack {', '.join(nulls)}")
     unknown = sorted(set(frame["outcome"].unique()) - set(OUTCOMES))
     if unknown:
         raise MalformedJourneysError(
@@ -117,10 +117,10 @@ def read_sample(path: Path) -> pl.DataFrame:
     try:
         frame = pl.read_ndjson(path, schema=SAMPLE)
     except pl.exceptions.PolarsError as error:
-        raise MalformedJourneysError(f"{path}: not answers of a sample: {error}") from error
+        raise MalformedJourneysError(f"{path}: not a file of parity answers: {error}") from error
     nulls = [name for name in SAMPLE if frame[name].null_count()]
     if nulls:
-        raise MalformedJourneysError(f"{path}: answers without {', '.join(nulls)}")
+        raise MalformedJourneysError(f"{path}: answers lack {', '.join(nulls)}")
     return frame
 
 
@@ -164,7 +164,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
 
 
 def write_whole(path: Path, write: Callable[[Path], object]) -> None:
-    """Lets `write` fill a file beside `path`, and renames it when it is on disk.
+    """Lets `write` fill a file next to `path`, and renames it when it is on disk.
 
     Args:
         path: where the file shall be.

@@ -20,7 +20,7 @@ class Contrast:
     """Two figures, left against right.
 
     Args:
-        difference: left less right; None if a side has no value.
+        difference: left minus right; None if a side has no value.
         ratio: left divided by right; None if a side has no value, or right is 0.
         interval: of the difference.
         ratio_interval: of the ratio.

@@ -6,7 +6,7 @@ computed from the rows of all blocks together, and again from each block; how fa
 gives the standard error, and Student's t with one degree of freedom less than blocks gives the interval. This is
 sectioning, known from the analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a;
 for quantiles Nakayama, ACM TOMACS 24(4), 2014). Deviations are those of logarithms, as latencies are skewed and blocks
-shift them by factors. ADR 010 has the measured coverage of this and of what was tried beside it.
+shift them by factors. ADR 010 has the measured coverage of this and of what else was tried.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hops.budget.bands import BANDS
 from hops.budget.budget import UNATTRIBUTED
 from hops.budget.groups import group_of
+from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, number, words
@@ -21,7 +22,7 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
     Args:
         view: the summary.
         journey: one of it, or `all`.
-        least_share: of the mean, 0 to 1; parts with less in every topology share one row. Unattributed time keeps its
+        least_share: of the mean, 0 to 1; parts below it in every topology share one row. Unattributed time keeps its
             own.
     """
     traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
@@ -29,7 +30,7 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
         return [Text(view.titled(f"Hop budget of {journey}: no traces."))]
     sums = " ".join(
         f"{name}: the parts add up to {sum(cell['budget_ms'][MEAN].values()):.6f} ms; the mean of its "
-        f"{cell['traces']:,} traces is {cell['traced_mean_ms']:.6f} ms."
+        f"{plural(cell['traces'], 'trace')} is {cell['traced_mean_ms']:.6f} ms."
         for name, cell in traced
     )
     return [parts_table(view, journey, least_share=least_share), Text(sums)]

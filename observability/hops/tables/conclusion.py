@@ -1,4 +1,4 @@
-"""What the run says: in sentences, and who is quickest for which journey."""
+"""What the run says: in sentences, and who is fastest for which journey."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ METRICS = {"p50": "median", "p99": "p99"}
 
 
 def conclusion_elements(view: SummaryView) -> list[Element]:
-    """The conclusions in sentences, with the table of the quickest between them."""
+    """The conclusions in sentences, with the table of the fastest between them."""
     conclusions = grouped_conclusions(view.summary)
     elements: list[Element] = [Points(conclusions.headline, tone="conclusions")]
     if view.why_alone:
         elements.append(Text(view.why_alone, tone="note"))
     else:
-        elements.append(quickest_table(view))
+        elements.append(fastest_table(view))
         elements.append(
             Text(
                 "Where a cell has several names, no difference between them was shown. “Ahead” is the lead over the "
@@ -37,12 +37,12 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
     return elements
 
 
-def quickest_table(view: SummaryView) -> Table:
-    """For each journey, who is quickest at the median and at p99, and how far ahead."""
+def fastest_table(view: SummaryView) -> Table:
+    """For each journey, who is fastest at the median and at p99, and how far ahead."""
     columns = [Column("journey", numeric=False)]
     for spare, name in enumerate(METRICS.values()):
         columns += [
-            Column(f"quickest, {name}", numeric=False, spare=spare),
+            Column(f"fastest, {name}", numeric=False, spare=spare),
             Column(name, "ms", spare=spare),
             Column("ahead", "ms", interval=True, spare=spare),
             Column("of", numeric=False, spare=spare),
@@ -56,7 +56,7 @@ def quickest_table(view: SummaryView) -> Table:
             value = None if place is None else value_of(view.summary, place.first[0], journey, metric)
             row += _cells(view, place, value)
         rows.append(row)
-    return Table("quickest", "Quickest topology for each journey, at the median and at p99", columns, rows, totals=1)
+    return Table("fastest", "Fastest topology for each journey, at the median and at p99", columns, rows, totals=1)
 
 
 def _cells(view: SummaryView, place: Standing | None, value: float | None) -> list[Cell]:

@@ -23,7 +23,7 @@ _VERDICTS = {"left_lower": "left lower", "right_lower": "right lower"}
 def latency_text(view: SummaryView) -> Text:
     """From when latency counts, and what the loop means for it."""
     closed = view.summary["closed"]
-    failed = "Failed journeys are counted, and left out of the percentiles."
+    failed = "Failed journeys are counted but excluded from the percentiles."
     if closed is None:
         return Text(
             "Latency counts from the intended arrival to the checked answer, so a slow system cannot hide by delaying "
@@ -31,7 +31,7 @@ def latency_text(view: SummaryView) -> Text:
         )
     return Text(
         f"CLOSED LOOP: {loop_text(closed)}. Latency counts from the actual start, and a slow shop gets less load: "
-        "these latencies do not compare with those of an open loop. "
+        "these latencies cannot be compared with those of an open loop. "
         f"{failed}",
         tone="notice",
     )
@@ -63,21 +63,21 @@ def comparison_table(view: SummaryView) -> Table:
 
 
 def shown_differences(view: SummaryView) -> list[Element]:
-    """The differences that are shown, largest ratio first, a table for each metric."""
+    """The significant differences, largest ratio first, a table for each metric."""
     every = [row for row in view.summary["comparisons"] if row["metric"] in SHOWN_METRICS and row["journey"] != ALL]
-    told = sorted((row for row in every if row["verdict"] in _VERDICTS), key=_ratio, reverse=True)
-    if not told:
-        return [Text("No difference between two topologies is shown at p50 or p99 of a journey.")]
+    significant = sorted((row for row in every if row["verdict"] in _VERDICTS), key=_ratio, reverse=True)
+    if not significant:
+        return [Text("No significant differences at p50 or p99.")]
     elements: list[Element] = []
     kept = 0
     for metric in SHOWN_METRICS:
-        rows = [row for row in told if row["metric"] == metric][:MOST_SHOWN]
+        rows = [row for row in significant if row["metric"] == metric][:MOST_SHOWN]
         kept += len(rows)
         if rows:
-            caption = f"Differences shown at {metric}, the largest ratios first"
+            caption = f"Significant differences at {metric}, largest ratios first"
             elements.append(_comparisons(view, f"shown_{metric}", caption, rows))
-    most = f", the largest {kept} above; all are in the report." if kept < len(told) else "."
-    return [*elements, Text(f"{len(told)} of {len(every)} differences at p50 and p99 are shown{most}")]
+    most = f", the largest {kept} above; all are in the report." if kept < len(significant) else "."
+    return [*elements, Text(f"{len(significant)} of {len(every)} differences at p50 and p99 are significant{most}")]
 
 
 def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[Comparison]) -> Table:
@@ -88,7 +88,7 @@ def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[
         Column("right", numeric=False),
         Column("left value", spare=4),
         Column("right value", spare=4),
-        Column("left less right", interval=True),
+        Column("left minus right", interval=True),
         Column("left / right", interval=True),
         Column("p, Holm"),
         Column("effect", spare=2),
@@ -110,7 +110,7 @@ def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[
         ]
         for row in comparisons
     ]
-    caption = f"{title}, latencies in ms; effect: the chance that a journey of the left takes less time"
+    caption = f"{title}, latencies in ms; effect: the probability that a journey of the left topology is faster"
     return Table(key, view.titled(caption), columns, rows, heads=4)
 
 

@@ -45,5 +45,5 @@ def wire_table(view: SummaryView) -> Table:
             )
         )
         rows.append([view.name(name), *map(whole, figures)])
-    caption = "Bytes on the wire over the whole replay, and before it to open the connections"
+    caption = "Bytes on the wire over the whole replay, and to open the connections beforehand"
     return Table("wire", view.titled(caption), columns, rows)

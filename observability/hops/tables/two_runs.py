@@ -1,4 +1,4 @@
-"""Two runs held against each other: what they are, what differs, what is shown, and what a threshold says."""
+"""Two runs compared with each other: what they are, what differs, what is shown, and the verdict on a threshold."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def headline(comparison: RunsComparison) -> list[str]:
     if comparison["mode"] == "closed":
         lines.append(_CLOSED)
     lines.append("Differences are b minus a, in ms, with 95 % intervals; the blocks of the two runs are independent.")
-    return lines if comparison["valid"] else [*lines, "SUSPECT: a gate fails, so do not rely upon any figure below."]
+    return lines if comparison["valid"] else [*lines, "SUSPECT: a gate failed, so do not rely on any figure below."]
 
 
 def findings(comparison: RunsComparison) -> list[str]:
@@ -83,11 +83,11 @@ def threshold_lines(comparison: RunsComparison) -> list[str]:
     beyond, possible = regressions(comparison, "shown"), regressions(comparison, "possible")
     unknown = regressions(comparison, "unknown")
     lines = [f"SLOWER by more than {limit}: {_named(row)}." for row in beyond]
-    lines += [f"Perhaps slower by more than {limit}, not shown: {_named(row)}." for row in possible]
+    lines += [f"Possibly slower by more than {limit}, not significant: {_named(row)}." for row in possible]
     checked = len(looked_at) - len(unknown)
     lines.append(
         f"Threshold {limit} on {listed(comparison['metrics'])}: {plural(checked, 'figure')} checked, "
-        f"{len(beyond)} beyond it, {len(possible)} perhaps, {len(unknown)} with too little data to check."
+        f"{len(beyond)} beyond it, {len(possible)} possibly, {len(unknown)} with too little data to check."
     )
     return lines
 
@@ -99,7 +99,7 @@ def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequen
         Column("metric", numeric=False),
         Column("a"),
         Column("b"),
-        Column("b less a", interval=True),
+        Column("b minus a", interval=True),
         Column("b / a", interval=True),
         Column("p, Holm", spare=1),
         Column("b is", numeric=False),
@@ -141,8 +141,8 @@ def _sentence(row: RunDifference) -> str:
     assert row["difference"] is not None
     ends = row["ci95"]
     if row["verdict"] == "higher":
-        return f"b answers {row['journey']} {figure(row['difference'], ends, 'ms')} later"
-    return f"b answers {row['journey']} {figure(-row['difference'], turned(ends), 'ms')} sooner"
+        return f"b answers {row['journey']} {figure(row['difference'], ends, 'ms')} slower"
+    return f"b answers {row['journey']} {figure(-row['difference'], turned(ends), 'ms')} faster"
 
 
 def _named(row: RunDifference) -> str:

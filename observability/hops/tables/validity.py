@@ -14,12 +14,12 @@ from hops.tables.view import SummaryView
 
 
 def validity_elements(view: SummaryView) -> list[Element]:
-    """The verdict, every gate, what to do about those that fail, and why some were left out."""
+    """The verdict, every gate, what to do about those that fail, and why some were not checked."""
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     if view.summary["blocks"] < 2:
         elements.append(Text("One block: no intervals over blocks, and no spread over them.", tone="note"))
     elements += gate_elements(view.summary["gates"])
-    left_out = [f"Left out: {gate_name(row['name'])}: {row['reason']}." for row in view.summary["gates_left_out"]]
+    left_out = [f"Not checked: {gate_name(row['name'])}: {row['reason']}." for row in view.summary["gates_left_out"]]
     return [*elements, Points(left_out, tone="note")] if left_out else elements
 
 

@@ -1,4 +1,4 @@
-"""The elements of a report on a terminal: the same words and figures, 80 columns and wider, nothing told by colour.
+"""The elements of a report on a terminal: the same words and figures, 80 columns and wider, nothing by colour alone.
 
 A table too wide for the terminal loses columns by one rule, and says which: those with the highest `Column.spare`
 first, all of one number together; then from the right, until what is left fits. No figure is ever cut off. Charts and
@@ -22,7 +22,7 @@ from hops.elements.table import Cell, Column, Table
 BAR_CELLS = 10
 #: Longer notes and words are folded.
 _FOLDED = 32
-#: Beside a figure a note is folded sooner, so that figures stay near each other.
+#: Below a figure a note is folded at this width already, so that figures stay near each other.
 _NOTE = 12
 #: Blanks between two columns.
 _BESIDE = 2
@@ -105,7 +105,7 @@ class _FittedTable:
 
 
 class _Column:
-    """A column as the terminal shows it; bars stand in columns of their own beside their figures."""
+    """A column as the terminal shows it; bars are in columns of their own next to their figures."""
 
     def __init__(self, table: Table, index: int) -> None:
         self.column: Column = table.columns[index]

@@ -22,7 +22,7 @@ def trace_tree(tree: Tree) -> RichTree:
     """
     root = tree.root
     if root is None:
-        raise NotEnoughDataError("the trace has no root span: its journey has not arrived, or was never sampled")
+        raise NotEnoughDataError("the trace has no root span: it has not arrived, or the journey was never sampled")
     on_path: dict[str, int] = {}
     for node, start_ns, end_ns in walk(root):
         on_path[node.span.span_id] = on_path.get(node.span.span_id, 0) + end_ns - start_ns

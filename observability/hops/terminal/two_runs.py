@@ -1,4 +1,4 @@
-"""Two runs held against each other, on a terminal."""
+"""Two runs compared with each other, on a terminal."""
 
 from __future__ import annotations
 

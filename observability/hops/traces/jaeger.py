@@ -26,7 +26,7 @@ _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """Traces as Jaeger had them when patience ended.
+    """Traces as Jaeger had them when the wait ended.
 
     Args:
         traces: spans by trace id, sound or not.
@@ -150,12 +150,12 @@ async def _get(client: httpx.AsyncClient, trace_id: str) -> list[Span]:
     except MalformedTraceError as error:
         raise JaegerError(f"not a trace: {error}") from error
     except ValueError as error:
-        raise JaegerError(f"{response.request.url} answered no JSON; is it Jaeger's query API?") from error
+        raise JaegerError(f"{response.request.url} did not answer with JSON; is it Jaeger's query API?") from error
 
 
 def _checked(trace_id: str) -> str:
     if not _TRACE_ID.fullmatch(trace_id):
-        raise JaegerError(f"{trace_id!r} is not a trace id: wants 32 hex digits")
+        raise JaegerError(f"{trace_id!r} is not a trace id of 32 hex digits")
     return trace_id.lower()
 
 

@@ -77,14 +77,14 @@ def parse_document(document: Any, *, where: str = "OTLP JSON") -> Iterator[Span]
         where = f"{where}.result"
         body = _object(body["result"], where)
     if "resourceSpans" not in body:
-        raise MalformedTraceError(f"{where}: has no `resourceSpans` (found: {_keys(body)})")
+        raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {_keys(body)})")
     for i, resource_spans in enumerate(_array(body["resourceSpans"], f"{where}.resourceSpans")):
         place = f"{where}.resourceSpans[{i}]"
         resource_spans = _object(resource_spans, place)
         resource = _object(resource_spans.get("resource", {}), f"{place}.resource")
         service = _attributes(resource.get("attributes", []), f"{place}.resource").get("service.name", "")
         if not isinstance(service, str) or not service:
-            raise MalformedTraceError(f"{place}.resource: has no `service.name`, so no component to charge")
+            raise MalformedTraceError(f"{place}.resource: has no `service.name`, so its time belongs to no component")
         for j, scope_spans in enumerate(_array(resource_spans.get("scopeSpans", []), f"{place}.scopeSpans")):
             inner = f"{place}.scopeSpans[{j}]"
             spans = _array(_object(scope_spans, inner).get("spans", []), f"{inner}.spans")
@@ -96,7 +96,7 @@ def _span(raw: Any, service: str, where: str) -> Span:
     body = _object(raw, where)
     kind = body.get("kind", 0)
     if not isinstance(kind, int | str) or kind not in _KINDS:
-        raise MalformedTraceError(f"{where}.kind: {kind!r} is none of 0..5 or SPAN_KIND_<name>")
+        raise MalformedTraceError(f"{where}.kind: {kind!r} is neither 0 to 5 nor SPAN_KIND_<name>")
     return Span(
         trace_id=_id(body, "traceId", TRACE_ID_BYTES, where),
         span_id=_id(body, "spanId", SPAN_ID_BYTES, where),
@@ -138,7 +138,7 @@ def _time(body: dict[str, Any], key: str, where: str) -> int:
             value = 0
         if value > 0:
             return value
-    raise MalformedTraceError(f"{where}.{key}: {raw!r} is not a whole number of ns since 1970")
+    raise MalformedTraceError(f"{where}.{key}: {raw!r} is not an integer, ns since 1970")
 
 
 def _attributes(raw: Any, where: str) -> dict[str, AttributeValue]:
@@ -160,13 +160,13 @@ def _attributes(raw: Any, where: str) -> dict[str, AttributeValue]:
             elif "doubleValue" in value:
                 attributes[key] = float(value["doubleValue"])
         except (TypeError, ValueError) as error:
-            raise MalformedTraceError(f"{place}.value: {value!r} is not what its key says") from error
+            raise MalformedTraceError(f"{place}.value: {value!r} does not have the type that its key names") from error
     return attributes
 
 
 def _object(raw: Any, where: str) -> dict[str, Any]:
     if not isinstance(raw, dict):
-        raise MalformedTraceError(f"{where}: wants an object, found {type(raw).__name__}")
+        raise MalformedTraceError(f"{where}: expected an object, got {type(raw).__name__}")
     return raw
 
 
@@ -174,7 +174,7 @@ def _array(raw: Any, where: str) -> list[Any]:
     if raw is None:
         return []
     if not isinstance(raw, list):
-        raise MalformedTraceError(f"{where}: wants an array, found {type(raw).__name__}")
+        raise MalformedTraceError(f"{where}: expected an array, got {type(raw).__name__}")
     return raw
 
 

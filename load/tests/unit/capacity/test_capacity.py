@@ -29,7 +29,7 @@ from experiment.results.folder import read_json
 from hops.errors import JaegerError, MalformedRunError
 from hops.gates.trial import Evidence, evaluate, left_out
 from hops.run.documents import TrialRecord
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
 from mesh.errors import ComponentDiedError
 from mesh.ports import load_ports
 from mesh.switches import Switches
@@ -356,7 +356,7 @@ class TestWhatIsLeft:
         recorder.end(complete=True)
         assert read_capacity(tmp_path) == recorder.document
         (tmp_path / "sweep.json").write_text(json.dumps({**recorder.document, "schema": 1}))
-        with pytest.raises(MalformedRunError, match=r"sweep.json: schema 1, and this version reads schema 2"):
+        with pytest.raises(MalformedRunError, match=r"sweep.json: the file has schema 1 and this version"):
             read_capacity(tmp_path)
 
     def test_an_interrupted_run_is_never_shown_without_the_word(self, recorder: Recorder, tmp_path: Path) -> None:

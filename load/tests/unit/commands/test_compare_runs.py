@@ -63,11 +63,11 @@ def test_json_and_markdown(runs, tmp_path):
     assert out.read_text(encoding="utf-8").startswith("# Two runs compared")
 
 
-def test_runs_that_do_not_compare_exit_with_1_and_the_reason(runs, tmp_path):
+def test_runs_that_cannot_be_compared_exit_with_1_and_the_reason(runs, tmp_path):
     other = write_generated_run(tmp_path / "other", topologies=["hybrid"], blocks=1, journeys_per_trial=100, seed=6)
     done = invoke("--a", runs["plain"], "--b", other)
     assert done.exit_code == 1
-    assert "do not compare" in done.stderr
+    assert "cannot be compared" in done.stderr
     assert "the tapes differ" in done.stderr
 
 
@@ -76,7 +76,7 @@ def test_a_file_cut_short_exits_with_1_and_its_name(runs, tmp_path):
     (broken / MANIFEST).write_text('{"schema": 2', encoding="utf-8")
     done = invoke("--a", runs["plain"], "--b", broken)
     assert done.exit_code == 1
-    assert "manifest.json: not JSON, perhaps cut short" in done.stderr
+    assert "manifest.json: not valid JSON; the file may be truncated" in done.stderr
 
 
 @pytest.mark.parametrize(

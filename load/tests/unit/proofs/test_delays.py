@@ -12,7 +12,8 @@ from experiment.plan.plan import plan_of
 from experiment.proofs.delays import BASELINE, FoundDelay, Injected, delays_of, injected, judge, proof_plan
 from hops.budget.budget import DELAY_TOOK
 from hops.synthetic.run import Noise, write_generated_run
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
+from hops.terminal.render import rendered
 from mesh.errors import SwitchError
 from mesh.topology import load_topology
 from shop.platform.injected_delay import TOOK_ATTRIBUTE
@@ -62,9 +63,9 @@ def test_delays_that_are_there_are_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("there", "said"),
     [
-        pytest.param({"payment-2ms": {"work:payment": 3.0}}, "does not hold the size", id="another size"),
-        pytest.param({"payment-2ms": {"work:order": 2.0}}, "work:order surely changed more", id="another hop"),
-        pytest.param({}, "the interval holds 0", id="no delay"),
+        pytest.param({"payment-2ms": {"work:payment": 3.0}}, "does not include the true size", id="another size"),
+        pytest.param({"payment-2ms": {"work:order": 2.0}}, "work:order changed significantly more", id="another hop"),
+        pytest.param({}, "the interval includes 0", id="no delay"),
     ],
 )
 def test_a_delay_that_is_elsewhere_or_of_another_size_is_told(
@@ -128,7 +129,7 @@ def test_all_trials_without_a_delay_are_held_against_it(tmp_path: Path) -> None:
 def test_the_table_has_a_row_for_each_delay(tmp_path: Path) -> None:
     found = judge(generated(tmp_path, {"payment-2ms": {"work:payment": 2.0}}), DELAYS)
     out = io.StringIO()
-    terminal(out, width=200).print(delays_table(found))
+    terminal(out, width=200).print(rendered([delays_table(found)]))
     shown = out.getvalue()
     assert "payment 2" in shown
     assert "product 5" in shown
@@ -150,8 +151,8 @@ def test_the_arms_share_a_baseline_and_come_back_from_disk() -> None:
     [
         ("bank", "2ms", "bank is not valid; choose from payment, product, user"),
         ("payment,", "2ms", "an empty part is not valid"),
-        ("payment,payment", "2ms", "named twice"),
-        ("payment", "2ms,2000us", "named twice"),
+        ("payment,payment", "2ms", "given twice"),
+        ("payment", "2ms,2000us", "given twice"),
     ],
 )
 def test_wrong_hops_are_refused(hops: str, sizes: str, said: str) -> None:

@@ -91,4 +91,4 @@ def test_a_trial_too_many_or_none_published_is_told(folder: ResultsFolder, plan:
     extra.mkdir()
     (extra / "trial.json").touch()
     (wrong,) = at_the_end(plan, folder)
-    assert "there are 1-grpc, 1-grpc.attempt1, 1-hybrid" in wrong
+    assert "finished trials: 1-grpc, 1-grpc.attempt1, 1-hybrid" in wrong

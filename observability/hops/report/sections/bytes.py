@@ -16,8 +16,8 @@ def section(view: View) -> Section:
     """Makes the section."""
     elements: list[Element] = [
         Text(
-            "On the wire is all that TCP carried for a journey that was sent alone, headers and framing included. A "
-            "wave is a moment at which the client begins to wait: two waves are two round trips, one after the other."
+            "“On the wire” counts everything that TCP carried for a journey sent alone, headers and framing included. "
+            "A wave is a moment at which the client begins to wait: two waves are two round trips, one after the other."
         ),
         Figures([chart for journey in view.journeys if (chart := bytes_chart(view, journey))], view.topology_key),
         bytes_table(view),

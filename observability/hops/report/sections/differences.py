@@ -30,12 +30,12 @@ def difference_elements(view: View) -> list[Element]:
         rows = view.hop_differences(left, right)
         elements.append(
             Fold(
-                f"{left} less {right}",
+                f"{left} minus {right}",
                 [
                     Figures(
                         [difference_chart(view, row) for row in rows],
                         key=[(view.mark(left), f"{left} spends less"), (view.mark(right), f"{right} spends less")],
-                        text=f"Mean of {left} less mean of {right}, ms, with 95 % intervals over blocks. "
+                        text=f"Mean of {left} minus mean of {right}, ms, with 95 % intervals over blocks. "
                         "Hollow and grey: the interval includes zero.",
                     ),
                     difference_table(left, right, rows),
@@ -84,7 +84,7 @@ def difference_chart(view: View, row: HopDifference) -> Chart:
         for part, value, ends in parts
     )
     title = row["journey"]
-    return draw(title, f"{row['left']} less {row['right']} for {title}, by group: {described}.", spec, rows)
+    return draw(title, f"{row['left']} minus {row['right']} for {title}, by group: {described}.", spec, rows)
 
 
 def _look(view: View, topology: str) -> Look:
@@ -113,7 +113,7 @@ def difference_table(left: str, right: str, rows: list[HopDifference]) -> Table:
                 else estimate(one["difference_ms"], one["ci95"], signed=True)
             )
         cells.append(line)
-    caption = f"{left} less {right}: difference between the traced means by group, ms, with 95 % intervals"
+    caption = f"{left} minus {right}: difference between the traced means by group, ms, with 95 % intervals"
     return Table(f"hop_differences_{left}_{right}", caption, columns, cells)
 
 
@@ -132,5 +132,5 @@ def part_difference_table(left: str, right: str, rows: list[HopDifference]) -> T
         for row in rows
         for one in row["parts"]
     ]
-    caption = f"{left} less {right}: difference between the traced means by part, ms, with 95 % intervals"
+    caption = f"{left} minus {right}: difference between the traced means by part, ms, with 95 % intervals"
     return Table(f"hop_difference_parts_{left}_{right}", caption, columns, cells, heads=2)

@@ -33,8 +33,9 @@ def section(view: View) -> Section:
     elements: list[Element] = [
         Text(
             "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
-            "block. The strong part of a bar is on the critical path: at that moment the customer waited for it. The "
-            "pale part ran off the path. The time axis is the same for all topologies of a journey."
+            "block. The strong part of a bar is on the critical path: at that moment the customer waited for it. Pale "
+            "parts ran in parallel with the path or enclose it. The time axis is the same for all topologies of a "
+            "journey."
         )
     ]
     traces = {name: _traces(view, name) for name in view.topologies}

@@ -29,7 +29,7 @@ def section(view: View) -> Section:
         if view.summary["blocks"] > 1
         else (
             "One block: no intervals over blocks. Those shown are within the block; an end is open where the block is "
-            "too short to tell it."
+            "too short to determine it."
         )
     )
     elements: list[Element] = [
@@ -46,7 +46,7 @@ def section(view: View) -> Section:
         Figures(
             [percentile_chart(view, journey) for journey in view.journeys_and_all],
             view.topology_key,
-            "The share of journeys that took at most so long. Both scales are logarithmic: each step to the right "
+            "Percentage of journeys that took at most this long. Both scales are logarithmic: each step to the right "
             "leaves a tenth of the journeys above it. A line ends where a single journey would decide it.",
         ),
         Heading("Figures"),

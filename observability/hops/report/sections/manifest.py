@@ -35,7 +35,7 @@ def manifest_section(view: View) -> Section:
     whole = json.dumps(manifest, indent=1, ensure_ascii=False)
     folds: list[Element] = [
         Fold("As a table", [table]),
-        Fold("As JSON, topologies too", [Drawing(render("code.html", text=whole))]),
+        Fold("As JSON, including the topologies", [Drawing(render("code.html", text=whole))]),
     ]
     return Section(
         "manifest",

@@ -38,8 +38,8 @@ def section(view: View) -> Section:
     key = [(f"fill g{fill_of(group)}", group) for group in groups_of(view)]
     elements: list[Element] = [
         Text(
-            "Cost counts the CPU time of everything but the load generator, which is no part of a shop. Database and "
-            "telemetry stand apart: they are there whichever topology is chosen."
+            "Cost counts the CPU time of everything except the load generator, which is not part of a shop. Database "
+            "and telemetry are listed separately, because every topology has them."
         ),
         Heading("Core-hours for a million journeys"),
         Figures([cost_chart(view)], key),

@@ -23,7 +23,7 @@ def section(view: View) -> Section:
         Figures(
             drawings,
             [(f"line p-{key}", name) for key, name in PROTOCOLS.items() if key in used],
-            "Requests go from left to right. Order calls the other services in a checkout.",
+            "Requests go from left to right. In a checkout, order calls the other services.",
             wide=True,
         ),
         Fold(

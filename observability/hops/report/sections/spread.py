@@ -13,7 +13,7 @@ from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
 from hops.report.encodings import layer, topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
-#: A cell's shade, by how many times as long as the quickest of its row it takes.
+#: A cell's shade, by how many times as long as the fastest of its row it takes.
 SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -21,9 +21,9 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 def heat_section(view: View) -> Section:
     """Makes the heat map."""
     text = (
-        "The deeper the blue of a cell, the longer it takes than the quickest topology of its row, which is 1×."
+        "The deeper the blue of a cell, the longer it takes relative to the fastest of its row, which is 1×."
         if len(view.looks) > 1
-        else "One topology: each cell is compared with the quickest journey of its column, which is 1×."
+        else "One topology: each cell is compared with the fastest journey of its column, which is 1×."
     )
     return Section(
         "heat",
@@ -59,7 +59,7 @@ def heat_table(view: View, metric: str, title: str) -> Table:
 
 
 def shade(times: float) -> int:
-    """From 0 for the quickest to 6."""
+    """From 0 for the fastest to 6."""
     return sum(times >= limit for limit in SHADES)
 
 

@@ -24,10 +24,10 @@ def corrected(rows):
 def test_a_slower_topology_is_shown_and_the_same_ones_are_not():
     rows = corrected(compare_latencies(simulated({"a": 1.0, "b": 1.0, "c": 1.5})))
     cells = {(row["journey"], row["metric"], row["left"], row["right"]): row for row in rows}
-    quicker = cells["all", "p50", "a", "c"]
-    assert quicker["verdict"] == "left_lower"
-    assert quicker["ratio_ci95"][0] < 1 / 1.5 < quicker["ratio_ci95"][1]
-    assert quicker["effect"] > 0.5
+    faster = cells["all", "p50", "a", "c"]
+    assert faster["verdict"] == "left_lower"
+    assert faster["ratio_ci95"][0] < 1 / 1.5 < faster["ratio_ci95"][1]
+    assert faster["effect"] > 0.5
     assert cells["all", "p50", "a", "b"]["verdict"] == "not_shown"
     assert {row["verdict"] for row in rows if row["right"] == "c"} <= {"left_lower", "unknown", "not_shown"}
 

@@ -129,7 +129,7 @@ def test_observer_effect_has_an_interval_over_blocks(summary):
 
 def test_files_that_contradict_each_other_are_refused(run):
     fewer = replace(run, journeys=run.journeys.filter((pl.col("block") != 2) | (pl.col("topology") != "rest")))
-    with pytest.raises(MalformedRunError, match="do not hold the same trials: block 2 of rest"):
+    with pytest.raises(MalformedRunError, match="list different trials: block 2 of rest"):
         analyse(fewer, name="night")
     manifest = {**run.manifest, "topologies": {**run.manifest["topologies"], "graphql": {}}}
     with pytest.raises(MalformedRunError, match="there is no trial of graphql"):

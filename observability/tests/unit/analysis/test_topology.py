@@ -87,9 +87,9 @@ def test_journeys_are_read_in_order_with_labels_in_front(journeys_file):
 
 
 BROKEN = {
-    "not JSON": ("{oops\n", "not rows of journeys"),
-    "wrong type": ('{"seq": "first"}\n', "not rows of journeys"),
-    "columns missing": ('{"seq": 1, "journey": "browse"}\n', "rows without channel, mode, intended_ns"),
+    "not JSON": ("{oops\n", "not a journeys file"),
+    "wrong type": ('{"seq": "first"}\n', "not a journeys file"),
+    "columns missing": ('{"seq": 1, "journey": "browse"}\n', "rows lack channel, mode, intended_ns"),
 }
 
 
@@ -167,7 +167,7 @@ def test_a_journey_without_a_sample_has_no_bytes_on_the_wire(journeys_file, hops
 def test_a_sample_without_bytes_on_the_wire_is_named(tmp_path):
     path = tmp_path / "answers.jsonl"
     path.write_text('{"journey": "browse", "channel": "web"}\n')
-    with pytest.raises(MalformedJourneysError, match="answers without wire_in, wire_out"):
+    with pytest.raises(MalformedJourneysError, match="answers lack wire_in, wire_out"):
         read_sample(path)
 
 
@@ -211,7 +211,7 @@ def test_a_figure_that_is_no_number_leaves_the_earlier_file(tmp_path):
         write_summary({"schema": 1, "name": float("nan")}, path)
     assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
     assert path.read_text() == "{}"
-    with pytest.raises(MalformedRunError, match="schema None, and this version reads schema 2"):
+    with pytest.raises(MalformedRunError, match="schema None and this version reads schema 2"):
         read_document(path)
 
 

@@ -68,21 +68,21 @@ def row_of(found, topology, journey, metric):
     )
 
 
-def test_a_difference_is_b_less_a_and_found_with_its_size(found):
+def test_a_difference_is_b_minus_a_and_found_with_its_size(found):
     row = row_of(found, "hybrid", "order_status", "p50")
     assert row["verdict"] == "higher"
     assert row["difference"] == pytest.approx(row["b"] - row["a"])
     assert row["ratio"] == pytest.approx(row["b"] / row["a"])
     assert row["ci95"][0] < 3.0 < row["ci95"][1]
     assert row["effect"] < 0.5
-    assert any("b answers order_status" in line and "later" in line for line in findings(found))
+    assert any("b answers order_status" in line and "slower" in line for line in findings(found))
 
 
 def test_what_did_not_change_is_not_shown(found):
     assert all(row["verdict"] in ("not_shown", "unknown") for row in found["rows"] if row["topology_a"] == "rest")
 
 
-def test_turned_round_it_is_sooner(originals):
+def test_the_other_way_round_b_is_faster(originals):
     first, second = (read_run(folder) for folder in originals)
     row = row_of(compare_runs(second, first, Threshold(0.1)), "hybrid", "order_status", "p50")
     assert (row["verdict"], row["regression"]) == ("lower", "no")
@@ -156,7 +156,7 @@ def test_what_may_differ_is_told(runs):
 
 def test_a_run_that_was_slowed_on_purpose_says_so(runs):
     change(runs[1], MANIFEST, switches__delay_ms={"payment": 2.0})
-    assert "b: DELAYED ON PURPOSE: payment by 2 ms" in " ".join(headline(compare_runs(*map(read_run, runs))))
+    assert "b: DELAY INJECTED: 2 ms in payment" in " ".join(headline(compare_runs(*map(read_run, runs))))
 
 
 def test_one_block_on_a_side_shows_figures_and_refuses_intervals(originals, tmp_path):

@@ -48,7 +48,7 @@ WRONG = {
     "no trace id": (["budget", "--jaeger", "http://127.0.0.1:9"], 2, "TRACE_ID"),
     "no file": (["budget", "--otlp", "/nowhere/x.json"], 1, "/nowhere/x.json"),
     "no Jaeger": (["budget", "--jaeger", "http://127.0.0.1:9", TRACE_ID, "--patience", "0"], 1, "did not answer"),
-    "no trace id at all": (["budget", "--jaeger", "http://127.0.0.1:9", "17"], 1, "wants 32 hex digits"),
+    "no trace id at all": (["budget", "--jaeger", "http://127.0.0.1:9", "17"], 1, "is not a trace id of 32 hex digits"),
 }
 
 

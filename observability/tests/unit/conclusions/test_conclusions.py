@@ -11,7 +11,7 @@ from hops.analysis.pairs import Pairs, mirror, mirror_hops
 from hops.conclusions.conclusions import grouped_conclusions, standing
 from hops.elements.numbers import decimals_for, figure
 from hops.terminal.comparison import compare
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
 
 from . import summaries as made
 
@@ -31,22 +31,22 @@ def conclusions(summary):
     return [*grouped.headline, *inside, *grouped.cost, *grouped.doubts, *grouped.validity]
 
 
-def test_a_lead_reads_from_the_quicker_side_whatever_the_order_of_the_row():
+def test_a_lead_reads_from_the_faster_side_whatever_the_order_of_the_row():
     for row, hops in ((SLOW_REST, ROUND_TRIPS), (mirror(SLOW_REST), mirror_hops(ROUND_TRIPS))):
         found = grouped_conclusions(
             made.summary({"rest": 13.1, "hybrid": 10.0}, [row], [hops], waves={"rest": 2.0, "hybrid": 1.0})
         )
         assert found.journeys["order_history"][0] == (
-            "hybrid answers order_history 3.1 ms (2.7 to 3.6) sooner than rest at p50, p = 0.004 after Holm's "
+            "hybrid answers order_history 3.1 ms (2.7 to 3.6) faster than rest at p50, p = 0.004 after Holm's "
             "correction; 2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is the client's network "
-            "(1 round trip in place of 2), and 0.8 ms (0.5 to 1.1) the services' work."
+            "(1 round trip instead of 2), and 0.8 ms (0.5 to 1.1) the services' work."
         )
 
 
 def test_a_big_difference_is_told_as_a_ratio_too():
     row = made.compared("order_history", "p50", "a", "b", (10.0, 25.0), [-16.0, -14.0], 0.0002, "left_lower")
     text = grouped_conclusions(made.summary({"a": 10.0, "b": 25.0}, [row])).journeys["order_history"][0]
-    assert "a answers order_history 15.0 ms (14.0 to 16.0) sooner than b at p50, p < 0.001" in text
+    assert "a answers order_history 15.0 ms (14.0 to 16.0) faster than b at p50, p < 0.001" in text
     assert re.search(r"b takes 2\.5 times \(2\.\d to 2\.\d\) as long", text)
 
 
@@ -60,10 +60,10 @@ def test_a_group_may_save_more_than_the_whole_and_another_take_it_back():
     assert "partly offset by 2.0 ms (1.7 to 2.3) in the gateways' work" in text
 
 
-def test_where_nothing_is_shown_nobody_is_called_the_quickest():
+def test_where_nothing_is_shown_nobody_is_called_the_fastest():
     row = made.compared("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
     found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
-    assert found.headline[0] == "At p50 no topology is shown to be slower than the quickest, in the one journey."
+    assert found.headline[0] == "At p50 no topology is significantly slower than the fastest, in the one journey."
 
 
 def test_a_comparison_that_the_summary_lacks_is_not_taken_for_a_lead():
@@ -74,7 +74,7 @@ def test_a_comparison_that_the_summary_lacks_is_not_taken_for_a_lead():
 def test_means_that_do_not_show_what_the_medians_show_explain_nothing():
     hops = made.split("order_history", "rest", "hybrid", [made.part("services", 4.0, 3.9)], reach=2.0)
     text = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [hops]))
-    assert "their traced means do not show it" in text.journeys["order_history"][0]
+    assert "the traced means do not show it" in text.journeys["order_history"][0]
 
 
 def test_what_was_not_shown_is_said_and_not_called_equal():
@@ -92,7 +92,7 @@ def test_an_interval_without_zero_that_holm_does_not_accept_is_explained():
     assert "not significant after Holm's correction (p = 0.300)" in text
 
 
-def test_those_that_cannot_be_told_from_the_quickest_stand_with_it():
+def test_those_that_cannot_be_told_from_the_fastest_stand_with_it():
     rows = [
         made.compared("order_history", "p50", "c", "a", (20.0, 9.0), [9, 13], 0.001, "right_lower"),
         made.compared("order_history", "p50", "b", "a", (9.2, 9.0), [-0.1, 0.5], 0.5, "not_shown"),
@@ -102,7 +102,7 @@ def test_those_that_cannot_be_told_from_the_quickest_stand_with_it():
     place = standing(Pairs(summary), "order_history", "p50")
     assert place.first == ["a", "b"]
     assert [row["right"] for row in place.behind] == ["c"]
-    assert "a and b are the quickest, or not shown to be slower than the quickest" in conclusions(summary)[0]
+    assert "a and b are the fastest, or not significantly slower than the fastest" in conclusions(summary)[0]
 
 
 def test_one_block_concludes_nothing_and_shows_the_figures():
@@ -110,8 +110,8 @@ def test_one_block_concludes_nothing_and_shows_the_figures():
     row = made.compared("order_history", "p50", "a", "b", (9.0, 12.0), [None, None], None, "unknown", reason)
     summary = made.summary({"a": 9.0, "b": 12.0}, [row], blocks=1)
     found = grouped_conclusions(summary)
-    assert found.headline[0].startswith("No conclusion about differences: there is 1 block")
-    assert "sooner" not in " ".join(conclusions(summary))
+    assert found.headline[0].startswith("No conclusions about differences: there is 1 block")
+    assert "faster" not in " ".join(conclusions(summary))
     assert "a 9.0 ms" in found.journeys["order_history"][0]
 
 
@@ -149,7 +149,7 @@ def test_every_sentence_of_a_suspect_run_begins_with_the_word():
     texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False))
     assert len(texts) > 4
     assert all(text.startswith("SUSPECT") for text in texts)
-    assert "SUSPECT: CPU steal. 2 of 2 trials fail a gate: do not rely upon these figures." in texts
+    assert "SUSPECT: CPU steal. 2 of 2 trials fail a gate: do not rely on these figures." in texts
 
 
 def test_a_valid_run_says_so():
@@ -176,7 +176,7 @@ def test_a_closed_loop_says_what_that_does():
 
 def test_one_topology_alone_is_described():
     assert conclusions(made.summary({"rest": 10.0}, []))[0] == (
-        "rest answers half of all journeys within 10.0 ms (9.0 to 11.0), and 99 in 100 within 40.0 ms (36.0 to 44.0)."
+        "rest answers half of all journeys within 10.0 ms (9.0 to 11.0), and 99 % within 40.0 ms (36.0 to 44.0)."
     )
 
 
@@ -225,5 +225,5 @@ def test_components_that_were_slowed_are_told_before_anything_else():
     summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
     usual = conclusions(summary)
     slowed = conclusions(summary | {"switches": summary["switches"] | {"delay_ms": {"payment": 2.0}}})
-    assert slowed[0].startswith("DELAYED ON PURPOSE: payment by 2 ms, in every request")
+    assert slowed[0].startswith("DELAY INJECTED: 2 ms in payment, in every request")
     assert slowed[1:] == usual

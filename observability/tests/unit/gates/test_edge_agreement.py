@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from hops.budget.budget import budgets_of
-from hops.gates.edge_agreement import LoggedRequest, hold_against_edge
+from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
 from hops.gates.trial import EDGE_GATES, Evidence, evaluate
 from hops.traces.span import Kind
 
@@ -61,7 +61,7 @@ def held(traces, latencies, log):
             "sampled": [True] * len(latencies) + [False],
         }
     )
-    return hold_against_edge(journeys, budgets_of(traces.values())[0], log)
+    return compare_with_edge(journeys, budgets_of(traces.values())[0], log)
 
 
 def failing(found):

@@ -36,7 +36,7 @@ def test_the_rule_in_use_is_not_worse_than_half_of_a_call_ahead_nor_than_any_oth
 
 def test_the_command_shows_every_rule_and_marks_the_one_in_use():
     result = CliRunner().invoke(app, ["prove", "siblings", "--traces", "20"])
-    rows = [line.split() for line in result.output.splitlines() if " % " in line]
+    rows = [row for line in result.output.splitlines() if (row := line.split())[1:2] == ["%"]]
     assert [row[0] for row in rows] == [str(rule) for rule in RULES]
     assert [row[0] for row in rows if row[-1] == "used"] == [str(AHEAD_PERCENT)]
     as_json = CliRunner().invoke(app, ["prove", "siblings", "--traces", "20", "--json"])

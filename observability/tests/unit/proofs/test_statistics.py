@@ -11,7 +11,8 @@ from typer.testing import CliRunner
 from hops.commands.prove import app, power_view
 from hops.proofs.statistics import measure_power, prove_aa, prove_coverage, rate
 from hops.synthetic.experiment import Noise, Setting, Simulation
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
+from hops.terminal.render import rendered
 
 
 def test_equal_topologies_are_hardly_ever_told_apart():
@@ -60,7 +61,7 @@ def test_power_is_printed_as_json_and_as_a_table(capsys):
     document = CliRunner().invoke(app, ["power", "--experiments", "1", "--seed", "2", "--json"])
     found = json.loads(document.stdout)
     assert found["seed"] == 2
-    terminal().print(*power_view(found))
+    terminal().print(rendered(power_view(found)))
     assert "True differences shown" in capsys.readouterr().out
 
 
@@ -70,7 +71,9 @@ def test_a_rate_has_clopper_and_pearsons_interval():
     assert rate(0, 0)["ci95"] == [0.0, 1.0]
 
 
-@pytest.mark.parametrize(("command", "words"), [("aa", "False differences in 3"), ("coverage", "Truth held by 95 %")])
+@pytest.mark.parametrize(
+    ("command", "words"), [("aa", "False differences in 3"), ("coverage", "Coverage of 95 % intervals")]
+)
 def test_commands_print_tables_and_json(command, words):
     plain = CliRunner().invoke(app, [command, "--experiments", "3"])
     assert words in plain.output

@@ -19,7 +19,7 @@ from hops.elements.numbers import plain
 from hops.run.files import MANIFEST, TRIALS
 from hops.synthetic.run import write_generated_run
 from hops.terminal.comparison import compare
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
 
 SECTIONS = [
     "conclusions",
@@ -224,7 +224,7 @@ def test_names_of_the_run_are_text_and_nothing_else(tmp_path: Path, page: Callab
 def test_page_markdown_and_csv_have_the_same_figures(compared: Path, page: Callable[[Path], Page]) -> None:
     tables = page(compared).tables
     text = (compared / "report.md").read_text(encoding="utf-8")
-    for key in ("latency", "quickest", "cost", "comparisons", "hop_differences_hybrid_rest"):
+    for key in ("latency", "fastest", "cost", "comparisons", "hop_differences_hybrid_rest"):
         with (compared / "csv" / f"{key}.csv").open(encoding="utf-8", newline="") as file:
             written = list(csv.reader(file))
         assert len(written) == len(tables[key])

@@ -13,8 +13,8 @@ from hops.elements.numbers import OPEN
 from hops.tables.network import bytes_table, wire_table
 from hops.tables.view import SummaryView
 from hops.terminal.bench import bench
+from hops.terminal.console import terminal
 from hops.terminal.render import rendered as elements
-from hops.terminal.tables import terminal
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -132,7 +132,7 @@ def closed(summary):
 def test_a_run_that_was_slowed_on_purpose_says_so_first(summary, width):
     slowed = summary | {"switches": {"edge": "envoy", "delay_ms": {"payment": 2.0, "product": 0.5}}}
     shown = " ".join(rendered(bench(slowed), width).split())
-    assert shown.startswith("DELAYED ON PURPOSE: payment by 2 ms, product by 0.5 ms, in every request")
+    assert shown.startswith("DELAY INJECTED: 2 ms in payment, 0.5 ms in product, in every request")
     assert "DELAYED" not in rendered(bench(summary), width)
 
 

@@ -18,7 +18,7 @@ from hops.synthetic.run import write_generated_run
 from hops.synthetic.traces import otlp_document, shop_trace
 from hops.terminal.bench import bench
 from hops.terminal.comparison import compare
-from hops.terminal.tables import terminal
+from hops.terminal.console import terminal
 from hops.terminal.two_runs import runs_view
 
 ROOT = Path(__file__).resolve().parents[4]

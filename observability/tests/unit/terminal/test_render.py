@@ -10,8 +10,8 @@ from hops.elements.element import Fold, Heading, Points, Section, Terms, Text
 from hops.elements.numbers import OPEN
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.report.markdown import markdown
+from hops.terminal.console import terminal
 from hops.terminal.render import rendered
-from hops.terminal.tables import terminal
 
 LATENCY = Table(
     "latency",

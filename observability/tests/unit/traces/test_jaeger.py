@@ -107,7 +107,7 @@ async def test_no_more_requests_at_once_than_asked_for():
 
 BROKEN = {
     "an error": ((500, "storage is down"), "answered 500: storage is down"),
-    "a web page": ((200, "<html>"), "answered no JSON; is it Jaeger's query API?"),
+    "a web page": ((200, "<html>"), "did not answer with JSON; is it Jaeger's query API?"),
     "another JSON": ((200, '{"data": []}'), "not a trace: .*has no `resourceSpans`"),
 }
 
@@ -133,5 +133,5 @@ async def test_no_ids_need_no_server():
 
 @pytest.mark.parametrize("bad", ["", "xyz", "a" * 31, "../../etc", "g" * 32])
 async def test_an_id_that_is_none_is_refused(bad):
-    with pytest.raises(JaegerError, match="is not a trace id: wants 32 hex digits"):
+    with pytest.raises(JaegerError, match="is not a trace id of 32 hex digits"):
         await fetch_traces("http://127.0.0.1:9", [bad])

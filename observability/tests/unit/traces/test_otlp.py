@@ -69,16 +69,16 @@ def test_a_root_has_no_parent_however_that_is_written(none):
 
 
 BROKEN = {
-    "an array": ([], "wants an object, found list"),
-    "another answer": ({"data": []}, "has no `resourceSpans` (found: data)"),
+    "an array": ([], "expected an object, got list"),
+    "another answer": ({"data": []}, "has no `resourceSpans` (it has: data)"),
     "no service": ({"resourceSpans": [{"scopeSpans": []}]}, "resourceSpans[0].resource: has no `service.name`"),
-    "spans no array": ({"resourceSpans": {"a": 1}}, "resourceSpans: wants an array, found dict"),
+    "spans no array": ({"resourceSpans": {"a": 1}}, "resourceSpans: expected an array, got dict"),
     "short id": (document(span(spanId="abc")), "spans[0].spanId: 'abc' is neither 16 hex digits nor base64 of 8"),
     "no trace id": (document(span(traceId="")), "spans[0].traceId: '' is neither"),
-    "time as float": (document(span(endTimeUnixNano=1.7e18)), "endTimeUnixNano: 1.7e+18 is not a whole number"),
+    "time as float": (document(span(endTimeUnixNano=1.7e18)), "endTimeUnixNano: 1.7e+18 is not an integer"),
     "time missing": (document(span(startTimeUnixNano=None)), "startTimeUnixNano: None is not"),
-    "kind": (document(span(kind="CLIENTE")), "kind: 'CLIENTE' is none of"),
-    "kind a list": (document(span(kind=[3])), "kind: [3] is none of"),
+    "kind": (document(span(kind="CLIENTE")), "kind: 'CLIENTE' is neither 0 to 5"),
+    "kind a list": (document(span(kind=[3])), "kind: [3] is neither 0 to 5"),
     "attribute": (
         document(span(attributes=[{"key": "a", "value": {"intValue": "x"}}])),
         "spans[0].attributes[0].value: {'intValue': 'x'}",

@@ -1,0 +1,21 @@
+"""The console that every command prints on."""
+
+from __future__ import annotations
+
+from typing import IO
+
+from rich.console import Console
+
+
+def terminal(file: IO[str] | None = None, *, width: int | None = None, stderr: bool = False) -> Console:
+    """A console that prints text as it is.
+
+    Names come from traces, topologies and files. On a console with rich's own settings `GET /users/[id]` would lose
+    its end, `gw[/red]` would end in a traceback, and `:key:` would become a picture.
+
+    Args:
+        file: standard output if not given.
+        width: columns; the terminal's if not given.
+        stderr: print to standard error.
+    """
+    return Console(file=file, width=width, stderr=stderr, markup=False, emoji=False, highlight=False)
