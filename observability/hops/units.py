@@ -1,8 +1,11 @@
-"""Units and names that all of hops shares."""
+"""Units and names that all of `hops` shares."""
 
 from __future__ import annotations
 
 NS_PER_MS = 1e6
 
-
+#: The name of the whole mix among the journeys.
 ALL = "all"
+
+#: The shop's services, by their names in traces.
+SERVICES = ("product", "order", "user", "payment")

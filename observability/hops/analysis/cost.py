@@ -9,8 +9,8 @@ from hops.budget.groups import GATEWAY_SUFFIX
 from hops.run.documents import Estimate
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import rate_section
+from hops.units import SERVICES
 
-SERVICES = ("order", "payment", "product", "user")
 DATABASE = "postgres"
 TELEMETRY = "jaeger"
 TOTAL = "total"

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, START_LAG_PART
+from hops.units import SERVICES
 
-SERVICES = ("product", "order", "user", "payment")
 GATEWAY = "graphql-gateway"
 REST_GATEWAY = "rest-gateway"
 

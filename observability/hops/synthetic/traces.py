@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hops.budget.budget import EDGE, GENERATOR, POOL_SPAN, START_LAG_SPAN
-from hops.synthetic.shop import GATEWAY, SERVICES
+from hops.synthetic.shop import GATEWAY
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
+from hops.units import SERVICES
 
 BASE_NS = 1_767_225_600_000_000_000
 

@@ -10,12 +10,12 @@ from markupsafe import escape
 
 from hops.elements.element import Chart
 from hops.report.chart import labelled
+from hops.units import SERVICES
 
 Document = Mapping[str, Any]
 
 CLIENTS, EDGE, DATABASE = "clients", "edge", "database"
 PROTOCOLS = {"graphql": "GraphQL", "grpc": "gRPC", "rest": "REST", "sql": "SQL", "http": "HTTP"}
-_SERVICES = ("product", "order", "user", "payment")
 _SPOKEN_BY = {"graphql-gateway": "graphql", "rest-gateway": "rest", "transcoder": "rest"}
 _BOX, _TALL, _GAP_X, _GAP_Y = 116, 30, 60, 14
 
@@ -63,7 +63,7 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
     for caller, callees_of in links.items():
         if caller not in ("client", "transcoder"):
             every += [Link(caller, callee, protocol) for callee, protocol in callees_of.items()]
-    services = dict.fromkeys(link.callee for link in every if link.callee in _SERVICES)
+    services = dict.fromkeys(link.callee for link in every if link.callee in SERVICES)
     every += [Link(service, DATABASE, "sql") for service in services]
     return list(dict.fromkeys(every))
 
@@ -112,7 +112,7 @@ def _plan(topology: Document, *, edge: bool) -> _Plan:
     services = [name for name in names if name not in (*channels, EDGE, DATABASE)]
     callers = {link.caller for link in links if link.callee in services}
     callees = {link.callee for link in links if link.caller in services}
-    gateways = [name for name in services if name not in callees and name in callers and name not in _SERVICES]
+    gateways = [name for name in services if name not in callees and name in callers and name not in SERVICES]
     rest = [name for name in services if name not in gateways]
     first = [name for name in rest if name in callers]
     last = [name for name in rest if name not in callers]
@@ -135,7 +135,7 @@ def _line(plan: _Plan, link: Link, passes: int) -> str:
 
 def _box(component: str, x: float, y: float) -> str:
     kind = component if component in (EDGE, DATABASE) else "gateway" if component.endswith("-gateway") else ""
-    kind = kind or ("service" if component in _SERVICES else "client")
+    kind = kind or ("service" if component in SERVICES else "client")
     label = {EDGE: "edge (Envoy)", DATABASE: "PostgreSQL"}.get(component, component)
     round_ = 16 if kind == "client" else 6
     return (
