@@ -42,7 +42,7 @@ def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
         UsageError: It is none, or out of range; names both ends.
     """
     if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
-        raise UsageError(f"{name}={given} is not valid: give a whole number from {lowest} to {highest}")
+        raise UsageError(f"{name}={given} is not valid: give an integer from {lowest} to {highest}")
     return int(given)
 
 

@@ -242,7 +242,7 @@ def _unused_user() -> User:
         if not _is_known(pwd.getpwuid, number) and not _is_known(grp.getgrgid, number):
             return User(number, number)
     raise StartError(
-        f"PostgreSQL does not run as root, and all users {UIDS.start} to {UIDS.stop - 1} exist. {OTHERWISE}"
+        f"PostgreSQL does not run as root, and all user ids {UIDS.start} to {UIDS.stop - 1} are taken. {OTHERWISE}"
     )
 
 

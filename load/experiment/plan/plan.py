@@ -87,7 +87,7 @@ class Plan:
         if not 1 <= len(labels) <= MOST_ARMS:
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
-            raise UsageError(f"blocks={self.blocks} is out of range: give a whole number from 1 to {MOST_BLOCKS}")
+            raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MOST_BLOCKS}")
         for arm in self.arms:
             require_fit(arm.topology, arm.switches)
         scales = {arm.switches.scale for arm in self.arms}

@@ -247,7 +247,7 @@ def test_data_without_a_password_are_made_anew(
         psycopg.connect(database(ports, {}, folder).admin_url).close()
     folder.postgres_password.unlink()
     with run(ports, folder):
-        assert "has another password or none; it is made anew" in capfd.readouterr().err
+        assert "has a different password, or none, so it is recreated" in capfd.readouterr().err
         psycopg.connect(database(ports, {}, folder).admin_url).close()
 
 

@@ -81,14 +81,14 @@ def test_what_died_is_started_again_and_nothing_else(ports: Ports, folder: RunFo
         assert not restarts.look()
         run.check()
         kill(run, "frail")
-        with pytest.raises(ComponentDiedError, match="frail ended in mid-run"):
+        with pytest.raises(ComponentDiedError, match="frail exited during the run"):
             run.check()
         assert restarts.look()
         assert run.pids()["sturdy"] == before["sturdy"]
         assert run.pids()["frail"] != before["frail"]
         assert restarts.counts == {"frail": 1}
     assert len(said) == 1
-    assert said[0].startswith("frail ended in mid-run, by SIGKILL.")
+    assert said[0].startswith("frail exited during the run, by SIGKILL.")
     assert said[0].endswith("frail was started again; restarts so far: 1.")
 
 
@@ -176,7 +176,7 @@ def test_a_shop_that_is_up_outlives_its_components(ports: Ports) -> None:
             os.kill(int(str(before["pid"])), signal.SIGKILL)
             wait_for(lambda: revived(folder, victim, before["pid"]))  # noqa: B023 - it is called at once
             wait_for(lambda: answers(ports))
-        assert "order ended in mid-run, by SIGKILL" in (folder.path / "up.log").read_text()
+        assert "order exited during the run, by SIGKILL" in (folder.path / "up.log").read_text()
         assert "restarts" in mesh(ports, "status").stdout
         no_secret_is_seen(ports, folder)
     finally:

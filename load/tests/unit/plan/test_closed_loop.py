@@ -24,7 +24,7 @@ def test_given(think: str | None, seconds: float) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"vus": "0"}, "vus=0 is not valid: give a whole number from 1 to 10000"),
+        ({"vus": "0"}, "vus=0 is not valid: give an integer from 1 to 10000"),
         ({"vus": "-3"}, "vus=-3 .* from 1 to 10000"),
         ({"vus": "many"}, "vus=many .* from 1 to 10000"),
         ({"vus": "1.5"}, "vus=1.5 .* from 1 to 10000"),
