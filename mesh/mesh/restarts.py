@@ -67,9 +67,9 @@ class Restarts:
         try:
             self._run.restart(name)
         except StartError as error:
-            self._down[name] = ComponentDiedError(name, f"{name} could not be started again: {error}")
+            self._down[name] = ComponentDiedError(name, f"{name} could not be restarted: {error}")
             self._say(str(self._down[name]))
         else:
             del self._down[name]
-            self._say(f"{death}\n{name} was started again; restarts so far: {self.counts[name]}.")
+            self._say(f"{death}\n{name} was restarted; restarts so far: {self.counts[name]}.")
         self._last[name] = self._clock()

@@ -243,7 +243,7 @@ def test_data_without_a_password_are_made_anew(
     with run(ports, folder) as started:
         assert was_made(started)
         assert f"The database in {old} " in (told := capfd.readouterr().err)
-        assert "it is made anew" in told
+        assert "so it is recreated" in told
         psycopg.connect(database(ports, {}, folder).admin_url).close()
     folder.postgres_password.unlink()
     with run(ports, folder):
