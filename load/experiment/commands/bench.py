@@ -18,29 +18,32 @@ from experiment.runner import begin, load_line, run_plan
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.terminal.bench import bench
+from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology
 
 
 def bench_command(
-    topology: Annotated[str, typer.Option(help="Name of a topology, or the path of its YAML file.")] = "hybrid",
-    profile: Annotated[str, typer.Option(help=f"Length of the run: {', '.join(PROFILES)}.")] = "quick",
+    topology: TopologyName = "hybrid",
+    profile: Annotated[
+        str, typer.Option(help=f"Profile that sets duration and rate: {', '.join(PROFILES)}.")
+    ] = "quick",
     rate: options.Rate = None,
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: options.Trace = None,
-    scale: options.Scale = None,
-    edge: options.Edge = None,
-    mesh: options.Mesh = None,
-    mtls: options.Mtls = None,
-    http: options.Http = None,
-    rtt: options.Rtt = None,
-    connections: options.Connections = None,
-    delay: options.Delay = None,
+    trace: Trace = None,
+    scale: Scale = None,
+    edge: Edge = None,
+    mesh: Mesh = None,
+    mtls: Mtls = None,
+    http: Http = None,
+    rtt: Rtt = None,
+    connections: Connections = None,
+    delay: Delay = None,
     vus: options.Vus = None,
     think: options.Think = None,
-    as_json: options.Json = False,
+    as_json: Json = False,
 ) -> None:
     """Measure one topology: latency, hop budget, gates. Exit code 3 if the figures are SUSPECT."""
     with options.reported_errors():
