@@ -30,7 +30,7 @@ def audit_command(
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Check the shop's invariants in the topology that is up or in a run's last data. Exit code 1 if one fails."""
+    """The command `audit`; `experiment.cli` has its help."""
     with reported_errors():
         ports = load_ports(os.environ)
         state = None if run else read_state(RunFolder.of(ports.base))

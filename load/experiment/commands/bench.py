@@ -14,7 +14,6 @@ from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES, profile_named
 from experiment.results.folder import RESULTS
-from experiment.runner import begin, load_line, run_plan
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.terminal.bench import bench
@@ -45,7 +44,7 @@ def bench_command(
     think: options.Think = None,
     as_json: Json = False,
 ) -> None:
-    """Measure one topology: latency, hop budget, gates. Exit code 3 if the figures are SUSPECT."""
+    """The command `bench`; `experiment.cli` has its help."""
     with options.reported_errors():
         switches = parse_switches(
             edge=edge,
@@ -69,6 +68,9 @@ def bench_command(
             workload=workload_file(workload),
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
+        # Statistics take seconds to import, which a wrong option should not have to wait for.
+        from experiment.runner import begin, run_plan
+
         summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ))
         if as_json:
             options.print_file(folder / SUMMARY)
@@ -78,6 +80,8 @@ def bench_command(
 
 
 def _show(summary: Summary, folder: Path) -> None:
+    from experiment.runner import load_line
+
     manifest, out = read_document(folder / MANIFEST), options.console()
     out.print(bench(summary))
     out.print(f"Load:    {load_line(manifest)}")

@@ -56,7 +56,7 @@ def sweep_command(
     connections: Connections = None,
     as_json: Json = False,
 ) -> None:
-    """Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT."""
+    """The command `sweep`; `experiment.cli` has its help."""
     with options.reported_errors():
         first, last = rates(start, highest)
         setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
@@ -88,7 +88,7 @@ def stress_command(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if SUSPECT."""
+    """The command `stress`; `experiment.cli` has its help."""
     with options.reported_errors():
         setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
         stress = stress_test.Stress(

@@ -57,7 +57,7 @@ def compare_command(
     retry: Annotated[str, typer.Option(help=f"Times to repeat a SUSPECT trial, 0 to {MOST_RETRIES}.")] = "0",
     as_json: Json = False,
 ) -> None:
-    """Compare topologies under identical load, in randomized blocks. Exit code 3 if the figures are SUSPECT."""
+    """The command `compare`; `experiment.cli` has its help."""
     with options.reported_errors():
         repeats = whole_number("retry", retry, 0, MOST_RETRIES)
         if resume:

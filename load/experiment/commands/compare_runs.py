@@ -38,7 +38,7 @@ def compare_runs_command(
     out: Annotated[str | None, typer.Option(help="File to write the comparison to, as Markdown.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold."""
+    """The command `compare-runs`; `experiment.cli` has its help."""
     with reported_errors():
         limit = checked_threshold(threshold, metrics)
         allowed = _yes_or_no("allow-suspect", allow_suspect)

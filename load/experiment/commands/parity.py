@@ -31,7 +31,7 @@ def parity_command(
     http: Http = None,
     as_json: Json = False,
 ) -> None:
-    """Check each topology's answers against the data, and that all topologies' writes have the same effect."""
+    """The command `parity`; `experiment.cli` has its help."""
     with reported_errors():
         shopload = Shopload(BINARY)
         switches = parse_switches(http=http, trace=0)

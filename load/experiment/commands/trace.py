@@ -80,7 +80,7 @@ def trace_command(
     ] = "",
     wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
 ) -> None:
-    """Print a run's exemplar traces (nearest to p50 and p99) and serve them in Jaeger."""
+    """The command `trace`; `experiment.cli` has its help."""
     with reported_errors():
         folder = find_run(RESULTS, run)
         trial = _trial_of(read_document(folder / TRIALS)["trials"], topology)
