@@ -140,7 +140,7 @@ def _claim(folder: RunFolder, state: Path, owner: User) -> Path:
     (place / "run").write_bytes(os.fsencode(run))
     link = folder.postgres
     if link.is_dir() and not link.is_symlink():
-        print(f"The database in {link} is of another user or version; it is made anew.", file=sys.stderr)
+        print(f"The database in {link} belongs to another user or version, so it is recreated.", file=sys.stderr)
         shutil.rmtree(link)
     link.unlink(missing_ok=True)
     link.symlink_to(place / "postgres")
