@@ -12,7 +12,7 @@ PYTHON ?= python3
 VENV := .venv/bin
 RUN := $(VENV)/python
 # Where nothing is installed nothing can run.
-INSTALLED := [ -x $(RUN) ] || { echo "Nothing runs: nothing is installed."; exit 0; };
+INSTALLED := [ -x $(RUN) ] || { echo "Nothing is running: nothing is installed."; exit 0; };
 
 # Without the bytecode that Python keeps, every process compiles all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
@@ -47,59 +47,59 @@ options = $(call refused,$(1))$(foreach name,$(1),$(if $($(name)),--$(name) $(ca
 ##@ Measure
 
 .PHONY: bench
-bench: setup ## Start a topology, replay the load, print latency and hop budget, write results/
+bench: setup ## Start a topology, replay a tape, print latencies and hop budget, write results/
 	@$(RUN) -m experiment bench $(call options,$(BENCH))
 
 .PHONY: compare
-compare: setup ## Compare all topologies, or topologies=a,b, in random blocks under one load, with a report
+compare: setup ## Compare topologies under identical load, in randomized blocks, with a report; topologies=a,b
 	@$(RUN) -m experiment compare $(call options,$(COMPARE))
 
 .PHONY: sweep
-sweep: setup ## Find the highest rate that each topology holds with p99 under objective=100ms
+sweep: setup ## Find the highest rate that each topology sustains with p99 under objective=100ms
 	@$(RUN) -m experiment sweep $(call options,$(SWEEP))
 
 .PHONY: stress
-stress: setup ## Load topologies with users=100,300,1000,3000,10000 in a closed loop, and count what fails
+stress: setup ## Load topologies with 100 to 10,000 users in a closed loop and count failures; users=100,300,...
 	@$(RUN) -m experiment stress $(call options,$(STRESS))
 
 .PHONY: compare-runs
-compare-runs: setup ## Hold run b against run a (a change, a switch); threshold=10% fails if b is slower by more
+compare-runs: setup ## Compare run b with run a, such as before and after a change; threshold=10% fails if b is slower by more
 	@$(RUN) -m experiment compare-runs $(call options,$(RUNS))
 
 .PHONY: parity
-parity: setup ## Compare the answers and effects of all topologies, or of topologies=a,b
+parity: setup ## Check topologies' answers against the data, and that their writes have the same effect; topologies=a,b
 	@$(RUN) -m experiment parity $(call options,topologies samples seed http)
 
 .PHONY: report
-report: setup ## Make a run's summary, report.html, report.md and csv/ again from its files
+report: setup ## Rebuild a run's summary, report.html, report.md and csv/ from its files
 	@$(RUN) -m experiment report $(call options,run)
 
 .PHONY: trace
-trace: setup ## Show a run's p50 and p99 exemplars, hop by hop, and serve them in Jaeger
+trace: setup ## Print a run's exemplar traces (nearest to p50 and p99) and serve them in Jaeger
 	@$(RUN) -m experiment trace $(call options,run journey topology) $(if $(filter no,$(wait)),--no-wait)
 
 .PHONY: audit
-audit: setup ## Check the shop's invariants on what `make up` runs, else on what the last run left
+audit: setup ## Check the shop's invariants in the running topology, else in the last run's data
 	@$(RUN) -m experiment audit $(call options,run)
 
 ##@ Prove
 
 .PHONY: prove-statistics
-prove-statistics: setup ## Simulate experiments: do intervals hold the truth, is nothing shown in A/A, how much is shown of what is there?
+prove-statistics: setup ## Check coverage, false positives and power of the statistics on synthetic experiments
 	@$(RUN) -m experiment prove coverage $(call options,experiments seed)
 	@$(RUN) -m experiment prove aa $(call options,experiments seed)
 	@$(RUN) -m experiment prove power $(call options,experiments seed)
 
 .PHONY: prove-siblings
-prove-siblings: setup ## Simulate traces whose waits are known: does any rule for overlapping spans beat the one in use?
+prove-siblings: setup ## Compare rules for overlapping spans on synthetic traces whose true waits are known
 	@$(RUN) -m experiment prove siblings $(call options,traces seed)
 
 .PHONY: prove-delays
-prove-delays: setup ## Slow hops=payment,product,user by sizes=500us,1ms,2ms,5ms and find each again, about 20 min
+prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,... and check that each is found, about 20 min
 	@$(RUN) -m experiment prove delays $(call options,hops sizes blocks seed resume)
 
 .PHONY: prove-resume
-prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and look for what was lost
+prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(call options,kills blocks seed)
 
 ##@ Run
@@ -109,11 +109,11 @@ up: setup ## Start a topology, print its URLs, and leave it running
 	@$(RUN) -m mesh up --detach $(call options,$(UP))
 
 .PHONY: down
-down: ## Stop what `make up` left running
+down: ## Stop the topology that `make up` started
 	@$(INSTALLED) $(RUN) -m mesh down
 
 .PHONY: status
-status: ## Show what runs
+status: ## Show the running components
 	@$(INSTALLED) $(RUN) -m mesh status
 
 ##@ Develop
@@ -121,36 +121,36 @@ status: ## Show what runs
 # Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
 SIDE_BY_SIDE := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 .PHONY: test
-test: setup test-go ## All tests: unit, integration, Go
+test: setup test-go ## All tests but the end-to-end ones: unit, integration, Go
 	@$(VENV)/pytest -q $(SIDE_BY_SIDE) -m 'not e2e'
 
 .PHONY: test-unit
-test-unit: $(ENVIRONMENT) ## The tests that start nothing
+test-unit: $(ENVIRONMENT) ## Tests that start no processes
 	@$(VENV)/pytest -q $(SIDE_BY_SIDE) -m 'not e2e and not integration'
 
 .PHONY: test-e2e
-test-e2e: setup ## The make targets, as a user runs them
+test-e2e: setup ## End-to-end tests: the make targets, as a user runs them
 	@$(VENV)/pytest -q -m e2e
 
 .PHONY: chaos
-chaos: setup ## Kill the order service during checkouts and audit what is left; kills=200
+chaos: setup ## Kill the order service kills=200 times during checkouts, then check the shop's invariants
 	@$(RUN) -m chaos --kills $(or $(kills),200)
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go ## Style, types, import directions, contract, stale stubs
+lint: $(ENVIRONMENT) lint-proto lint-go ## Check style, types, import directions, the contract, and that its stubs are up to date
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)
 	@$(VENV)/lint-imports
 
 .PHONY: format
-format: $(ENVIRONMENT) format-go ## Put the code into shape
+format: $(ENVIRONMENT) format-go ## Format the code
 	@$(VENV)/ruff check --fix -q $(CODE)
 	@$(VENV)/ruff format $(CODE)
 
 .PHONY: clean
-clean: ## Remove what was built and run here; keeps results/ and the shared cache
+clean: ## Remove build outputs and run data of this checkout; keeps results/ and the shared cache
 	@if [ -x $(RUN) ]; then $(RUN) -m mesh clean || true; fi
 	@rm -rf .run .venv .tools .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -160,8 +160,8 @@ clean-results: ## Remove results/
 	@rm -rf results
 
 .PHONY: help
-help: ## Show this
-	@echo "Which protocol between your clients and four services, and where does the wait go? Measured, hop by hop."
+help: ## Show this help
+	@echo "Compare REST, GraphQL, gRPC and hybrids on one shop, and see where the time goes, hop by hop."
 	@awk 'BEGIN {FS = ":.*?## "} \
 	  /^##@/ {printf "\n%s\n", substr($$0, 5)} \
 	  /^[a-zA-Z0-9_-]+:.*?## / {printf "  %-16s %s\n", $$1, $$2}' $(filter %Makefile %.mk,$(MAKEFILE_LIST))
@@ -169,7 +169,7 @@ help: ## Show this
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=1..100"
 	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0  delay=payment:2ms,user:500us"
-	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users in place of a rate)"
+	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users instead of a rate)"
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"

@@ -5,6 +5,8 @@ GO = $(or $(abspath $(firstword $(wildcard .tools/go/lib/python*/site-packages/g
 GOFMT = "$$($(GO) env GOROOT)/bin/gofmt"
 GO_TEST_FLAGS ?=
 
+##@ Load generator
+
 .tools/bin/shopload: $(GO_FILES)
 	@$(PROVISION) generator
 
@@ -15,11 +17,11 @@ test-go: .tools/bin/shopload
 .PHONY: lint-go
 lint-go: .tools/bin/shopload
 	@cd load; unformatted="$$($(GOFMT) -l cmd bench internal tests)"; \
-	  if [ -n "$$unformatted" ]; then echo "Not in gofmt's shape (make format):"; echo "$$unformatted"; exit 1; fi
+	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt (run make format):"; echo "$$unformatted"; exit 1; fi
 	@cd load && $(GO) vet ./...
 
 .PHONY: bench-generator
-bench-generator: .tools/bin/shopload ## Measure the generator's own maximum against vegeta's and ghz's
+bench-generator: .tools/bin/shopload ## Compare the generator's maximum rate with vegeta's and ghz's
 	@cd load && PATH="$$(dirname "$$(command -v $(GO))"):$$PATH" $(GO) run ./bench
 
 .PHONY: format-go

@@ -9,7 +9,7 @@ PROTO_BEFORE := $(shell git rev-parse --verify -q HEAD:proto >/dev/null 2>&1 && 
 ##@ Contract
 
 .PHONY: stubs
-stubs: $(ENVIRONMENT) ## Make the Python and Go stubs of the contract
+stubs: $(ENVIRONMENT) ## Generate the Python and Go stubs from the contract
 	@$(STUBS)
 
 .PHONY: lint-proto

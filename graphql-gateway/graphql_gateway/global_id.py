@@ -51,5 +51,7 @@ def number_of(value: str, kind: str, field: str = "id") -> int:
     """
     given, number = split_global_id(value, field)
     if given != kind or number < 1:
-        raise InvalidArgument(f"{field} {value[:80]!r} is of {given}:{number}; that of a {kind} is needed", field=field)
+        raise InvalidArgument(
+            f"{field} {value[:80]!r} identifies {given}:{number}; an id of a {kind} is needed", field=field
+        )
     return number

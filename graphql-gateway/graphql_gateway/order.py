@@ -207,7 +207,9 @@ class OrderQuery:
         checked_first(first, MOST_LINES)
         kind, after_line_id = split_global_id(after, "after") if after else ("OrderLine", 0)
         if kind != "OrderLine":
-            raise InvalidArgument(f"after is of a {kind}; the id or cursor of an OrderLine is needed", field="after")
+            raise InvalidArgument(
+                f"after identifies a {kind}; an id or cursor of an OrderLine is needed", field="after"
+            )
         rows = info.context.clients.order.stream_order_lines(after_line_id=after_line_id, limit=first + 1)
         lines = [OrderLine.of(row, Order.of_line(row), None) async for row in rows]
         edges = [Edge(node=line, cursor=line.id) for line in lines[:first]]
@@ -251,7 +253,7 @@ def _buyer(info: GatewayInfo, user_id: strawberry.ID | None) -> int:
     named = None if user_id is None else number_of(user_id, "User", "input.userId")
     if info.context.caller.is_privileged:
         if named is None:
-            raise InvalidArgument("a partner must name who buys", field="input.userId")
+            raise InvalidArgument("a partner must give the buyer's id", field="input.userId")
         return named
     if named is not None:
         info.context.caller.require_owner(named, "input.userId")

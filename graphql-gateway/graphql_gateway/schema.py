@@ -24,7 +24,7 @@ class Query(ProductQuery, UserQuery, OrderQuery, PaymentQuery):
     async def node(self, info: GatewayInfo, id: strawberry.ID) -> Node | None:  # noqa: A002
         kind, _ = split_global_id(id)
         if kind not in NODES:
-            raise InvalidArgument(f"id is of a {kind}; those of {', '.join(NODES)} are valid", field="id")
+            raise InvalidArgument(f"id identifies a {kind}; valid: ids of {', '.join(NODES)}", field="id")
         number = number_of(id, kind)
         match kind:
             case "Order":

@@ -36,13 +36,13 @@ def number(name: str, given: str | None) -> float | None:
 
 
 def whole_number(name: str, given: str, lowest: int, highest: int) -> int:
-    """Reads a whole number.
+    """Reads an integer.
 
     Raises:
         UsageError: It is none, or out of range; names both ends.
     """
     if not (given.isascii() and given.isdigit() and lowest <= int(given) <= highest):
-        raise UsageError(f"{name}={given} is not valid: give a whole number from {lowest} to {highest}")
+        raise UsageError(f"{name}={given} is not valid: give an integer from {lowest} to {highest}")
     return int(given)
 
 
@@ -50,7 +50,7 @@ def checked_seed(given: str) -> int:
     """Reads a seed.
 
     Raises:
-        UsageError: It is no whole number from 0 to 2^53 - 1.
+        UsageError: It is no integer from 0 to 2^53 - 1.
     """
     return whole_number("seed", given, 0, HIGHEST_SEED)
 
@@ -105,7 +105,7 @@ def refuse_twice(names: Sequence[str]) -> None:
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise UsageError(
-            f"{', '.join(twice)} is named twice; give each topology once (a copy of its file under another name may "
+            f"{', '.join(twice)} is given twice; give each topology once (a copy of its file under another name may "
             "run beside it)"
         )
 
@@ -120,7 +120,7 @@ def workload_file(given: str) -> Path:
     path = Path(given) if given.endswith((".yaml", ".yml")) else named.get(given)
     if path is None or not path.is_file():
         raise UsageError(
-            f"workload={given} is not there: choose one of {', '.join(named)}, or give the path of a YAML file"
+            f"workload={given} does not exist: choose one of {', '.join(named)}, or give the path of a YAML file"
         )
     return path
 

@@ -2,32 +2,75 @@
 
 from __future__ import annotations
 
-import typer
+from importlib import import_module
+from typing import Any, cast
 
-from experiment.commands.audit import audit_command
-from experiment.commands.bench import bench_command
-from experiment.commands.capacity import stress_command, sweep_command
-from experiment.commands.compare import compare_command
-from experiment.commands.compare_runs import compare_runs_command
-from experiment.commands.parity import parity_command
-from experiment.commands.prove import app as prove
-from experiment.commands.report import report_command
-from experiment.commands.trace import trace_command
+import typer
+from typer.core import TyperGroup
+
+#: Where each command is: a function, or the `Typer` of a group; and what it does.
+COMMANDS = {
+    "bench": ("bench:bench_command", "Measure one topology: latency, hop budget, gates. Exit code 3 if SUSPECT."),
+    "compare": (
+        "compare:compare_command",
+        "Compare topologies under identical load, in randomized blocks. Exit code 3 if SUSPECT.",
+    ),
+    "sweep": (
+        "capacity:sweep_command",
+        "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT.",
+    ),
+    "stress": (
+        "capacity:stress_command",
+        "Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if SUSPECT.",
+    ),
+    "compare-runs": (
+        "compare_runs:compare_runs_command",
+        "Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold.",
+    ),
+    "parity": (
+        "parity:parity_command",
+        "Check each topology's answers against the data, and that all topologies' writes have the same effect.",
+    ),
+    "report": ("report:report_command", "Rebuild a run's summary, report.html, report.md and csv/ from its files."),
+    "trace": (
+        "trace:trace_command",
+        "Print a run's exemplar traces (nearest to p50 and p99) and serve them in Jaeger.",
+    ),
+    "audit": (
+        "audit:audit_command",
+        "Check the shop's invariants in the topology that is up or in a run's last data. Exit code 1 if one fails.",
+    ),
+    "prove": ("prove:app", "Check the instrument where the truth is known."),
+}
+
+
+class OnDemand(TyperGroup):
+    """Imports the command that runs, so that nobody waits for what the others import, statistics among it."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that `args` name, imported, and its own arguments."""
+        name, stub, rest = super().resolve_command(ctx, args)
+        return name, _imported(name) if name else stub, rest
+
+
+def _imported(name: str) -> Any:
+    where, help_text = COMMANDS[name]
+    module, _, attribute = where.partition(":")
+    command = getattr(import_module(f"experiment.commands.{module}"), attribute)
+    alone = typer.Typer(add_completion=False)
+    if isinstance(command, typer.Typer):
+        alone.add_typer(command, name=name, help=help_text)
+        return cast("TyperGroup", typer.main.get_command(alone)).commands[name]
+    alone.command(name, help=help_text)(command)
+    return typer.main.get_command(alone)
+
 
 app = typer.Typer(
+    cls=OnDemand,
     help="Measures topologies of the shop under identical load.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-app.command("bench")(bench_command)
-app.command("compare")(compare_command)
-app.command("sweep")(sweep_command)
-app.command("stress")(stress_command)
-app.command("compare-runs")(compare_runs_command)
-app.command("parity")(parity_command)
-app.command("report")(report_command)
-app.command("trace")(trace_command)
-app.command("audit")(audit_command)
-app.add_typer(prove, name="prove")
+for _name, (_where, _help) in COMMANDS.items():
+    app.command(_name, help=_help)(lambda: None)

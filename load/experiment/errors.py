@@ -2,7 +2,7 @@
 
 MeshError
 ├── InputError
-│   └── UsageError         the user asked for something that is not there: names the input and the valid choices
+│   └── UsageError         the user asked for something that does not exist: names the input and the valid choices
 ├── GeneratorError         the load generator failed, or took too long
 ├── ParityError            a topology answers differently from the data
 └── EffectsDifferError     the same writes left different data in two topologies
@@ -19,7 +19,7 @@ SHOWN = 5
 
 
 class UsageError(InputError):
-    """The user asked for something that is not there; the message names the input and the valid choices."""
+    """The user asked for something that does not exist; the message names the input and the valid choices."""
 
 
 class GeneratorError(MeshError):

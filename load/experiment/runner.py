@@ -71,7 +71,7 @@ def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
     folder = there.get(next(iter(there), "") if run == "latest" else run)
     if folder is None:
         listed = ", ".join(list(there)[:5]) or "none"
-        raise UsageError(f"resume={run} is no interrupted {kind}; there are: {listed}")
+        raise UsageError(f"resume={run} is not an interrupted {kind}; interrupted ones: {listed}")
     folder.reopen()
     return folder, plan_of(read_json(folder.path / PLAN))
 
@@ -145,7 +145,7 @@ class _Trials:
         self._files = TrialFiles(folder.path / "trials")
         again = self._files.recover()
         if again:
-            self._say(f"cut short before, runs again: {', '.join(again)}")
+            self._say(f"interrupted earlier, running again: {', '.join(again)}")
         self._shopload = Shopload(BINARY)
         self._tapes = self._same_tapes()
         load = self._tapes.load
@@ -171,7 +171,7 @@ class _Trials:
                     say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}")
             checked.add(planned.arm.label)
         if several:
-            say("all trials are there; computing figures and intervals")
+            say("all trials are finished; computing figures and intervals")
 
     def gather(self) -> None:
         """Puts the rows of all trials together, and writes what the run was made of."""
@@ -211,8 +211,8 @@ class _Trials:
             write_json(noted, tapes.shas())
         elif read_json(noted) != tapes.shas():
             raise UsageError(
-                "the generator makes another tape than when the experiment began: its trials would not be comparable. "
-                "Go on with the version that it began with, or begin anew"
+                "the generator now makes a different tape, so new trials would not be comparable. "
+                "Resume with the version that started the experiment, or start a new one"
             )
         return tapes
 
@@ -269,8 +269,8 @@ def _what_is_left(plan: Plan, kept: Path) -> str:
     done = sum(".attempt" not in path.parent.name for path in finished)
     command = plan.kind if plan.kind == "compare" else plan.name
     if plan.kind == "bench" or not done:
-        return f"What the unfinished run left is in {shown(kept)}."
+        return f"The partial results are in {shown(kept)}."
     return (
         f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; "
-        f"`make {command} resume=latest` goes on from there."
+        f"`make {command} resume=latest` resumes it."
     )

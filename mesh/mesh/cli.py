@@ -47,10 +47,12 @@ def up(
     http: Http = None,
     rtt: Rtt = None,
     delay: Delay = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Return when it is ready, and leave it running.")] = False,
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Leave the topology running and return once it is ready.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Start a topology and keep it running."""
+    """Start a topology and keep it running until Ctrl-C."""
     with reported():
         given = {"edge": edge, "mesh": mesh, "mtls": mtls, "scale": scale, "http": http, "rtt": rtt, "delay": delay}
         loaded = load_topology(topology)
@@ -88,16 +90,16 @@ def up(
 
 @app.command()
 def down() -> None:
-    """Stop what runs on this port base."""
+    """Stop the topology that runs on this port base."""
     with reported():
         ports = load_ports(os.environ)
         stopped = stop_run(RunFolder.of(ports.base))
-        typer.echo(f"Stopped {', '.join(stopped)}." if stopped else f"Nothing runs on port base {ports.base}.")
+        typer.echo(f"Stopped {', '.join(stopped)}." if stopped else f"Nothing is running on port base {ports.base}.")
 
 
 @app.command()
 def clean() -> None:
-    """Stop what runs in this checkout, and remove what its runs keep on disk."""
+    """Stop everything this checkout runs, and delete its runs' working data."""
     with reported():
         for folder in RunFolder.all():
             stop_run(folder)
@@ -107,7 +109,7 @@ def clean() -> None:
 
 @app.command()
 def status(as_json: Json = False) -> None:
-    """Show what runs on this port base."""
+    """Show the components that run on this port base."""
     with reported():
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
@@ -116,7 +118,7 @@ def status(as_json: Json = False) -> None:
             typer.echo(json.dumps({"state": None if state is None else asdict(state), "components": components}))
             return
         if not components:
-            typer.echo(f"Nothing runs on port base {ports.base}.")
+            typer.echo(f"Nothing is running on port base {ports.base}.")
             return
         title = "not ready" if state is None else state.topology
         delays = "" if state is None else delays_in_words(state.switches["delay_ms"])

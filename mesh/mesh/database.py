@@ -143,7 +143,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     components = []
     if not new.is_done():
         if data.is_dir():
-            print(f"The database in {data} has another password or none; it is made anew.", file=sys.stderr)
+            print(f"The database in {data} has a different password, or none, so it is recreated.", file=sys.stderr)
         components.append(Component("initdb", argv=new.initdb, start_limit_s=60, stop_rank=9))
 
     def argv() -> Sequence[str]:

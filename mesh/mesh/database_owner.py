@@ -140,7 +140,7 @@ def _claim(folder: RunFolder, state: Path, owner: User) -> Path:
     (place / "run").write_bytes(os.fsencode(run))
     link = folder.postgres
     if link.is_dir() and not link.is_symlink():
-        print(f"The database in {link} is of another user or version; it is made anew.", file=sys.stderr)
+        print(f"The database in {link} belongs to another user or version, so it is recreated.", file=sys.stderr)
         shutil.rmtree(link)
     link.unlink(missing_ok=True)
     link.symlink_to(place / "postgres")
@@ -242,7 +242,7 @@ def _unused_user() -> User:
         if not _is_known(pwd.getpwuid, number) and not _is_known(grp.getgrgid, number):
             return User(number, number)
     raise StartError(
-        f"PostgreSQL does not run as root, and all users {UIDS.start} to {UIDS.stop - 1} exist. {OTHERWISE}"
+        f"PostgreSQL does not run as root, and all user ids {UIDS.start} to {UIDS.stop - 1} are taken. {OTHERWISE}"
     )
 
 

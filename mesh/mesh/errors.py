@@ -8,7 +8,7 @@ MeshError                     shown to the user as it is, without a traceback
 ├── AlreadyRunningError       another run holds this port base
 ├── NotInstalledError         a program that set-up installs is missing
 ├── StartError                a component did not become ready, or a step before it failed
-└── ComponentDiedError        a component ended in mid-run
+└── ComponentDiedError        a component exited during a run
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class StartError(MeshError):
 
 
 class ComponentDiedError(MeshError):
-    """A component ended in mid-run.
+    """A component exited during a run.
 
     Args:
         component: Name of the component.

@@ -59,7 +59,7 @@ class Ports:
         raise PortError(
             "These ports are in use on 127.0.0.1:\n"
             + "\n".join(lines)
-            + f"\nStop the processes that have them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
+            + f"\nStop the processes that use them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
         )
 
     def _other_base(self) -> int:
@@ -85,7 +85,7 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
     given = environ.get("SHOP_PORT_BASE") or str(data["default_base"])
     if not (given.isascii() and given.isdigit() and LOWEST_BASE <= int(given) <= highest):
         raise PortError(
-            f"SHOP_PORT_BASE={given}: must be a whole number from {LOWEST_BASE} to {highest}; "
+            f"SHOP_PORT_BASE={given}: must be an integer from {LOWEST_BASE} to {highest}; "
             f"a run uses the {data['span']} ports from it on."
         )
     return Ports(base=int(given), offsets=dict(data["offsets"]))

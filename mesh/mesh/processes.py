@@ -90,7 +90,7 @@ class Supervisor:
                 starting[name] = self._spawn(waiting.pop(name))
             if not starting:
                 raise StartError(
-                    f"{', '.join(waiting)}: cannot start, as nothing starts the components it comes after."
+                    f"{', '.join(waiting)}: cannot start: depends on components that are not part of this topology."
                 )
             for name in [name for name, running in starting.items() if running.is_ready()]:
                 self._note_ready(starting.pop(name))
@@ -101,7 +101,7 @@ class Supervisor:
     def ended(self) -> list[ComponentDiedError]:
         """An error for every component that should run and has ended, with the end of its log."""
         return [
-            ComponentDiedError(name, f"{name} ended in mid-run, {_ending(code)}.\n{running.log_end()}")
+            ComponentDiedError(name, f"{name} exited during the run, {_ending(code)}.\n{running.log_end()}")
             for name, running in self._running.items()
             if (code := running.process.poll()) is not None
         ]

@@ -58,7 +58,7 @@ class Restarts:
         name, tried = death.component, self._in_a_row[death.component]
         if tried >= MOST:
             raise ComponentDiedError(
-                name, f"{name} was started again {MOST} times in a row and did not last {LASTS_S:g} s.\n{death}"
+                name, f"{name} was restarted {MOST} times in a row and never ran for {LASTS_S:g} s.\n{death}"
             )
         if tried and self._clock() - self._last[name] < FIRST_PAUSE_S * 2 ** (tried - 1):
             return
@@ -67,9 +67,9 @@ class Restarts:
         try:
             self._run.restart(name)
         except StartError as error:
-            self._down[name] = ComponentDiedError(name, f"{name} could not be started again: {error}")
+            self._down[name] = ComponentDiedError(name, f"{name} could not be restarted: {error}")
             self._say(str(self._down[name]))
         else:
             del self._down[name]
-            self._say(f"{death}\n{name} was started again; restarts so far: {self.counts[name]}.")
+            self._say(f"{death}\n{name} was restarted; restarts so far: {self.counts[name]}.")
         self._last[name] = self._clock()

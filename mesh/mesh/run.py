@@ -61,7 +61,7 @@ class Run:
             self._lock.acquire()
             ended = sweep(self.folder)
             if ended:
-                print(f"Ended what an earlier run left behind: {', '.join(ended)}.", file=sys.stderr)
+                print(f"Stopped processes that an earlier run left behind: {', '.join(ended)}.", file=sys.stderr)
             self.ports.require_free(self.port_names())
             for log in self.folder.logs.iterdir():
                 log.unlink()
@@ -123,7 +123,7 @@ class Run:
         try:
             killed = self._supervisor.stop()
             if killed:
-                print(f"Had to be killed, as they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
+                print(f"Killed, because they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
         finally:
             self._lock.release()
             self._interrupts.restore()

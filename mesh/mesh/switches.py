@@ -39,19 +39,14 @@ class Switch:
     """What users may give for one switch.
 
     Attributes:
-        about: What it sets.
+        help: The help text of a command's option.
         valid: The valid values, in words.
         read: Reads a value, given the switch's name; raises a SwitchError that lists the valid ones.
     """
 
-    about: str
+    help: str
     valid: str
     read: Callable[[str, str], Any]
-
-    @property
-    def help(self) -> str:
-        """The help text of a command's option."""
-        return f"{self.about}: {self.valid}."
 
 
 def parse_switches(**given: str | float | None) -> Switches:
@@ -89,7 +84,9 @@ def _choice(about: str, *valid: str, later: tuple[str, ...] = (), to: Callable[[
             raise SwitchError(f"{name}={given} is {problem}; valid: {', '.join(valid)}.")
         return to(given)
 
-    return Switch(about, " or ".join(valid), read)
+    in_words = " or ".join(valid)
+    only = len(valid) == 1
+    return Switch(f"{about}; only {in_words} is available." if only else f"{about}: {in_words}.", in_words, read)
 
 
 def _whole(about: str, lowest: int, highest: int) -> Switch:
@@ -98,9 +95,11 @@ def _whole(about: str, lowest: int, highest: int) -> Switch:
             return int(given)
         if lowest == highest:
             raise SwitchError(f"{name}={given} is not available in this version; valid: {lowest}.")
-        raise SwitchError(f"{name}={given}: must be a whole number from {lowest} to {highest}.")
+        raise SwitchError(f"{name}={given}: must be an integer from {lowest} to {highest}.")
 
-    return Switch(about, f"{lowest} to {highest}" if lowest < highest else str(lowest), read)
+    if lowest == highest:
+        return Switch(f"{about}; only {lowest} is available.", str(lowest), read)
+    return Switch(f"{about}, {lowest} to {highest}.", f"{lowest} to {highest}", read)
 
 
 def _share(name: str, given: str) -> float:
@@ -124,14 +123,14 @@ def _delays(name: str, given: str) -> dict[str, float]:
         match = _DELAY.fullmatch(item)
         if match is None:
             raise SwitchError(
-                f"{name}={given}: {item or 'an empty item'} is no delay; give COMPONENT:TIME, commas between them, as "
-                "payment:2ms or payment:2ms,product:500us."
+                f"{name}={given}: {item or 'an empty item'} is not a delay; give comma-separated "
+                "COMPONENT:TIME pairs, such as payment:2ms or payment:2ms,product:500us."
             )
         component, delay_ms = match[1].strip(), round(float(match[2]) * _MS[match[3]], 3)
         if component not in SERVES:
             raise SwitchError(f"{name}={given}: {component} is an unknown component; valid: {', '.join(SERVES)}.")
         if component in delays:
-            raise SwitchError(f"{name}={given}: {component} is named twice; name it once.")
+            raise SwitchError(f"{name}={given}: {component} is given twice; give it once.")
         if not 0 < delay_ms <= LONGEST_DELAY_MS:
             raise SwitchError(f"{name}={given}: {item} is out of range; valid: above 0 (from 1us) to 1s.")
         delays[component] = delay_ms
@@ -139,14 +138,16 @@ def _delays(name: str, given: str) -> dict[str, float]:
 
 
 SWITCHES: Mapping[str, Switch] = {
-    "edge": _choice("Proxy that clients reach", "envoy", "none", later=("kong",)),
-    "mesh": _choice("Sidecars of the components", "none", later=("envoy", "istio")),
-    "mtls": _choice("TLS between components", "off", later=("on",)),
-    "trace": Switch("Share of the journeys that leave a trace", "0 to 1", _share),
-    "scale": _whole("Size of the data, in units of 10,000 users, products and orders", 1, 100),
-    "http": _choice("HTTP version from client to edge", "1", "2", to=int),
-    "rtt": _whole("Round trip added to the client's network, in ms", 0, 0),
-    "connections": _whole("Connections that all clients together keep open to the edge", 1, MOST_CONNECTIONS),
-    "delay": Switch("Time added to every request that a component serves", "payment:2ms,user:500us", _delays),
+    "edge": _choice("Edge proxy in front of the topology", "envoy", "none", later=("kong",)),
+    "mesh": _choice("Sidecar mesh", "none", later=("envoy", "istio")),
+    "mtls": _choice("Mutual TLS between components", "off", later=("on",)),
+    "trace": Switch("Share of journeys to trace, 0 to 1.", "0 to 1", _share),
+    "scale": _whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
+    "http": _choice("HTTP version between client and edge", "1", "2", to=int),
+    "rtt": _whole("Extra client round-trip time in ms", 0, 0),
+    "connections": _whole("Client connections to the edge in total", 1, MOST_CONNECTIONS),
+    "delay": Switch(
+        "Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", _delays
+    ),
 }
 _IN_RESULTS = {"rtt": "rtt_ms", "delay": "delay_ms"}

@@ -156,7 +156,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     entered = sorted(set(topology.entry.values()))
     if switches.edge == "none" and (len(entered) > 1 or not topology.gateways):
         raise SwitchError(
-            f"edge=none: {topology.name} is entered at {' and '.join(entered)}, and clients know one address; "
+            f"edge=none: {topology.name} has the entries {' and '.join(entered)}, and clients know one address; "
             "valid with it: envoy."
         )
     idle = sorted(set(switches.delay_ms) - set(topology.components))

@@ -275,7 +275,7 @@ def _entry_problems(topology: Topology) -> Iterator[Problem]:
             yield ["entry"], f"channel {channel} is missing; {', '.join(Channel)} must each enter somewhere"
     for channel, component in topology.entry.items():
         if component not in ENTRIES:
-            yield ["entry", channel], f"{component} cannot be entered by clients; valid: {', '.join(ENTRIES)}"
+            yield ["entry", channel], f"{component} cannot be an entry; valid: {', '.join(ENTRIES)}"
 
 
 def _link_problems(topology: Topology) -> Iterator[Problem]:
@@ -298,7 +298,7 @@ def _link_problems(topology: Topology) -> Iterator[Problem]:
     for caller in sorted(running):
         for callee in sorted(CALLS[caller] - set(topology.links.get(caller, {}))):
             place = ["links", caller] if caller in topology.links else ["links"]
-            yield place, f"the link {caller} -> {callee} is missing; {caller} cannot work without it"
+            yield place, f"the link {caller} -> {callee} is missing; {caller} needs it"
 
 
 def _mixture_problems(topology: Topology) -> Iterator[Problem]:
@@ -309,5 +309,5 @@ def _mixture_problems(topology: Topology) -> Iterator[Problem]:
         if {one, other} <= set(topology.entry.values()):
             yield (
                 ["entry"],
-                f"{one} and {other} cannot both be entered: the edge could not tell requests below /v1 apart",
+                f"{one} and {other} cannot both be entries: the edge could not tell requests below /v1 apart",
             )

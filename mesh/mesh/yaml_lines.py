@@ -9,22 +9,22 @@ import yaml
 
 
 class _UniqueLoader(yaml.SafeLoader):
-    """Refuses a key that is there twice in one mapping; YAML readers keep the last one silently."""
+    """Refuses a key that appears twice in one mapping; YAML readers keep the last one silently."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys: set[str] = set()
         for key, _ in node.value:
             if str(key.value) in keys:
-                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} is there twice", problem_mark=key.start_mark)
+                raise yaml.MarkedYAMLError(problem=f"the key {key.value!r} appears twice", problem_mark=key.start_mark)
             keys.add(str(key.value))
         return super().construct_mapping(node, deep)
 
 
 def load_unique(text: str) -> Any:
-    """Load YAML as plain data, and refuse keys that are there twice.
+    """Load YAML as plain data, and refuse keys that appear twice.
 
     Raises:
-        yaml.YAMLError: It is not YAML, or a key is there twice.
+        yaml.YAMLError: It is not YAML, or a key appears twice.
     """
     return yaml.load(text, Loader=_UniqueLoader)  # noqa: S506 - a SafeLoader
 

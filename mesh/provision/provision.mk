@@ -8,7 +8,7 @@ JAEGER_BIN ?=
 ##@ Set up
 
 .PHONY: setup
-setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp ## Fetch and build what is missing, and nothing else
+setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp ## Fetch and build what is missing, without running anything
 
 $(ENVIRONMENT): pyproject.toml requirements.lock
 	@$(PROVISION) venv
@@ -25,5 +25,5 @@ $(ENVIRONMENT): pyproject.toml requirements.lock
 
 # It names no index and no address: packages are identified by their hashes, wherever they come from.
 .PHONY: lock
-lock: $(ENVIRONMENT) ## Make requirements.lock from pyproject.toml, after a change of a dependency
+lock: $(ENVIRONMENT) ## Regenerate requirements.lock after changing a dependency
 	@$(PROVISION) lock

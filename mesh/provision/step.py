@@ -148,7 +148,7 @@ def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | 
                 return f"it took longer than {step.limit_s:.0f} s and was ended"
             if step.silence_s is not None and now - heard > step.silence_s:
                 who = step.registry or "it"
-                return f"{who} gave no sign of life for {step.silence_s:.0f} s; the step was ended"
+                return f"{who} produced no output for {step.silence_s:.0f} s; the step was stopped"
             if now - beat > (1.0 if terminal else QUIET_BEAT_S):
                 beat = now
                 text = f"  … {now - began:.0f} s{_progress(step)}"

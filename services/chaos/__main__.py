@@ -23,10 +23,8 @@ def arguments() -> argparse.ArgumentParser:
         description="Kills the order service at random moments while customers check out, then audits the shop.",
     )
     parser.add_argument("--kills", type=_positive, default=200, help="number of kills (default 200, about 4 minutes)")
-    parser.add_argument(
-        "--customers", type=_positive, default=8, help="number of customers who buy at the same time (default 8)"
-    )
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random moments and purchases (default 1)")
+    parser.add_argument("--customers", type=_positive, default=8, help="number of concurrent customers (default 8)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the kill times and the purchases (default 1)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
     return parser
 
@@ -62,7 +60,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _print(outcome: Outcome) -> None:
-    print(f"{outcome.kills} kills in {outcome.wall_s:.0f} s, {outcome.restart_s:.2f} s on average to answer again")
+    print(
+        f"{outcome.kills} kills in {outcome.wall_s:.0f} s, {outcome.restart_s:.2f} s on average until it answered again"
+    )
     print(f"{outcome.kills_in_saga} kills interrupted {sum(outcome.interrupted.values())} sagas:")
     for what, count in outcome.interrupted.items():
         print(f"  {count:6,} {what}")
@@ -79,7 +79,7 @@ def _print(outcome: Outcome) -> None:
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an integer ≥ 1")
     return int(text)
 
 

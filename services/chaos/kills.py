@@ -144,7 +144,7 @@ class _Crowd:
         self._loop.call_soon_threadsafe(self.customers.stop)
         self._thread.join(3 * ANSWER_LIMIT_S)
         if self._thread.is_alive():
-            raise RuntimeError("the customers did not stop")
+            raise RuntimeError("the customers did not finish")
         self._loop.close()
         if self._error is not None:
             raise self._error

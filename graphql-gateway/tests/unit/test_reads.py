@@ -199,7 +199,7 @@ BAD_INPUT = [
     ('{ product(id: "") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
     ('{ product(id: "UHJvZHVjdDox!") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
     ('{ product(id: "ü") { id } }', "INVALID_ARGUMENT", "id", "not a global identifier"),
-    (f'{{ product(id: "{global_id("User", 1)}") {{ id }} }}', "INVALID_ARGUMENT", "id", "that of a Product is needed"),
+    (f'{{ product(id: "{global_id("User", 1)}") {{ id }} }}', "INVALID_ARGUMENT", "id", "an id of a Product is needed"),
     (f'{{ product(id: "{global_id("Product", 0)}") {{ id }} }}', "INVALID_ARGUMENT", "id", "Product:0"),
     (f'{{ product(id: "{global_id("Product", 10**20)}") {{ id }} }}', "INVALID_ARGUMENT", "id", "not a global"),
     (f'{{ product(id: "{global_id("Product", 999)}") {{ id }} }}', "NOT_FOUND", "id", "no product 999"),

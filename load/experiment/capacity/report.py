@@ -31,7 +31,7 @@ LIMITS = {
 #: What stands above the rate that was confirmed, by the limit.
 ABOVE = {
     "shop": "{failed:g} failed",
-    "generator": "at {failed:g} the generator could not keep up, so the shop may hold more",
+    "generator": "at {failed:g} the generator could not keep up, so the shop's limit may be higher",
     "max_rate": "no higher rate was allowed",
     "unknown": "the search ended before a rate failed",
 }
@@ -86,7 +86,7 @@ def sentences(document: Document) -> list[str]:
         if result is None:
             texts.append(f"{name}: not finished.")
         elif result["stopped"]:
-            texts.append(f"{name} came to its end early: {result['stopped']}.")
+            texts.append(f"{name} ended early: {result['stopped']}.")
         else:
             texts.append((_capacity if document["kind"] == "sweep" else _most)(document, name))
     return texts

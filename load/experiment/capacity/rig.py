@@ -158,7 +158,7 @@ class Rig:
 
         Raises:
             ComponentDiedError: A component ended during the load.
-            MeshError: The generator failed, or the audit could not be done.
+            MeshError: The generator failed, or the audit failed.
             HopsError: The traces could not be read.
         """
         topology, began, clock = system.topology.name, datetime.now(UTC), Clock()

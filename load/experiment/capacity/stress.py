@@ -73,14 +73,12 @@ def parse_users(given: str) -> tuple[int, ...]:
     """Reads the numbers of users, with commas between them.
 
     Raises:
-        UsageError: One is no whole number from 1 to 10,000, they do not ascend, or they are too many.
+        UsageError: One is no integer from 1 to 10,000, they do not ascend, or they are too many.
     """
     parts = [part.strip() for part in given.split(",")]
     for part in parts:
         if not (part.isascii() and part.isdigit() and 1 <= int(part) <= MOST_VUS):
-            raise UsageError(
-                f"users={given} is not valid: give whole numbers from 1 to {MOST_VUS}, as in users=100,1000"
-            )
+            raise UsageError(f"users={given} is not valid: give integers from 1 to {MOST_VUS}, as in users=100,1000")
     users = tuple(int(part) for part in parts)
     if list(users) != sorted(set(users)):
         raise UsageError(f"users={given} is not valid: each number must be above the one before it")

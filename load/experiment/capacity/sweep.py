@@ -124,8 +124,8 @@ def judged(step: Step, objective_ms: float) -> Step:
     if p99 is None:
         reasons.append(f"{step['generator']['journeys']} journeys are too few for p99")
     elif p99 >= objective_ms:
-        what = "upper end of p99" if confirms else "p99"
-        reasons.append(f"{what} {p99:.0f} ms, not under {objective_ms:g}")
+        what = "the upper bound of p99" if confirms else "p99"
+        reasons.append(f"{what} is {p99:.0f} ms, not below {objective_ms:g}")
     reasons += [gate_failure(gate) for gate in step["gates"] if gate["name"] in HOLDING_GATES and not gate["ok"]]
     return {**step, "holds": not reasons, "reasons": reasons}
 
@@ -156,7 +156,7 @@ def sweep(options: Sweep, rig: Rig) -> None:
 
         def confirmation(rate: float) -> Seen:
             name = next(names)
-            rig.say(f"confirming {rate:g}/s on a system started afresh")
+            rig.say(f"confirming {rate:g}/s on a freshly started system")
             with rig.started(topology, name, warm_rate=rate, warm_s=warm_s) as system:
                 return step(system, name, rate, "confirm")
 

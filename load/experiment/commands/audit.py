@@ -9,12 +9,13 @@ from typing import Annotated
 
 import typer
 
-from experiment.commands.options import Json, reported_errors
+from experiment.commands.options import reported_errors
 from experiment.results.folder import RESULTS, find_run
 from experiment.runner import trial_name
 from experiment.trial.audit import audit, require_marked
 from experiment.trial.trial import JOURNEYS
 from hops.run.files import TRIALS, read_document, trial_folder
+from mesh.options import Json
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.running_state import read_state
@@ -24,11 +25,12 @@ from mesh.system import open_database
 
 def audit_command(
     run: Annotated[
-        str, typer.Option(help="Run: latest, a name or a path; what `make up` runs by default, else latest.")
+        str,
+        typer.Option(help="Run to audit: latest, a name or a path (default: the topology that is up, else latest)."),
     ] = "",
     as_json: Json = False,
 ) -> None:
-    """Check the shop's invariants on what `make up` runs or a run's last trial left. Exit code 1 if one is broken."""
+    """The command `audit`; `experiment.cli` has its help."""
     with reported_errors():
         ports = load_ports(os.environ)
         state = None if run else read_state(RunFolder.of(ports.base))
@@ -37,9 +39,9 @@ def audit_command(
             if trial is not None:
                 require_marked(database.admin_url, TRIAL_DATABASE, trial)
             what = (
-                f"what the last trial of a run left: {trial}"
+                f"the data of a run's last trial: {trial}"
                 if state is None
-                else f"what `make up` runs: {state.topology}"
+                else f"the topology that is up: {state.topology}"
             )
             print(f"Auditing {what}", file=sys.stderr, flush=True)
             broken = audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json).returncode

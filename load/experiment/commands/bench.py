@@ -14,35 +14,37 @@ from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES, profile_named
 from experiment.results.folder import RESULTS
-from experiment.runner import begin, load_line, run_plan
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.terminal.bench import bench
+from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology
 
 
 def bench_command(
-    topology: Annotated[str, typer.Option(help="Name of a topology, or the path of its YAML file.")] = "hybrid",
-    profile: Annotated[str, typer.Option(help=f"Length of the run: {', '.join(PROFILES)}.")] = "quick",
+    topology: TopologyName = "hybrid",
+    profile: Annotated[
+        str, typer.Option(help=f"Profile that sets duration and rate: {', '.join(PROFILES)}.")
+    ] = "quick",
     rate: options.Rate = None,
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: options.Trace = None,
-    scale: options.Scale = None,
-    edge: options.Edge = None,
-    mesh: options.Mesh = None,
-    mtls: options.Mtls = None,
-    http: options.Http = None,
-    rtt: options.Rtt = None,
-    connections: options.Connections = None,
-    delay: options.Delay = None,
+    trace: Trace = None,
+    scale: Scale = None,
+    edge: Edge = None,
+    mesh: Mesh = None,
+    mtls: Mtls = None,
+    http: Http = None,
+    rtt: Rtt = None,
+    connections: Connections = None,
+    delay: Delay = None,
     vus: options.Vus = None,
     think: options.Think = None,
-    as_json: options.Json = False,
+    as_json: Json = False,
 ) -> None:
-    """Measure one topology: latency, hop budget, gates. Exit code 3 if the figures are SUSPECT."""
+    """The command `bench`; `experiment.cli` has its help."""
     with options.reported_errors():
         switches = parse_switches(
             edge=edge,
@@ -66,6 +68,9 @@ def bench_command(
             workload=workload_file(workload),
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
+        # Statistics take seconds to import, which a wrong option should not have to wait for.
+        from experiment.runner import begin, run_plan
+
         summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ))
         if as_json:
             options.print_file(folder / SUMMARY)
@@ -75,6 +80,8 @@ def bench_command(
 
 
 def _show(summary: Summary, folder: Path) -> None:
+    from experiment.runner import load_line
+
     manifest, out = read_document(folder / MANIFEST), options.console()
     out.print(bench(summary))
     out.print(f"Load:    {load_line(manifest)}")

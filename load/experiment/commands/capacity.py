@@ -30,6 +30,7 @@ from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of
 from hops.gates.gates import kind_of
+from mesh.options import Connections, Http, Json, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 
@@ -37,25 +38,25 @@ from mesh.switches import parse_switches
 HIGHEST_OBJECTIVE = "5s"
 HIGHEST_RATE = 10_000.0
 
-Trace = Annotated[str, typer.Option(help="Share of the journeys that leave a trace, 0 to 1.")]
-
 
 def sweep_command(
     topologies: options.Topologies = options.COMPARED,
-    objective: Annotated[str, typer.Option(help="Objective that p99 must stay under: 1ms to 5s.")] = "100ms",
-    profile: Annotated[str, typer.Option(help=f"Length of the steps: {', '.join(sweeping.PROFILES)}.")] = "quick",
+    objective: Annotated[str, typer.Option(help="Latency objective that p99 must stay under, 1ms to 5s.")] = "100ms",
+    profile: Annotated[
+        str, typer.Option(help=f"Profile that sets the duration of the steps: {', '.join(sweeping.PROFILES)}.")
+    ] = "quick",
     start: Annotated[
-        str | None, typer.Option(help="First rate, journeys a second; 20, or max if that is less.")
+        str | None, typer.Option(help="Rate to start at, journeys per second (default: 20, or max if that is lower).")
     ] = None,
-    highest: Annotated[str, typer.Option("--max", help="Highest rate that is tried, journeys a second.")] = "1000",
+    highest: Annotated[str, typer.Option("--max", help="Highest rate to try, journeys per second.")] = "1000",
     seed: options.Seed = "1",
     workload: options.Workload = "default",
     trace: Trace = "0",
-    http: options.Http = None,
-    connections: options.Connections = None,
-    as_json: options.Json = False,
+    http: Http = None,
+    connections: Connections = None,
+    as_json: Json = False,
 ) -> None:
-    """Find the highest rate that each topology holds. Exit code 3 if one was not confirmed, or is SUSPECT."""
+    """The command `sweep`; `experiment.cli` has its help."""
     with options.reported_errors():
         first, last = rates(start, highest)
         setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
@@ -71,19 +72,23 @@ def sweep_command(
 
 def stress_command(
     topologies: options.Topologies = options.COMPARED,
-    users: Annotated[str, typer.Option(help="Virtual users of each step, ascending.")] = stress_test.DEFAULT_USERS,
-    think: Annotated[str, typer.Option(help="Think time between a user's journeys, as 500ms or 10s.")] = "10s",
-    profile: Annotated[str, typer.Option(help=f"Length of the steps: {', '.join(stress_test.PROFILES)}.")] = "quick",
+    users: Annotated[
+        str, typer.Option(help="Number of virtual users at each step, ascending.")
+    ] = stress_test.DEFAULT_USERS,
+    think: Annotated[str, typer.Option(help="Think time between a user's journeys, such as 500ms or 10s.")] = "10s",
+    profile: Annotated[
+        str, typer.Option(help=f"Profile that sets the duration of the steps: {', '.join(stress_test.PROFILES)}.")
+    ] = "quick",
     seed: options.Seed = "1",
     workload: options.Workload = "default",
     trace: Trace = "0",
-    http: options.Http = None,
+    http: Http = None,
     connections: Annotated[
-        str | None, typer.Option(help="Connections of all clients, 1 to 256; by default one for 100 users.")
+        str | None, typer.Option(help="Client connections in total, 1 to 256 (default: one per 100 users).")
     ] = None,
-    as_json: options.Json = False,
+    as_json: Json = False,
 ) -> None:
-    """Load topologies with more and more users, and count what fails. Exit code 3 if the figures are SUSPECT."""
+    """The command `stress`; `experiment.cli` has its help."""
     with options.reported_errors():
         setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
         stress = stress_test.Stress(
@@ -104,11 +109,11 @@ def rates(start: str | None, highest: str) -> tuple[float, float]:
     first, last = number("start", start), number("max", highest)
     for name, value in (("start", first), ("max", last)):
         if value is not None and not 1 <= value <= HIGHEST_RATE:
-            raise UsageError(f"{name}={value:g} is out of range: give journeys a second, from 1 to {HIGHEST_RATE:g}")
+            raise UsageError(f"{name}={value:g} is out of range: give journeys per second, from 1 to {HIGHEST_RATE:g}")
     assert last is not None
     first = min(sweeping.DEFAULT_START, last) if first is None else first
     if first > last:
-        raise UsageError(f"start={first:g} is above max={last:g}: give a start that is not")
+        raise UsageError(f"start={first:g} is above max={last:g}: give a start of at most max")
     return first, last
 
 

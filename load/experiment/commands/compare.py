@@ -21,6 +21,7 @@ from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.terminal.comparison import compare as compare_view
+from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 
@@ -32,27 +33,31 @@ BESIDE_RESUME = ("resume", "retry", "as_json")
 def compare_command(
     given: typer.Context,
     topologies: options.Topologies = options.COMPARED,
-    blocks: Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}.")] = "5",
-    profile: Annotated[str, typer.Option(help=f"Length of a trial: {', '.join(PROFILES)}.")] = "compare",
+    blocks: Annotated[
+        str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each runs every topology once.")
+    ] = "5",
+    profile: Annotated[
+        str, typer.Option(help=f"Profile that sets a trial's duration and rate: {', '.join(PROFILES)}.")
+    ] = "compare",
     rate: options.Rate = None,
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: options.Trace = None,
-    scale: options.Scale = None,
-    edge: options.Edge = None,
-    mesh: options.Mesh = None,
-    mtls: options.Mtls = None,
-    http: options.Http = None,
-    rtt: options.Rtt = None,
-    connections: options.Connections = None,
-    delay: options.Delay = None,
+    trace: Trace = None,
+    scale: Scale = None,
+    edge: Edge = None,
+    mesh: Mesh = None,
+    mtls: Mtls = None,
+    http: Http = None,
+    rtt: Rtt = None,
+    connections: Connections = None,
+    delay: Delay = None,
     vus: options.Vus = None,
     think: options.Think = None,
-    resume: Annotated[str, typer.Option(help="Interrupted run to go on with: latest, or its name.")] = "",
-    retry: Annotated[str, typer.Option(help=f"Repetitions of a SUSPECT trial, 0 to {MOST_RETRIES}.")] = "0",
-    as_json: options.Json = False,
+    resume: Annotated[str, typer.Option(help="Interrupted experiment to resume: latest, or its name.")] = "",
+    retry: Annotated[str, typer.Option(help=f"Times to repeat a SUSPECT trial, 0 to {MOST_RETRIES}.")] = "0",
+    as_json: Json = False,
 ) -> None:
-    """Compare topologies under one load, in random blocks. Exit code 3 if the figures are SUSPECT."""
+    """The command `compare`; `experiment.cli` has its help."""
     with options.reported_errors():
         repeats = whole_number("retry", retry, 0, MOST_RETRIES)
         if resume:
@@ -101,7 +106,7 @@ def _announce(plan: Plan) -> None:
     names = ", ".join(arm.label for arm in plan.arms)
     typer.echo(
         f"{names}: {plan.blocks} blocks of {len(plan.arms)} trials in random order, {minutes(expected_s(plan))}. "
-        "Leave the machine alone meanwhile; Ctrl-C keeps what is finished.",
+        "Leave the machine idle until then; Ctrl-C keeps finished trials.",
         err=True,
     )
     if plan.blocks < LEAST_BLOCKS:
@@ -115,6 +120,4 @@ def _refuse_beside_resume(given: typer.Context) -> None:
     sources = {name: given.get_parameter_source(name) for name in given.params if name not in BESIDE_RESUME}
     others = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     if others:
-        raise UsageError(
-            f"resume= goes on with the settings that the experiment began with; leave out {', '.join(others)}"
-        )
+        raise UsageError(f"resume= keeps the experiment's original settings; leave out {', '.join(others)}")

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from experiment.commands.options import SUSPECT, Json, console, reported_errors
+from experiment.commands.options import SUSPECT, console, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from hops.analysis.two_runs import KNOWN_METRICS, WATCHED, RunsComparison, Threshold, compare_runs, regressions, watched
@@ -17,6 +17,7 @@ from hops.run.files import MANIFEST, SUMMARY, read_run
 from hops.run.rows import write_whole
 from hops.tables.two_runs import runs_sections
 from hops.terminal.two_runs import runs_view
+from mesh.options import Json
 
 #: Exit code of a comparison that shows a figure beyond the threshold.
 SLOWER = 4
@@ -25,23 +26,25 @@ UNCHECKED = 1
 
 
 def compare_runs_command(
-    a: Annotated[str, typer.Option(help="Run to compare with: the name of a folder in results/, or a path.")],
-    b: Annotated[str, typer.Option(help="Run that is compared: latest, a name or a path.")] = "latest",
-    threshold: Annotated[str | None, typer.Option(help="Slowdown of b beyond which the command fails, as 10%.")] = None,
-    metrics: Annotated[
-        str | None, typer.Option(help=f"Metrics that the threshold watches; {','.join(WATCHED)} by default.")
+    a: Annotated[str, typer.Option(help="Baseline run: the name of a folder in results/, or a path.")],
+    b: Annotated[str, typer.Option(help="Run to compare with the baseline: latest, a name or a path.")] = "latest",
+    threshold: Annotated[
+        str | None, typer.Option(help="Exit with code 4 if b is slower than a by more than this, such as 10%.")
     ] = None,
-    allow_suspect: Annotated[str, typer.Option(help="Whether SUSPECT runs are judged too: yes or no.")] = "no",
-    out: Annotated[str | None, typer.Option(help="File that gets the comparison as Markdown.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option(help=f"Metrics that the threshold applies to (default: {','.join(WATCHED)}).")
+    ] = None,
+    allow_suspect: Annotated[str, typer.Option(help="Whether to compare SUSPECT runs as well: yes or no.")] = "no",
+    out: Annotated[str | None, typer.Option(help="File to write the comparison to, as Markdown.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold."""
+    """The command `compare-runs`; `experiment.cli` has its help."""
     with reported_errors():
         limit = checked_threshold(threshold, metrics)
         allowed = _yes_or_no("allow-suspect", allow_suspect)
         folders = [find_run(RESULTS, run, name, (MANIFEST, SUMMARY)) for name, run in (("a", a), ("b", b))]
         if folders[0] == folders[1]:
-            raise UsageError(f"a and b are the same run, {folders[0].name}: give two")
+            raise UsageError(f"a and b are both the run {folders[0].name}: give two different runs")
         first, second = (read_run(folder) for folder in folders)
         comparison = compare_runs(first, second, limit)
         if out:
@@ -53,7 +56,7 @@ def compare_runs_command(
             console().print(runs_view(comparison))
         code = exit_code(comparison, allow_suspect=allowed)
         if code == UNCHECKED:
-            typer.echo("error: the threshold cannot be checked: no watched figure has an interval.", err=True)
+            typer.echo("error: the threshold cannot be checked: none of the metrics has an interval.", err=True)
         if code:
             raise SystemExit(code)
 
@@ -84,14 +87,14 @@ def checked_threshold(given: str | None, metrics: str | None) -> Threshold | Non
     """
     if not given:
         if metrics:
-            raise UsageError("metrics= says what a threshold watches: give threshold=10% too")
+            raise UsageError("metrics= needs a threshold: add threshold=10%")
         return None
     try:
         share = float(given.removesuffix("%")) / 100
     except ValueError:
         share = -1.0
     if not given.endswith("%") or not 0 <= share <= 100:
-        raise UsageError(f"threshold={given} is not valid: give percent from 0% to 10000%, as 10%")
+        raise UsageError(f"threshold={given} is not valid: give percent from 0% to 10000%, such as 10%")
     names = tuple(dict.fromkeys(name.strip() for name in metrics.split(","))) if metrics else WATCHED
     unknown = [name for name in names if name not in KNOWN_METRICS]
     if unknown:

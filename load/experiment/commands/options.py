@@ -22,22 +22,14 @@ WIDTH_OF_A_PIPE = 110
 COMPARED = "rest,graphql,grpc,hybrid"
 
 #: Options that several commands have.
-Json = Annotated[bool, typer.Option("--json", help="Machine-readable output.")]
-Topologies = Annotated[str, typer.Option(help="Names of topologies or paths of their files, with commas between.")]
-Rate = Annotated[str | None, typer.Option(help="Rate of an open loop, journeys a second; the profile's by default.")]
-Seed = Annotated[str, typer.Option(help="Seed of everything that is drawn at random, an integer ≥ 0.")]
+Topologies = Annotated[str, typer.Option(help="Topologies, comma-separated names or paths.")]
+Rate = Annotated[str | None, typer.Option(help="Journeys per second of an open loop (default: the profile's rate).")]
+Seed = Annotated[str, typer.Option(help="Seed of the tape and of everything else random, an integer ≥ 0.")]
 Workload = Annotated[str, typer.Option(help="Workload: a name in load/workloads/, or the path of a YAML file.")]
-Trace = Annotated[str | None, typer.Option(help="Share of the journeys that leave a trace, 0 to 1.")]
-Scale = Annotated[str | None, typer.Option(help="Size of the data; 1 is 10,000 of each.")]
-Edge = Annotated[str | None, typer.Option(help="envoy or none.")]
-Mesh = Annotated[str | None, typer.Option(help="Sidecars: none.")]
-Mtls = Annotated[str | None, typer.Option(help="off.")]
-Http = Annotated[str | None, typer.Option(help="HTTP version from client to edge: 1 or 2.")]
-Rtt = Annotated[str | None, typer.Option(help="Added client round trip in ms: 0.")]
-Connections = Annotated[str | None, typer.Option(help="Connections of all clients to the edge: 1 to 256.")]
-Delay = Annotated[str | None, typer.Option(help="Slow components by known times: payment:2ms,user:500us.")]
-Vus = Annotated[str | None, typer.Option(help="Number of virtual users of a closed loop, in place of a rate.")]
-Think = Annotated[str | None, typer.Option(help="Think time between journeys, as 100ms or 2s; needs vus.")]
+Vus = Annotated[
+    str | None, typer.Option(help="Run a closed loop with this many virtual users instead of an open loop at a rate.")
+]
+Think = Annotated[str | None, typer.Option(help="Think time between journeys, such as 100ms or 2s; needs vus.")]
 RunName = Annotated[str, typer.Option(help="Run: latest, the name of a folder in results/, or a path.")]
 
 

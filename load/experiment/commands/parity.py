@@ -10,25 +10,28 @@ from typing import Annotated
 import typer
 
 from experiment.arguments import checked_seed, topologies_of
-from experiment.commands.options import Http, Json, Seed, console, reported_errors
+from experiment.commands.options import Seed, console, reported_errors
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
 from experiment.progress import Progress
 from hops.terminal.render import rendered
+from mesh.options import Http, Json
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import names
 
 
 def parity_command(
-    topologies: Annotated[str, typer.Option(help="Names or paths, with commas between; all by default.")] = "",
-    samples: Annotated[int, typer.Option(help="Samples of each journey and channel.", min=1, max=1000)] = 50,
+    topologies: Annotated[
+        str, typer.Option(help="Topologies to check, comma-separated names or paths (default: all).")
+    ] = "",
+    samples: Annotated[int, typer.Option(help="Samples per journey and channel.", min=1, max=1000)] = 50,
     seed: Seed = "1",
     http: Http = None,
     as_json: Json = False,
 ) -> None:
-    """Compare every topology's answers with the data, and the effects of its writes with the others'."""
+    """The command `parity`; `experiment.cli` has its help."""
     with reported_errors():
         shopload = Shopload(BINARY)
         switches = parse_switches(http=http, trace=0)

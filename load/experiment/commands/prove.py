@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from experiment.arguments import checked_seed, whole_number
-from experiment.commands.options import Json, console, reported_errors
+from experiment.commands.options import console, reported_errors
 from experiment.plan.plan import MOST_BLOCKS
 from experiment.progress import minutes, shown
 from experiment.proofs import delays as delay_proof
@@ -26,6 +26,7 @@ from hops.conclusions.wording import plural
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, whole, words
 from hops.run.files import TRIALS
+from mesh.options import Json
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.topology import load_topology

@@ -16,7 +16,7 @@ HOLDS = ("sweep.json", "stress.json", TRIALS, SUMMARY)
 
 
 def report_command(run: RunName = "latest") -> None:
-    """Make a run's report.html, report.md and csv/ again from its files, and its summary if it has one."""
+    """The command `report`; `experiment.cli` has its help."""
     with reported_errors():
         folder = find_run(RESULTS, run, holds=HOLDS)
         document = read_capacity(folder)

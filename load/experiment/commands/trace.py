@@ -73,20 +73,20 @@ def print_exemplars(file: Path, chosen: Exemplars, query_url: str, console: Cons
 def trace_command(
     run: RunName = "latest",
     journey: Annotated[
-        str, typer.Option(help="Journey whose exemplars are shown as trees; all are listed by default.")
+        str, typer.Option(help="Journey whose exemplars to print as trees (default: list all exemplars).")
     ] = "",
     topology: Annotated[
-        str, typer.Option(help="Topology of a compare whose exemplars are shown; the first one by default.")
+        str, typer.Option(help="Topology whose exemplars to show, for a comparison (default: its first).")
     ] = "",
     wait: Annotated[bool, typer.Option(help="Keep Jaeger running until Ctrl-C.")] = True,
 ) -> None:
-    """Show the traces that stand for a run's p50 and p99, in Jaeger and here."""
+    """The command `trace`; `experiment.cli` has its help."""
     with reported_errors():
         folder = find_run(RESULTS, run)
         trial = _trial_of(read_document(folder / TRIALS)["trials"], topology)
         chosen, saved = trial["exemplars"], folder / trial_folder(trial["topology"], trial["block"]) / EXEMPLARS
         if journey and journey not in chosen:
-            raise UsageError(f"journey={journey} has no exemplar in this run; there are: {', '.join(sorted(chosen))}")
+            raise UsageError(f"journey={journey} has no exemplar in this run; available: {', '.join(sorted(chosen))}")
         ports = load_ports(os.environ)
         with open_trace_store(ports) as started:
             exemplars.load(saved, ports.url("jaeger-otlp-http"))
@@ -103,4 +103,4 @@ def _trial_of(trials: Sequence[TrialRecord], topology: str) -> TrialRecord:
         if topology in ("", trial["topology"]):
             return trial
     there = ", ".join(dict.fromkeys(trial["topology"] for trial in used))
-    raise UsageError(f"topology={topology} is not in this run; there are: {there}")
+    raise UsageError(f"topology={topology} is not in this run; available: {there}")

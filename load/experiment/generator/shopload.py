@@ -121,7 +121,9 @@ class Shopload:
         try:
             code = replay.wait(timeout=GRACE_S)
         except subprocess.TimeoutExpired as error:
-            raise GeneratorError(f"the replay was not over {GRACE_S:g} s after its load; it was stopped") from error
+            raise GeneratorError(
+                f"the replay did not finish within {GRACE_S:g} s of the end of its load; it was stopped"
+            ) from error
         if code != 0:
             raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
 

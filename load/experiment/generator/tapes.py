@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from pathlib import Path
 
+import yaml
+
 from experiment.generator.shopload import Shopload, Tape
 from experiment.plan.plan import Plan
 from mesh.paths import ROOT
 
-#: Pairs in `load/workloads/even.yaml`.
-PAIRS_OF_JOURNEY_AND_CHANNEL = 9
+#: Every pair of journey and channel in turn.
+EVEN = ROOT / "load" / "workloads" / "even.yaml"
 #: Samples of each pair, where the same topology was compared in full in an earlier trial of the experiment.
 SPOT_CHECK_SAMPLES = 2
 
@@ -54,5 +56,5 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
 
 def parity_tape(shopload: Shopload, out: Path, samples: int, *, seed: int, scale: int) -> Tape:
     """Makes a tape with every pair of journey and channel `samples` times, on parameters that no load uses."""
-    even, rate = ROOT / "load" / "workloads" / "even.yaml", PAIRS_OF_JOURNEY_AND_CHANNEL * samples
-    return shopload.tape(even, out, seed=seed, rate=rate, duration_s=1, scale=scale, pool="parity")
+    pairs = len(yaml.safe_load(EVEN.read_text(encoding="utf-8"))["mix"])
+    return shopload.tape(EVEN, out, seed=seed, rate=pairs * samples, duration_s=1, scale=scale, pool="parity")

@@ -79,7 +79,7 @@ def check_topologies(
                 tables = [table for table, digest in state.items() if digest != done[0].state[table]]
                 if tables:
                     raise EffectsDifferError(topology.name, done[0].topology, tables)
-            say(f"{topology.name}: {len(rows)} answers as the data says" + (", same effects" if done else ""))
+            say(f"{topology.name}: {len(rows)} answers match the data" + (", same effects" if done else ""))
             done.append(Parity(topology.name, dict(Counter(row["journey"] for row in rows)), state))
     return done
 
@@ -91,4 +91,5 @@ def parity_table(done: Sequence[Parity]) -> Table:
         by_journey = ", ".join(f"{journey} {count}" for journey, count in sorted(one.compared.items()))
         rows.append([words(one.topology), whole(sum(one.compared.values())), words(by_journey)])
     columns = [Column("topology", numeric=False), Column("answers"), Column("of them", numeric=False)]
-    return Table("parity", "Answers equal to the data's, and effects equal to each other's", columns, rows)
+    title = "Journeys whose answers match the data, and whose writes have the same effect everywhere"
+    return Table("parity", title, columns, rows)

@@ -60,11 +60,9 @@ def parse_closed_loop(*, vus: str | None, think: str | None, rate: str | None = 
     """
     if not vus:
         if think:
-            raise UsageError(f"think={think} goes with vus=N, which makes the loop a closed one")
+            raise UsageError(f"think={think} needs vus=N (a closed loop)")
         return None
     users = whole_number("vus", vus, 1, MOST_VUS)
     if rate:
-        raise UsageError(
-            f"rate={rate} is of an open loop: with vus={vus} the shop's answers give the pace; leave one out"
-        )
+        raise UsageError(f"rate={rate} is for an open loop and vus={vus} for a closed one: give only one of them")
     return ClosedLoop(users, duration_s("think", think, "0s", LONGEST_THINK) if think else 0.0)

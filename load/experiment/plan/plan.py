@@ -87,12 +87,12 @@ class Plan:
         if not 1 <= len(labels) <= MOST_ARMS:
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
-            raise UsageError(f"blocks={self.blocks} is out of range: give a whole number from 1 to {MOST_BLOCKS}")
+            raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MOST_BLOCKS}")
         for arm in self.arms:
             require_fit(arm.topology, arm.switches)
         scales = {arm.switches.scale for arm in self.arms}
         if len(scales) > 1:
-            raise UsageError("arms on data of different scale do not compare; one tape refers to one scale")
+            raise UsageError("all topologies must use the same scale, because one tape fits one scale")
 
     @property
     def scale(self) -> int:
@@ -125,8 +125,8 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
     """
     if document.get("schema") != SCHEMA:
         raise UsageError(
-            f"the experiment was begun by a version of schema {document.get('schema')}, this one has schema {SCHEMA}: "
-            "go on with that version, or begin anew"
+            f"this experiment has schema {document.get('schema')} and this version writes schema {SCHEMA}: "
+            "resume it with the version that started it, or start a new one"
         )
     return _PLAN.validate_python({name: value for name, value in document.items() if name in _FIELDS})
 

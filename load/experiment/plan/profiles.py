@@ -55,5 +55,5 @@ def profile_named(name: str, *, rate: float | None = None) -> Profile:
     if rate is None:
         return profile
     if not 0 < rate <= 10_000:
-        raise UsageError(f"rate={rate:g} is out of range: give journeys a second, above 0 and at most 10000")
+        raise UsageError(f"rate={rate:g} is out of range: give journeys per second, above 0 and at most 10000")
     return replace(profile, rate=rate)

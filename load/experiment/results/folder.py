@@ -110,7 +110,7 @@ class ResultsFolder:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             os.close(lock)
-            raise UsageError(f"{self.final.name} is being written by a run that is still going on") from error
+            raise UsageError(f"{self.final.name} is still being written by another process") from error
         self._lock = lock
         check_room(self.path)
 
@@ -129,8 +129,8 @@ def require_folder_name(name: str) -> None:
     """
     if not FOLDER_NAME.fullmatch(name):
         raise UsageError(
-            f"{name!r} cannot name a folder of results: use letters, digits, dots and hyphens, a letter or digit "
-            "first, 100 characters at most"
+            f"{name!r} is not a valid name for a results folder: use letters, digits, dots and hyphens, a letter or "
+            "digit first, 100 characters at most"
         )
 
 
@@ -164,7 +164,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
     except ValueError as error:
-        raise UsageError(f"{path} is not JSON, perhaps cut short: {error}") from error
+        raise UsageError(f"{path} is not valid JSON; the file may be truncated: {error}") from error
     return value
 
 
@@ -177,8 +177,8 @@ def check_room(path: Path, needed: int = NEEDED_BYTES) -> None:
     free = shutil.disk_usage(path).free
     if free < needed:
         raise UsageError(
-            f"the disk of {path} has {free / 2**20:.0f} MiB left and a run may need {needed / 2**20:.0f}: "
-            "make room (`make clean` removes what can be made again) and start once more"
+            f"the disk of {path} has {free / 2**20:.0f} MiB free and a run may need {needed / 2**20:.0f} MiB: "
+            "free some space (`make clean` removes what can be rebuilt) and try again"
         )
 
 
@@ -198,8 +198,8 @@ def find_run(root: Path, run: str, name: str = "run", holds: Sequence[str] = ("s
         if run and any((candidate / file).is_file() for file in holds):
             return candidate.resolve()
     there = sorted((path.parent.name for path in root.glob("2*/summary.json")), reverse=True)
-    listed = ", ".join(there[:5]) or "none yet: run `make topology=hybrid bench` first"
-    raise UsageError(f"{name}={run} is not a finished run in {root}; there are: {listed}")
+    listed = f"available: {', '.join(there[:5])}" if there else "there are no runs yet: run `make bench` first"
+    raise UsageError(f"{name}={run} is not a finished run in {root}; {listed}")
 
 
 def _unused(root: Path, name: str) -> Path:

@@ -38,8 +38,8 @@ def require_marked(database_url: str, name: str, trial: str) -> None:
     holds = "nothing" if row is None or not row[0] else str(row[0])
     if holds != trial:
         raise UsageError(
-            f"run={trial} cannot be audited any more: the database now holds {holds}. "
-            "Audit right after a bench, or audit the run that it holds."
+            f"run={trial} can no longer be audited, because the database now holds {holds}. "
+            "Audit that run, or audit right after a bench."
         )
 
 
@@ -73,7 +73,7 @@ def audit(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise MeshError(f"the audit was not over after {LIMIT_S:g} s") from error
+        raise MeshError(f"the audit did not finish within {LIMIT_S:g} s; it was stopped") from error
     if done.returncode not in (0, 1):
-        raise MeshError(f"the audit could not be done: {done.stderr.strip()}")
+        raise MeshError(f"the audit failed: {done.stderr.strip()}")
     return done

@@ -48,7 +48,7 @@ def load(path: Path, otlp_http_url: str) -> None:
             for line in path.read_text(encoding="utf-8").splitlines():
                 client.post(f"{otlp_http_url}/v1/traces", content=line).raise_for_status()
     except httpx.HTTPError as error:
-        raise JaegerError(f"Jaeger at {otlp_http_url} did not take the saved traces: {error}") from error
+        raise JaegerError(f"Jaeger at {otlp_http_url} did not accept the saved traces: {error}") from error
 
 
 def _get(query_url: str, trace_id: str) -> Any:
@@ -58,4 +58,4 @@ def _get(query_url: str, trace_id: str) -> Any:
         ).raise_for_status()
         return response.json()["result"]
     except (httpx.HTTPError, KeyError, ValueError) as error:
-        raise JaegerError(f"Jaeger at {query_url} did not give back trace {trace_id}: {error}") from error
+        raise JaegerError(f"Jaeger at {query_url} did not return trace {trace_id}: {error}") from error

@@ -172,7 +172,7 @@ def ready(
             mark(system.database.admin_url, system.database_name, system.trial)
             clock.lap("start")
             compared = check_answers(system, shopload, parity, folder / PARITY)
-            say(f"parity holds: {len(compared)} journeys answered as the data says")
+            say(f"parity holds: {len(compared)} answers match the data")
             clock.lap("parity")
             say(f"warming up for {warmup.duration_s:g} s, not counted")
             shopload.warm_up(warmup, system.target, folder / "warmup")

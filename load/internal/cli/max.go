@@ -40,8 +40,8 @@ maximum if the server does next to nothing. Exits with 1 if a request fails.`,
 	flags.IntVar(&f.http, "http", 2, "HTTP version, 1 or 2; needs --url")
 	flags.IntVar(&f.closed.VUs, "vus", 16, "number of virtual users, each with one request under way")
 	flags.IntVar(&f.connections, "connections", defaultConnections, "number of client connections")
-	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "how long requests are sent")
-	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "longest time that a request may take")
+	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "time to send requests for")
+	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "time limit of one request")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
 	return cmd
 }

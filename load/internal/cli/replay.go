@@ -57,12 +57,12 @@ Customers and partners hold valid sessions before the load; only the login journ
 	f.register(cmd)
 	flags := cmd.Flags()
 	flags.StringVar(&f.out, "out", "", "folder to write to")
-	flags.Float64Var(&f.trace, "trace", 0, "share of the journeys that are traced, 0 to 1")
-	flags.BoolVar(&f.warmup, "warmup", false, "only send the journeys: trace nothing, write nothing")
+	flags.Float64Var(&f.trace, "trace", 0, "share of journeys to trace, 0 to 1")
+	flags.BoolVar(&f.warmup, "warmup", false, "send the journeys without tracing or writing results")
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "longest wait for answers after the last arrival")
 	flags.StringVar(&f.priority, "priority", string(priority.Auto),
 		"priority of this process: normal, realtime, or auto (realtime where the system allows it)")
-	flags.IntVar(&f.closed.VUs, "vus", 0, "number of virtual users, which makes the loop closed (default: an open loop, at the tape's times)")
+	flags.IntVar(&f.closed.VUs, "vus", 0, "number of virtual users of a closed loop (default: an open loop, at the tape's times)")
 	flags.DurationVar(&f.closed.Think, "think", 0, "think time between an answer and the same virtual user's next journey; needs --vus")
 	flags.DurationVar(&f.closed.Duration, "duration", 0, "how long the virtual users start journeys; needs --vus")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, stderr) }
@@ -96,7 +96,7 @@ func (f *replayFlags) checkClosed(cmd *cobra.Command) error {
 	}
 	for _, name := range []string{"think", "duration"} {
 		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("--%s goes with --vus, which makes the loop a closed one", name)
+			return fmt.Errorf("--%s needs --vus (a closed loop)", name)
 		}
 	}
 	return nil

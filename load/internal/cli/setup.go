@@ -32,10 +32,10 @@ type common struct {
 func (c *common) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.tapePath, "tape", "", "tape file, made by `shopload tape`")
-	flags.StringVar(&c.targetPath, "target", "", "target file (JSON), which says where the topology is entered")
+	flags.StringVar(&c.targetPath, "target", "", "target file (JSON) with the entries of the topology")
 	flags.IntVar(&c.connections, "connections", 0,
 		"number of client connections, and with HTTP/1.1 of requests under way (default: the target's, else "+strconv.Itoa(defaultConnections)+")")
-	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "longest time that a journey may take from its start")
+	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "time limit of one journey, from its start")
 }
 
 // setup is what sending journeys needs, read and checked.

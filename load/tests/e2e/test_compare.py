@@ -14,7 +14,7 @@ pytestmark = pytest.mark.e2e
     [
         # each names what was given and what may be given
         (["topologies=rest,soap"], "hybrid-transcoded"),
-        (["topologies=rest,rest"], "rest is named twice"),
+        (["topologies=rest,rest"], "rest is given twice"),
         (["blocks=0"], "from 1 to 100"),
         (["blocks=many"], "from 1 to 100"),
         (["retry=9"], "from 0 to 5"),

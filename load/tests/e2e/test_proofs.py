@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
         (["up", "delay=payment:2s"], "out of range; valid: above 0 (from 1us) to 1s"),
         (["compare", "topologies=hybrid,rest", "delay=rest-gateway:2ms"], "rest does not run rest-gateway"),
         (["prove-delays", "hops=bank"], "choose from payment"),
-        (["prove-delays", "sizes=2"], "is no delay"),
+        (["prove-delays", "sizes=2"], "is not a delay"),
         (["prove-delays", "blocks=2"], "give at least 3"),
         (["prove-delays", "resume=nothing"], "no interrupted proof"),
         (["prove-resume", "kills=0"], "from 1 to 100"),

@@ -38,7 +38,7 @@ def test_what_is_up_needs_no_run_to_be_audited() -> None:
         assert up.returncode == 0, up.stderr
         whole = python("experiment", "audit")
         assert whole.returncode == 0, whole.stderr
-        assert "Auditing what `make up` runs: grpc" in whole.stderr
+        assert "Auditing the topology that is up: grpc" in whole.stderr
         assert "BROKEN" not in whole.stdout
         url = database(ports, {}, RunFolder.of(ports.base)).admin_url
         with psycopg.connect(make_conninfo(url, dbname=TRIAL_DATABASE)) as connection:

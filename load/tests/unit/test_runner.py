@@ -156,10 +156,10 @@ def test_another_tape_is_refused(tmp_path: Path) -> None:
         run(tmp_path, FakeRuns({names(plan())[1]: [KeyboardInterrupt()]}))
     (noted,) = tmp_path.glob("*.incomplete/tapes/sha256.json")
     noted.write_text(noted.read_text().replace('"load": "', '"load": "0'))
-    with pytest.raises(UsageError, match="another tape"):
+    with pytest.raises(UsageError, match="a different tape"):
         run(tmp_path, FakeRuns())
 
 
 def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="resume=latest is no interrupted compare; there are: none"):
+    with pytest.raises(UsageError, match="resume=latest is not an interrupted compare; interrupted ones: none"):
         take_up(tmp_path, "latest", "compare")

@@ -38,8 +38,8 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
         (["--topology", "no/such.yaml"], "no/such.yaml: there is no such file"),
         (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, none"),
         (["--mesh", "istio"], "mesh=istio is not available in this version"),
-        (["--scale", "many"], "scale=many: must be a whole number from 1 to 100"),
-        (["--edge", "none", "--http", "1"], "edge=none: hybrid is entered at graphql-gateway and rest-gateway"),
+        (["--scale", "many"], "scale=many: must be an integer from 1 to 100"),
+        (["--edge", "none", "--http", "1"], "edge=none: hybrid has the entries graphql-gateway and rest-gateway"),
     ],
 )
 @pytest.mark.parametrize("detach", [[], ["--detach"]])
@@ -53,7 +53,7 @@ def test_bad_input(ports: Ports, arguments: list[str], message: str, detach: lis
 def test_bad_base(ports: Ports) -> None:
     answer = mesh(ports, "up", SHOP_PORT_BASE="80")
     assert answer.returncode == 2
-    assert "SHOP_PORT_BASE=80: must be a whole number from 1024 to 65336" in answer.stderr
+    assert "SHOP_PORT_BASE=80: must be an integer from 1024 to 65336" in answer.stderr
 
 
 def test_broken_yaml(ports: Ports, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ def test_port_in_use(ports: Ports) -> None:
 
 
 def test_nothing_runs(ports: Ports) -> None:
-    assert f"Nothing runs on port base {ports.base}." in mesh(ports, "down").stdout
-    assert f"Nothing runs on port base {ports.base}." in mesh(ports, "status").stdout
+    assert f"Nothing is running on port base {ports.base}." in mesh(ports, "down").stdout
+    assert f"Nothing is running on port base {ports.base}." in mesh(ports, "status").stdout
     assert json.loads(mesh(ports, "status", "--json").stdout) == {"state": None, "components": []}
 
 
@@ -126,6 +126,6 @@ def test_ctrl_c_while_it_starts(ports: Ports, after_s: float) -> None:
     up.send_signal(signal.SIGINT)
     _, err = up.communicate(timeout=60)
     assert up.returncode in (130, -signal.SIGINT)
-    assert "Nothing runs" in mesh(ports, "status").stdout
+    assert "Nothing is running" in mesh(ports, "status").stdout
     ports.require_free(ports.offsets)
     assert "Traceback" not in err

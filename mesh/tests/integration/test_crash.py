@@ -97,7 +97,7 @@ def test_the_next_start_sweeps_up(folder: RunFolder, ports: Ports) -> None:
     assert orphan.wait(timeout=5) != 0
     run.terminate()
     _, err = run.communicate(timeout=20)
-    assert "Ended what an earlier run left behind: orphan." in err
+    assert "Stopped processes that an earlier run left behind: orphan." in err
 
 
 def test_a_pid_that_was_given_to_somebody_else_is_left_alone(folder: RunFolder) -> None:

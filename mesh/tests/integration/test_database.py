@@ -243,11 +243,11 @@ def test_data_without_a_password_are_made_anew(
     with run(ports, folder) as started:
         assert was_made(started)
         assert f"The database in {old} " in (told := capfd.readouterr().err)
-        assert "it is made anew" in told
+        assert "so it is recreated" in told
         psycopg.connect(database(ports, {}, folder).admin_url).close()
     folder.postgres_password.unlink()
     with run(ports, folder):
-        assert "has another password or none; it is made anew" in capfd.readouterr().err
+        assert "has a different password, or none, so it is recreated" in capfd.readouterr().err
         psycopg.connect(database(ports, {}, folder).admin_url).close()
 
 

@@ -116,7 +116,7 @@ def test_death_in_mid_run_is_noticed(supervisor: Supervisor) -> None:
     time.sleep(0.3)
     (death,) = supervisor.ended()
     assert death.component == "frail"
-    assert re.search(r"(?s)frail ended in mid-run, by SIGSEGV.*bye", str(death))
+    assert re.search(r"(?s)frail exited during the run, by SIGSEGV.*bye", str(death))
 
 
 def test_components_stop_in_the_order_of_their_ranks(supervisor: Supervisor, folder: RunFolder) -> None:

@@ -81,15 +81,15 @@ def test_what_died_is_started_again_and_nothing_else(ports: Ports, folder: RunFo
         assert not restarts.look()
         run.check()
         kill(run, "frail")
-        with pytest.raises(ComponentDiedError, match="frail ended in mid-run"):
+        with pytest.raises(ComponentDiedError, match="frail exited during the run"):
             run.check()
         assert restarts.look()
         assert run.pids()["sturdy"] == before["sturdy"]
         assert run.pids()["frail"] != before["frail"]
         assert restarts.counts == {"frail": 1}
     assert len(said) == 1
-    assert said[0].startswith("frail ended in mid-run, by SIGKILL.")
-    assert said[0].endswith("frail was started again; restarts so far: 1.")
+    assert said[0].startswith("frail exited during the run, by SIGKILL.")
+    assert said[0].endswith("frail was restarted; restarts so far: 1.")
 
 
 def test_what_dies_again_and_again_ends_the_run(ports: Ports, folder: RunFolder) -> None:
@@ -107,7 +107,7 @@ def test_what_dies_again_and_again_ends_the_run(ports: Ports, folder: RunFolder)
                 restarts.look()  # at once: the pause is not over
                 assert restarts.counts["frail"] == tried
             clock.now += LASTS_S - 1
-        with pytest.raises(ComponentDiedError, match=rf"(?s)frail was started again {MOST} times in a row.*no luck"):
+        with pytest.raises(ComponentDiedError, match=rf"(?s)frail was restarted {MOST} times in a row.*no luck"):
             restarts.look()
 
 
@@ -141,17 +141,17 @@ def test_a_start_that_fails_is_tried_again(ports: Ports, folder: RunFolder) -> N
         run.ill.touch()
         kill(run, "frail")
         restarts.look()
-        assert "frail could not be started again: frail was not ready within 0.3 s" in said[-1]
+        assert "frail could not be restarted: frail was not ready within 0.3 s" in said[-1]
         clock.now += LASTS_S  # in which it did not run
         for _ in range(2, MOST):
             restarts.look()
             clock.now += LASTS_S
         run.ill.unlink()
         restarts.look()
-        assert f"frail was started again; restarts so far: {MOST}." in said[-1]
+        assert f"frail was restarted; restarts so far: {MOST}." in said[-1]
         run.ill.touch()
         kill(run, "frail")
-        with pytest.raises(ComponentDiedError, match=f"frail was started again {MOST} times in a row"):
+        with pytest.raises(ComponentDiedError, match=f"frail was restarted {MOST} times in a row"):
             restarts.look()
 
 
@@ -176,7 +176,7 @@ def test_a_shop_that_is_up_outlives_its_components(ports: Ports) -> None:
             os.kill(int(str(before["pid"])), signal.SIGKILL)
             wait_for(lambda: revived(folder, victim, before["pid"]))  # noqa: B023 - it is called at once
             wait_for(lambda: answers(ports))
-        assert "order ended in mid-run, by SIGKILL" in (folder.path / "up.log").read_text()
+        assert "order exited during the run, by SIGKILL" in (folder.path / "up.log").read_text()
         assert "restarts" in mesh(ports, "status").stdout
         no_secret_is_seen(ports, folder)
     finally:

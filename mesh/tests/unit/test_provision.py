@@ -59,7 +59,7 @@ def test_a_registry_that_does_not_answer_is_named() -> None:
 
 
 def test_silence_is_ended() -> None:
-    with pytest.raises(SetupError, match=r"no sign of life for 0 s"):
+    with pytest.raises(SetupError, match=r"produced no output for 0 s"):
         step.run(a_step("import time; time.sleep(60)", silence_s=0.3))
 
 

@@ -80,7 +80,7 @@ def replaced(old: str, new: str) -> str:
         (GOOD + "colour: red\n", r"t\.yaml:14: colour: is not a key of a topology; valid: name, about, entry, links"),
         (replaced("  web:", "  fax:"), r"t\.yaml:4: entry\.fax: 'fax' is unknown; valid: 'web', 'mobile' or 'partner'"),
         (replaced("  mobile: graphql-gateway\n", ""), "channel mobile is missing"),
-        (replaced("  web: graphql-gateway", "  web: order"), r"t\.yaml:4: order cannot be entered by clients"),
+        (replaced("  web: graphql-gateway", "  web: order"), r"t\.yaml:4: order cannot be an entry"),
         (
             replaced("  web: graphql-gateway", "  web: gateway"),
             r"t\.yaml:4: gateway is an unknown component; valid",
@@ -115,8 +115,8 @@ def replaced(old: str, new: str) -> str:
         (GOOD + "  user: {user: grpc}\n", "makes a cycle: user -> user"),
         (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
         (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: nothing leads to rest-gateway"),
-        (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' is there twice"),
-        (GOOD + "  order: {}\n", r"t\.yaml:14: not valid YAML: the key 'order' is there twice"),
+        (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' appears twice"),
+        (GOOD + "  order: {}\n", r"t\.yaml:14: not valid YAML: the key 'order' appears twice"),
     ],
 )
 def test_wrong_file_says_line_and_what(text: str, message: str) -> None:

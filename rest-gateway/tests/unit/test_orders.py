@@ -93,7 +93,7 @@ async def test_a_customer_sees_its_own_orders_only(api: httpx.AsyncClient, custo
 async def test_an_unknown_include_names_the_valid_ones(api: httpx.AsyncClient, partner: Headers) -> None:
     answer = await api.get("/v1/orders/3", params={"include": "refunds"}, headers=partner)
 
-    assert answer.json()["detail"] == "include has 'refunds'; valid values are payment, products, user"
+    assert answer.json()["detail"] == "include='refunds' is not valid; valid: payment, products, user"
 
 
 async def test_reads_many_orders(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:

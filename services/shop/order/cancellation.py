@@ -90,6 +90,6 @@ class CancellationSaga:
             except ShopError:
                 log.warning("cancellation of order %d is left to recovery", cancellation.order_id)
             raise Unavailable(
-                f"order {cancellation.order_id} is cancelled, but stock and money are not given back yet; "
-                "this continues in the background"
+                f"order {cancellation.order_id} is cancelled; its stock and payment are still being returned; "
+                "no action is needed"
             ) from error

@@ -131,7 +131,7 @@ class CheckoutSaga:
     async def _repeated(self, first: Checkout, wanted: bytes) -> Order:
         if first.request_hash != wanted:
             raise IdempotencyKeyReused(
-                "this idempotency_key came before with other lines or another payment_token; take a new key",
+                "this idempotency_key was already used with other lines or another payment_token; use a new key",
                 field="idempotency_key",
             )
         if first.state is SagaState.COMPLETED and first.order_id is not None:

@@ -137,7 +137,8 @@ def purchase(lines: Sequence[CheckoutLine], prices: Mapping[int, Money]) -> Purc
     currencies = sorted({line.unit_price.currency for line in priced})
     if len(currencies) > 1:
         raise FailedPrecondition(
-            f"the products have prices in {' and '.join(currencies)}; buy those of each currency apart", field="lines"
+            f"the products have prices in {' and '.join(currencies)}; order the products of each currency separately",
+            field="lines",
         )
     total = sum(line.unit_price.amount_minor * line.quantity for line in priced)
     return Purchase(priced, Money(total, currencies[0]))

@@ -67,7 +67,7 @@ class Caller(NamedTuple):
             PermissionDenied: It may not.
         """
         if not self.may_act_for(user_id):
-            raise PermissionDenied("a customer's token allows this for the customer only", field=field)
+            raise PermissionDenied("a customer may do this only for themselves", field=field)
 
     def require_visible(self, owner: int, missing: NotFound) -> None:
         """Checks that the caller may see a thing that was found by its own id.
@@ -89,7 +89,7 @@ class Caller(NamedTuple):
             PermissionDenied: It is not.
         """
         if not self.is_privileged:
-            raise PermissionDenied("only a partner's token allows this")
+            raise PermissionDenied("this needs a partner's token")
 
     def customer_id(self) -> int:
         """Returns the user who calls.
@@ -98,7 +98,7 @@ class Caller(NamedTuple):
             PermissionDenied: It is not a customer.
         """
         if self.principal is None or self.principal.kind != "customer":
-            raise PermissionDenied("only a customer's token allows this")
+            raise PermissionDenied("this needs a customer's token")
         return self.principal.id
 
 
@@ -175,7 +175,7 @@ class NoVerifier:
     """Accepts no token, for a process without a key."""
 
     def verify(self, token: str) -> Principal:  # noqa: ARG002
-        raise Unauthenticated("this process takes no tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
+        raise Unauthenticated("this service cannot verify tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
 
 
 class Authenticator:

@@ -137,7 +137,7 @@ def _choice(env: Mapping[str, str], name: str, valid: tuple[str, ...], default: 
 def _whole(env: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
     text = env.get(name) or str(default)
     if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-        raise ConfigError(f"{name} is {text!r}; valid: a whole number from {least} to {most}")
+        raise ConfigError(f"{name} is {text!r}; valid: an integer from {least} to {most}")
     return int(text)
 
 

@@ -161,7 +161,7 @@ def _as_shop_errors() -> Iterator[None]:
         raise Unavailable("the database does not answer; try again") from error
     except asyncpg.InsufficientResourcesError as error:
         # Nothing is wrong with the request, and it may pass later.
-        raise Unavailable("the database has no room, memory or connection left; try again later") from error
+        raise Unavailable("the database is out of disk space, memory or connections; try again later") from error
 
 
 def _place(url: str) -> str:

@@ -51,7 +51,7 @@ def text(value: str, field: str, least: int, most: int) -> str:
         raise InvalidArgument(f"{field} has {len(value)} characters; it must have {least} to {most}", field=field)
     # PostgreSQL stores neither NUL nor half of a surrogate pair.
     if "\x00" in value or not _encodable(value):
-        raise InvalidArgument(f"{field} has a character that no text may have: NUL or a lone surrogate", field=field)
+        raise InvalidArgument(f"{field} contains an invalid character: NUL or a lone surrogate", field=field)
     return value
 
 

@@ -134,7 +134,7 @@ def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tupl
             raise NotFound(f"product {line.product_id} does not exist", field=f"lines[{index}].product_id")
         if product.stock < line.quantity:
             raise OutOfStock(
-                f"product {line.product_id} has {product.stock} pieces left, {line.quantity} are asked for",
+                f"product {line.product_id} has only {product.stock} in stock, {line.quantity} were requested",
                 field=f"lines[{index}].quantity",
             )
         reserved.append(ReservedLine(line.product_id, line.quantity, product.price))

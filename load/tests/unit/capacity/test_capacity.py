@@ -133,7 +133,7 @@ class TestRates:
     @pytest.mark.parametrize(
         ("start", "highest", "message"),
         [
-            ("0", "1000", "start=0 is out of range: give journeys a second, from 1 to 10000"),
+            ("0", "1000", "start=0 is out of range: give journeys per second, from 1 to 10000"),
             (None, "0.5", "max=0.5 is out of range"),
             (None, "10001", "max=10001 is out of range"),
             ("nan", "1000", "start=nan is out of range"),
@@ -153,7 +153,7 @@ class TestUsers:
 
     @pytest.mark.parametrize("given", ["0", "-1", "many", "10001", "20,,50", "1.5", "20;50"])
     def test_bad_input_is_named_with_what_is_valid(self, given: str) -> None:
-        with pytest.raises(UsageError, match=r"users=.* is not valid: give whole numbers from 1 to 10000"):
+        with pytest.raises(UsageError, match=r"users=.* is not valid: give integers from 1 to 10000"):
             parse_users(given)
 
     @pytest.mark.parametrize("given", ["50,20", "20,20"])

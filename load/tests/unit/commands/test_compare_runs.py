@@ -85,7 +85,7 @@ def test_a_file_cut_short_exits_with_1_and_its_name(runs, tmp_path):
         (["--a", "nowhere"], "a=nowhere is not a finished run"),
         (["--threshold", "10"], "threshold=10 is not valid"),
         (["--threshold", "ten%"], "threshold=ten% is not valid"),
-        (["--metrics", "p50"], "give threshold=10% too"),
+        (["--metrics", "p50"], "add threshold=10%"),
         (["--threshold", "10%", "--metrics", "p51"], "metrics=p51 is not known"),
         (["--allow-suspect", "perhaps"], "allow-suspect=perhaps is not valid"),
     ],
@@ -100,7 +100,7 @@ def test_bad_input_exits_with_2(runs, arguments, words):
 def test_a_run_is_not_held_against_itself(runs):
     done = invoke("--a", runs["plain"], "--b", runs["plain"])
     assert done.exit_code == 2
-    assert "the same run" in done.stderr
+    assert "give two different runs" in done.stderr
 
 
 @pytest.mark.parametrize("given", ["nan%", "-1%", "1e9%", "%"])

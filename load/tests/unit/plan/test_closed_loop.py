@@ -24,7 +24,7 @@ def test_given(think: str | None, seconds: float) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"vus": "0"}, "vus=0 is not valid: give a whole number from 1 to 10000"),
+        ({"vus": "0"}, "vus=0 is not valid: give an integer from 1 to 10000"),
         ({"vus": "-3"}, "vus=-3 .* from 1 to 10000"),
         ({"vus": "many"}, "vus=many .* from 1 to 10000"),
         ({"vus": "1.5"}, "vus=1.5 .* from 1 to 10000"),
@@ -34,8 +34,8 @@ def test_given(think: str | None, seconds: float) -> None:
         ({"vus": "4", "think": "-1s"}, "think=-1s .* from 0s to 10m"),
         ({"vus": "4", "think": "11m"}, "think=11m"),
         ({"vus": "4", "think": "soon"}, "think=soon"),
-        ({"think": "100ms"}, "think=100ms goes with vus=N"),
-        ({"vus": "4", "rate": "20"}, "rate=20 is of an open loop"),
+        ({"think": "100ms"}, "think=100ms needs vus=N"),
+        ({"vus": "4", "rate": "20"}, "rate=20 is for an open loop"),
     ],
 )
 def test_bad_input_is_named_with_what_is_valid(given: dict[str, str], message: str) -> None:

@@ -57,12 +57,12 @@ def test_a_plan_whose_names_lead_elsewhere_is_refused() -> None:
     document = plan("rest").as_document()
     elsewhere = [{**document["arms"][0], "label": "../../rest"}]
     for changed in ({"name": "../rest"}, {"arms": elsewhere}):
-        with pytest.raises(UsageError, match="cannot name a folder of results: use letters, digits, dots and hyphens"):
+        with pytest.raises(UsageError, match="is not a valid name for a results folder: use letters, digits, dots"):
             plan_of({**document, **changed})
 
 
 def test_one_topology_twice_is_refused() -> None:
-    with pytest.raises(UsageError, match="rest is named twice"):
+    with pytest.raises(UsageError, match="rest is given twice"):
         plan("rest", "grpc", "rest")
 
 

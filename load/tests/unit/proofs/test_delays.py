@@ -161,7 +161,7 @@ def test_wrong_hops_are_refused(hops: str, sizes: str, said: str) -> None:
 
 
 def test_wrong_sizes_and_too_few_blocks_are_refused() -> None:
-    with pytest.raises(SwitchError, match="payment:2 is no delay"):
+    with pytest.raises(SwitchError, match="payment:2 is not a delay"):
         injected("payment", "2")
     with pytest.raises(UsageError, match="blocks=2 is too few"):
         proof_plan(DELAYS, load_topology("hybrid"), blocks=2, seed=1)

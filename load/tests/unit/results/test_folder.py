@@ -28,13 +28,13 @@ def test_publishing_gives_the_name_and_moves_latest(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../hybrid", "..", "", "a/b", "/tmp/a", "a\n", "-a", ".a", "a" * 101])
 def test_a_name_that_leads_elsewhere_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageError, match="cannot name a folder of results"):
+    with pytest.raises(UsageError, match="is not a valid name for a results folder"):
         ResultsFolder.new(tmp_path, name)
 
 
 @pytest.mark.parametrize("name", ["../workloads/default", "..", "", "/etc/hostname", "defaul*"])
 def test_a_workload_is_a_name_or_a_yaml_file(name: str) -> None:
-    with pytest.raises(UsageError, match="is not there: choose one of default, even, sequential, or give the path"):
+    with pytest.raises(UsageError, match="does not exist: choose one of default, even, sequential, or give the path"):
         workload_file(name)
 
 
@@ -68,23 +68,23 @@ def test_an_interrupted_run_can_be_taken_up_where_it_is(tmp_path: Path, crashed:
 def test_a_run_that_goes_on_is_not_taken_up(tmp_path: Path) -> None:
     going_on = ResultsFolder.new(tmp_path, "a")
     going_on.write_json("plan.json", {})
-    with pytest.raises(UsageError, match="still going on"):
+    with pytest.raises(UsageError, match="still being written by another process"):
         unfinished(tmp_path, "plan.json")[0].reopen()
 
 
 def test_an_unknown_run_is_answered_with_those_there(tmp_path: Path) -> None:
     done = finished(tmp_path, "hybrid")
-    with pytest.raises(UsageError, match=f"run=nope .* there are: {done.name}"):
+    with pytest.raises(UsageError, match=f"run=nope .* available: {done.name}"):
         find_run(tmp_path, "nope")
 
 
 def test_without_any_run_the_message_says_how_to_make_one(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="make topology=hybrid bench"):
+    with pytest.raises(UsageError, match="there are no runs yet: run `make bench` first"):
         find_run(tmp_path, "latest")
 
 
 def test_a_full_disk_is_refused_before_anything_is_lost(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="MiB left"):
+    with pytest.raises(UsageError, match="MiB free"):
         check_room(tmp_path, needed=1 << 62)
 
 

@@ -20,7 +20,7 @@ VALUES_KEY = "x-values"
 def _digits(value: Any) -> Any:
     """Accepts what JSON accepts as a whole number, and so not "+5", " 5" or "1_0"."""
     if isinstance(value, str) and not (value.isascii() and value.removeprefix("-").isdigit() and len(value) <= 20):
-        raise ValueError("it should be a whole number")
+        raise ValueError("it should be an integer")
     return value
 
 
@@ -123,7 +123,7 @@ def parse_include(text: str, valid: frozenset[str]) -> frozenset[str]:
     unknown = sorted(asked - valid)
     if unknown:
         raise InvalidArgument(
-            f"include has {unknown[0][:40]!r}; valid values are {', '.join(sorted(valid))}", field="include"
+            f"include={unknown[0][:40]!r} is not valid; valid: {', '.join(sorted(valid))}", field="include"
         )
     return asked
 

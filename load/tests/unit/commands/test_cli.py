@@ -1,0 +1,38 @@
+"""The command line as a whole: every command is there, and help does not import what commands need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from experiment.cli import COMMANDS, app
+
+SLOW_IMPORTS = ("scipy", "polars", "psycopg", "httpx")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_s_own_help_is_that_of_the_list(name: str) -> None:
+    done = CliRunner().invoke(app, [name, "--help"], env={"COLUMNS": "200"})
+    assert done.exit_code == 0, done.output
+    assert COMMANDS[name][1] in done.output
+    assert "--install-completion" not in done.output
+
+
+def test_an_unknown_command_is_named_with_a_close_one() -> None:
+    done = CliRunner().invoke(app, ["compar"], env={"COLUMNS": "200"})
+    assert done.exit_code == 2
+    assert "No such command 'compar'. Did you mean" in done.stderr
+    assert "'compare'" in done.stderr
+
+
+def test_help_lists_every_command_and_imports_no_statistics() -> None:
+    code = (
+        "import sys; from experiment.cli import app; app(['--help'], standalone_mode=False);"
+        f"print('IMPORTED', [name for name in {SLOW_IMPORTS} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert "IMPORTED []" in done.stdout, done.stdout + done.stderr
+    assert all(f" {name} " in done.stdout for name in COMMANDS)
