@@ -168,7 +168,11 @@ def test_the_command_line(
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("SHOP_ADMIN_URL", "", "SHOP_ADMIN_URL is not set; set it, for example SHOP_ADMIN_URL=postgresql://admin:password@"),
+        (
+            "SHOP_ADMIN_URL",
+            "",
+            "SHOP_ADMIN_URL is not set; set it, for example SHOP_ADMIN_URL=postgresql://admin:password@",
+        ),
         ("SHOP_ROLE_PASSWORDS", "", "SHOP_ROLE_PASSWORDS is not set"),
         ("SHOP_ROLE_PASSWORDS", '"secret"', 'SHOP_ROLE_PASSWORDS is not valid; valid: {"shop_product": '),
         ("SHOP_ROLE_PASSWORDS", '{"shop_user": "secret"}', "SHOP_ROLE_PASSWORDS is not valid"),
