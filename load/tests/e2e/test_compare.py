@@ -19,7 +19,7 @@ pytestmark = pytest.mark.e2e
         (["blocks=many"], "from 1 to 100"),
         (["retry=9"], "from 0 to 5"),
         (["profile=huge"], "smoke, compare, quick, full"),
-        (["resume=nothing"], "no interrupted compare"),
+        (["resume=nothing"], "not an interrupted compare"),
         (["resume=latest", "rate=5"], "leave out rate"),
         (["topology=rest"], "compare has no setting topology; it has: topologies"),
     ],
