@@ -209,7 +209,9 @@ class Replay:
         self._budgets: list[Budget] = []
         self._quality = Quality()
         self._exemplars: Mapping[str, Mapping[str, str]] = {}
-        self._spans_lost = -_spans_lost(system)
+        self._hops = hops_frame([])
+        self._lost_before = _spans_lost(system)
+        self._spans_lost = 0
         self._sampler = self._send(shopload)
         self._journeys = read_journeys(folder / JOURNEYS)
         self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
@@ -234,9 +236,10 @@ class Replay:
         jaeger = system.ports.url("jaeger-query-http")
         traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
         self._budgets, self._quality = budgets_of(traces.values())
-        self._exemplars = exemplars(hops_frame(self._budgets))
+        self._hops = hops_frame(self._budgets)
+        self._exemplars = exemplars(self._hops)
         save(jaeger, self._exemplars, self._folder / EXEMPLARS)
-        self._spans_lost += _spans_lost(system)
+        self._spans_lost = _spans_lost(system) - self._lost_before
         done = audit(system.database.admin_url, system.database_name, acknowledged, as_json=True, capture=True)
         findings = json.loads(done.stdout)
         write_json(self._folder / "audit.json", findings)
@@ -279,7 +282,7 @@ class Replay:
         self._clock.lap("analysis")
         return Trial(
             journeys=self._journeys,
-            hops=hops_frame(self._budgets),
+            hops=self._hops,
             resources=pl.DataFrame([asdict(sample) for sample in sampler.samples], schema=RESOURCES),
             evidence=evidence,
             generator=generator,
