@@ -20,6 +20,7 @@ from mesh.process_record import lock_holder, write_json
 from mesh.processes import Component
 from mesh.run import Run
 from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, port_name, shop_component
+from mesh.sidecars.stats import SidecarFacts
 from mesh.switches import Switches
 from mesh.topology import GATEWAYS, Protocol, Topology
 
@@ -107,6 +108,10 @@ class System(Run):
     def span_counts(self) -> SpanCounts:
         """Counts of the spans that have reached Jaeger since it started."""
         return span_counts(self.ports)
+
+    def sidecar_facts(self) -> SidecarFacts | None:
+        """What the sidecars say of themselves; None without a mesh."""
+        return None
 
     def port_names(self) -> Sequence[str]:
         topology = self.topology

@@ -29,7 +29,7 @@ _LEAST_PERCENT = 0.25
 
 def section(view: View) -> Section:
     """Makes the section."""
-    key = [(f"fill {group_class(group)}", group) for group in GROUPS if group != "sidecars" or view.has_sidecars]
+    key = [(f"fill {group_class(group)}", group) for group in GROUPS if group != "sidecars"]
     elements: list[Element] = [
         Text(
             "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
