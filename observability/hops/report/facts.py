@@ -7,6 +7,7 @@ from typing import Any
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.report.view import View
+from hops.run.switches import mesh_text, switches_text
 from hops.tables.latency import loop_text
 
 
@@ -35,11 +36,20 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         ("workload", str(manifest["workload"])),
         ("tracing", f"{100 * float(switches.get('trace', 0)):g} % of the journeys, chosen at random"),
-        (
-            "switches",
-            ", ".join(f"{key} {value}" for key, value in switches.items() if key != "trace" and value != {}),
-        ),
+        ("switches", switches_text({name: value for name, value in switches.items() if name != "trace"})),
     ]
+
+
+def mesh_fact(view: View) -> str:
+    """The mesh, and where topologies ran with different ones, that of each; empty without any."""
+    manifest = view.run.manifest
+    arms = manifest.get("arms", {})
+    meshes = {name: mesh_text(arms.get(name, manifest["switches"])) for name in view.topologies}
+    if not any(meshes.values()):
+        return ""
+    if len(set(meshes.values())) == 1:
+        return next(iter(meshes.values()))
+    return "; ".join(f"{name}: {mesh or 'none'}" for name, mesh in meshes.items())
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
