@@ -13,10 +13,8 @@ from mesh.paths import ROOT, RunFolder, envoy
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
 from mesh.readiness import http_ok
-from mesh.shop_processes import port_name
-from mesh.topology import GATEWAYS, SERVICES, Protocol, Topology
+from mesh.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, port_name
 
-EDGE = "edge"
 OTLP_CLUSTER = "jaeger-otlp"
 BASE_FILE = ROOT / "gateway" / "envoy" / "edge.yaml"
 """The part of the configuration that does not depend on the topology."""
@@ -95,7 +93,7 @@ def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]
     manager["local_reply_config"] = {"mappers": mappers()}
     (host,) = manager["route_config"]["virtual_hosts"]
     action = host.pop("upstream_action")
-    behind = {**topology.exposed, **GATEWAYS}
+    behind = topology.behind_edge
     host["routes"] += [
         _route(component, match, action, behind[component], compresses=topology.transcodes)
         for component, match in routes(topology)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import os
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -34,6 +37,8 @@ class RunFolder:
         lock: File that is locked for as long as a run lives.
         processes: File that names the processes of the run, for the next run to clean up after a crash.
         state: File that `status` and `down` read of a system that was left running.
+        sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose
+            path may be longer than a socket's may be.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,6 +52,8 @@ class RunFolder:
         self.lock = path / "lock"
         self.processes = path / "processes.json"
         self.state = path / "state.json"
+        owned_by = f"hopwise-{os.getuid()}-{hashlib.sha256(bytes(path.absolute())).hexdigest()[:12]}"
+        self.sockets = Path(tempfile.gettempdir()) / owned_by
 
     @classmethod
     def of(cls, base: int, root: Path = ROOT) -> RunFolder:

@@ -13,7 +13,7 @@ from mesh.paths import GRAPHIQL
 from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.readiness import grpc_serving, http_ok
-from mesh.topology import GATEWAYS, SERVICES, Plan, Protocol, Topology
+from mesh.topology import GATEWAYS, SERVICES, Plan, Protocol, Topology, port_name
 
 SCHEMES: Mapping[Protocol, str] = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "graphql"}
 TRIAL_DATABASE = "shop_trial"
@@ -54,11 +54,6 @@ class Surroundings:
     trial: str
     extra: Mapping[str, Mapping[str, str]]
     delay_ms: Mapping[str, float] = field(default_factory=dict)
-
-
-def port_name(component: str, protocol: Protocol) -> str:
-    """The name of the port at which a component serves a protocol."""
-    return component if component in GATEWAYS else f"{component}-{protocol}"
 
 
 def role_name(service: str) -> str:

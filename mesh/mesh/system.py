@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
-from mesh.envoy import ACCESS_LOG, EDGE, envoy_component
+from mesh.envoy import ACCESS_LOG, envoy_component
 from mesh.errors import SwitchError
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
@@ -19,9 +19,9 @@ from mesh.ports import Ports
 from mesh.process_record import lock_holder, write_json
 from mesh.processes import Component
 from mesh.run import Run
-from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, port_name, shop_component
+from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, shop_component
 from mesh.switches import Switches
-from mesh.topology import GATEWAYS, Protocol, Topology
+from mesh.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
 
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
