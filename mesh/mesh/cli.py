@@ -16,7 +16,7 @@ from rich.table import Table
 
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
-from mesh.options import Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName
+from mesh.options import Abort, Canary, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
@@ -42,11 +42,13 @@ def up(
     edge: Edge = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
+    canary: Canary = None,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
     http: Http = None,
     rtt: Rtt = None,
     delay: Delay = None,
+    abort: Abort = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave the topology running and return once it is ready.")
     ] = False,
@@ -54,7 +56,17 @@ def up(
 ) -> None:
     """Start a topology and keep it running until Ctrl-C."""
     with reported():
-        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "scale": scale, "http": http, "rtt": rtt, "delay": delay}
+        given = {
+            "edge": edge,
+            "mesh": mesh,
+            "mtls": mtls,
+            "canary": canary,
+            "scale": scale,
+            "http": http,
+            "rtt": rtt,
+            "delay": delay,
+            "abort": abort,
+        }
         loaded = load_topology(topology)
         switches = parse_switches(**given)
         require_fit(loaded, switches)
