@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from shop.platform.errors import ConfigError
 from shop.platform.page_token import DEFAULT_KEY
 
-COMPONENTS = ("product", "order", "user", "payment", "graphql-gateway", "rest-gateway")
+COMPONENTS = ("product", "product-canary", "order", "user", "payment", "graphql-gateway", "rest-gateway")
 PEERS = ("product", "order", "user", "payment")
 PEER_SCHEMES = ("grpc", "http", "graphql")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
