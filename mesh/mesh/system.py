@@ -106,6 +106,16 @@ class System(Run):
         return urls
 
     @property
+    def in_words(self) -> str:
+        """What is started, for people: `database, Jaeger, services, gateways, edge`."""
+        parts = ["database", "Jaeger", "services"]
+        parts += ["gateways"] if self.topology.gateways else []
+        parts += ["edge"] if self._has_edge else []
+        parts += ["sidecars"] if self.workloads else []
+        parts += ["istiod"] if self.switches.mesh == "istio" else []
+        return ", ".join(parts)
+
+    @property
     def edge_log(self) -> Path | None:
         """The edge's access log, complete once the edge has stopped; None without an edge."""
         return self.logs / ACCESS_LOG if self._has_edge else None
