@@ -25,6 +25,6 @@ async def serve(config: ServiceConfig) -> None:
     authenticator = gateway_authenticator(key_file)
     for peer in PEERS:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
-    async with connect(config.peers, config.component) as clients:
+    async with connect(config.peers, config.component, config.sockets) as clients:
         app = build_app(clients, authenticator, loaders=config.graphql_loaders)
         await serve_http(GraphiQL(app, config.graphiql), listen)

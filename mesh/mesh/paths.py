@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import stat
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from mesh.errors import NotInstalledError
+from mesh.errors import NotInstalledError, NotPrivateError
 
 ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ROOT / "mesh" / "topologies"
@@ -63,6 +64,22 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         folder.keys.chmod(0o700)
         return folder
+
+    def fresh_sockets(self) -> None:
+        """Make the folder of sockets, or empty it of those that an earlier run left.
+
+        Raises:
+            NotPrivateError: Somebody else has made it, or may enter it.
+        """
+        self.sockets.mkdir(mode=0o700, exist_ok=True)
+        made = self.sockets.lstat()
+        if not stat.S_ISDIR(made.st_mode) or made.st_uid != os.getuid() or made.st_mode & 0o077:
+            raise NotPrivateError(
+                f"{self.sockets} is not a folder that only you may enter, so the components' sockets would not be safe "
+                "there. Remove it, or set TMPDIR to another folder."
+            )
+        for left in self.sockets.iterdir():
+            left.unlink()
 
     @classmethod
     def all(cls, root: Path = ROOT) -> list[RunFolder]:

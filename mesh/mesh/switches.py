@@ -87,7 +87,9 @@ def parse_switches(**given: str | float | None) -> Switches:
         )
     for name in ("mtls", "canary", "abort"):
         if not switches.meshed and getattr(switches, _IN_RESULTS.get(name, name)) not in ("off", 0, {}):
-            raise SwitchError(f"{name}={given[name]} needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too.")
+            raise SwitchError(
+                f"{name}={given[name]} needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too."
+            )
     if switches.mesh == "istio":
         _require_istio_delays(switches.delay_ms)
     return switches

@@ -25,7 +25,7 @@ async def serve(config: ServiceConfig) -> None:
     authenticator = gateway_authenticator(
         required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", ".run/jwt_public.pem")
     )
-    async with connect(_peers(config), config.component) as shop:
+    async with connect(_peers(config), config.component, config.sockets) as shop:
         await serve_http(build_app(shop, authenticator, config.page_token_key), listen)
 
 

@@ -54,7 +54,7 @@ def test_empty_stands_for_the_default() -> None:
         ("edge", "nginx", "edge=nginx is unknown; valid: envoy, none"),
         ("edge", "kong", "edge=kong is not available in this version; valid: envoy, none"),
         ("mesh", "linkerd", "mesh=linkerd is unknown; valid: none, envoy, istio"),
-        ("mtls", "on", "mtls=on needs a mesh: .* mesh=envoy or mesh=istio"),
+        ("mtls", "on", "mtls=on needs a mesh, .*mesh=envoy or mesh=istio"),
         ("mtls", "yes", "mtls=yes is unknown; valid: off, on"),
         ("canary", "101", "canary=101: must be an integer from 0 to 100"),
         ("canary", "10", "canary=10 needs a mesh"),
@@ -115,7 +115,7 @@ def test_clients_enter_a_mesh_by_the_edge() -> None:
 
 
 def test_istio_has_a_shortest_delay() -> None:
-    with pytest.raises(SwitchError, match="delay=user:0.5ms: Istio injects delays from 1 ms on"):
+    with pytest.raises(SwitchError, match=r"delay=user:0\.5ms: Istio injects delays from 1 ms on"):
         parse_switches(mesh="istio", delay="payment:2ms,user:500us")
     assert parse_switches(mesh="envoy", delay="user:500us").delay_ms == {"user": 0.5}
 
