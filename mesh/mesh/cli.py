@@ -23,7 +23,7 @@ from mesh.reporting import reported
 from mesh.restarts import Restarts
 from mesh.running_state import State, component_table, read_state, stop_run, write_state
 from mesh.shop_processes import Data
-from mesh.switches import delays_in_words, parse_switches
+from mesh.switches import aborts_in_words, delays_in_words, parse_switches
 from mesh.system import System, require_fit
 from mesh.topology import load_topology, names
 
@@ -116,6 +116,7 @@ def clean() -> None:
         for folder in RunFolder.all():
             stop_run(folder)
             remove_cluster(folder)
+            folder.remove_sockets()
             shutil.rmtree(folder.path)
 
 
@@ -135,6 +136,8 @@ def status(as_json: Json = False) -> None:
         title = "not ready" if state is None else state.topology
         delays = "" if state is None else delays_in_words(state.switches["delay_ms"])
         title += f", DELAYED: {delays}" if delays else ""
+        aborts = "" if state is None else aborts_in_words(state.switches["abort_share"])
+        title += f", ABORTED: {aborts}" if aborts else ""
         table = Table("component", "pid", "runs", "RSS MB", "restarts", title=title)
         for row in components:
             runs = "yes" if row["running"] else "no"
@@ -162,4 +165,6 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
     typer.echo(f"  {'Logs':12} {state.logs}")
     if delays := delays_in_words(state.switches["delay_ms"]):
         typer.echo(f"  {'DELAYED':12} {delays}")
+    if aborts := aborts_in_words(state.switches["abort_share"]):
+        typer.echo(f"  {'ABORTED':12} {aborts}")
     typer.echo(f"Stop it with {how_to_stop}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import os
+import shutil
 import stat
 import tempfile
 from collections.abc import Mapping
@@ -82,6 +83,10 @@ class RunFolder:
             )
         for left in self.sockets.iterdir():
             left.unlink()
+
+    def remove_sockets(self) -> None:
+        """Remove the folder of sockets, if it is there."""
+        shutil.rmtree(self.sockets, ignore_errors=True)
 
     @classmethod
     def all(cls, root: Path = ROOT) -> list[RunFolder]:

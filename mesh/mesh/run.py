@@ -61,6 +61,9 @@ class Run:
         """What to run; called once the lock is held."""
         return self._components()
 
+    def tidy(self) -> None:
+        """Remove what only running components need; called once all have stopped."""
+
     def __enter__(self) -> Self:
         self._interrupts.install()
         # A second way to `_close`, for an exception that comes between `__enter__` and the body of the statement.
@@ -132,6 +135,7 @@ class Run:
             killed = self._supervisor.stop()
             if killed:
                 print(f"Killed, because they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
+            self.tidy()
         finally:
             self._lock.release()
             self._interrupts.restore()

@@ -136,6 +136,9 @@ class System(Run):
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
             self.ports.require_free(["sidecar-admin", *own], at=workload.address)
 
+    def tidy(self) -> None:
+        self.folder.remove_sockets()
+
     def components(self) -> Sequence[Component]:
         keys = key_pair(self.folder)
         around = Surroundings(

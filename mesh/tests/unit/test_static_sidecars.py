@@ -1,18 +1,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mesh.envoy_config import command
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.sidecars.certificates import issue_all, make_authority
 from mesh.sidecars.static import StaticMesh
-from mesh.sidecars.workloads import callers, link_of, workloads
+from mesh.sidecars.workloads import workloads
 from mesh.switches import parse_switches
-from mesh.topology import Protocol, load_topology, names
+from mesh.topology import load_topology, names
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
