@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mesh.istio.agents import agent_component, token_file
-from mesh.istio.control_plane import istiod_component
+from mesh.istio.control_plane import ISTIOD_PORTS, istiod_component
 from mesh.istio.resource import Resource, write_resources
 from mesh.istio.resources import resources
 from mesh.istio.tokens import TokenIssuer
@@ -30,7 +30,6 @@ class IstioMesh:
         topology: The topology that they were made from.
         ports: Ports of the run.
         switches: For mTLS, the canary's share, delays and aborts.
-        authority: Signs the sidecars' certificates.
         folder: Folder of the run.
         settings: More settings of every agent, such as `SECRET_TTL`.
     """
@@ -39,7 +38,6 @@ class IstioMesh:
     topology: Topology
     ports: Ports
     switches: Switches
-    authority: Authority
     folder: RunFolder
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -48,8 +46,11 @@ class IstioMesh:
         """Istio's resources for the mesh."""
         return resources(self.workloads, self.topology, self.switches, self.ports, self.folder)
 
-    def components(self) -> list[Component]:
+    def components(self, authority: Authority) -> list[Component]:
         """What to run: istiod, then an agent with its Envoy for each workload.
+
+        Args:
+            authority: Signs the sidecars' certificates.
 
         Raises:
             NotInstalledError: A program is not there.
@@ -60,9 +61,9 @@ class IstioMesh:
         write_resources(made, self._file)
         require_valid(made, self._file, self.topology.name)
         return [
-            istiod_component(self.ports, self.folder, self.authority, issuer),
+            istiod_component(self.ports, self.folder, authority, issuer),
             *(
-                agent_component(workload, self.ports, self.folder, self.authority, issuer, self.settings)
+                agent_component(workload, self.ports, self.folder, authority, issuer, self.settings)
                 for workload in self.workloads
             ),
         ]
