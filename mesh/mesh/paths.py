@@ -39,6 +39,7 @@ class RunFolder:
         lock: File that is locked for as long as a run lives.
         processes: File that names the processes of the run, for the next run to clean up after a crash.
         state: File that `status` and `down` read of a system that was left running.
+        istio_resources: Folder that istiod reads its resources from.
         sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose
             path may be longer than a socket's may be.
     """
@@ -54,6 +55,7 @@ class RunFolder:
         self.lock = path / "lock"
         self.processes = path / "processes.json"
         self.state = path / "state.json"
+        self.istio_resources = path / "istio" / "resources"
         owned_by = f"hopwise-{os.getuid()}-{hashlib.sha256(bytes(path.absolute())).hexdigest()[:12]}"
         self.sockets = Path(tempfile.gettempdir()) / owned_by
 
@@ -103,6 +105,18 @@ def jaeger(environ: Mapping[str, str]) -> Path:
     if not path.is_file():
         cause = f"JAEGER_BIN={given} is not a file" if given else f"{path} is missing"
         raise NotInstalledError(f"Jaeger: {cause}. Run `make setup`, or set JAEGER_BIN to a Jaeger 2 program.")
+    return path
+
+
+def istio_program(name: str) -> Path:
+    """One of Istio's programs: `istiod`, `pilot-agent` or `istioctl`.
+
+    Raises:
+        NotInstalledError: It is not there.
+    """
+    path = ROOT / ".tools" / "bin" / name
+    if not path.is_file():
+        raise NotInstalledError(f"Istio: {path} is missing. Run `make istio`, which builds it once; or use mesh=envoy.")
     return path
 
 

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit, urlunsplit
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
 from mesh.envoy import ACCESS_LOG, envoy_component
-from mesh.errors import SwitchError
+from mesh.errors import ComponentDiedError, SwitchError
+from mesh.istio.mesh import ISTIOD_PORTS, IstioMesh
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
@@ -70,6 +71,7 @@ class System(Run):
         self._has_edge = switches.edge == "envoy"
         self.database = database(ports, self._environ, self.folder)
         self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if switches.meshed else ()
+        self.istio = IstioMesh(self.workloads, topology, ports, switches, self.folder) if switches.mesh == "istio" else None
 
     @property
     def database_name(self) -> str:
@@ -138,6 +140,7 @@ class System(Run):
             *([] if self.workloads else shop),
             *_database_ports(self.database),
             *jaeger_ports(self.ports),
+            *(ISTIOD_PORTS if self.istio else ()),
         ]
 
     def require_free(self) -> None:
@@ -145,6 +148,12 @@ class System(Run):
         for workload in self.workloads:
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
             self.ports.require_free(["sidecar-admin", *own], at=workload.address)
+
+    def ended(self) -> list[ComponentDiedError]:
+        # Whoever watches a run asks this again and again.
+        if self.istio:
+            self.istio.renew_tokens()
+        return super().ended()
 
     def tidy(self) -> None:
         self.folder.remove_sockets()
@@ -184,6 +193,8 @@ class System(Run):
         from mesh.sidecars.certificates import authority, issue_all
         from mesh.sidecars.static import StaticMesh
 
+        if self.istio:
+            return self.istio.components(authority(self.folder, self._environ))
         certificates = {}
         if self.switches.encrypted:
             certificates = issue_all(authority(self.folder, self._environ), self.workloads, self.folder)
