@@ -12,7 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
 from mesh.envoy import ACCESS_LOG, envoy_component
 from mesh.errors import ComponentDiedError, SwitchError
-from mesh.istio.mesh import ISTIOD_PORTS, IstioMesh
+from mesh.istio.control_plane import ISTIOD_PORTS
+from mesh.istio.mesh import IstioMesh
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
