@@ -159,12 +159,14 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
         typer.echo(json.dumps(asdict(state)))
         return
     typer.echo(f"{state.topology} is ready at {state.edge}")
-    for title, url in state.urls.items():
-        note = "  (API only; set JAEGER_BIN to a release binary for its web pages)" if title == "Jaeger" else ""
-        typer.echo(f"  {title:12} {url}{note}")
-    typer.echo(f"  {'Logs':12} {state.logs}")
-    if delays := delays_in_words(state.switches["delay_ms"]):
-        typer.echo(f"  {'DELAYED':12} {delays}")
-    if aborts := aborts_in_words(state.switches["abort_share"]):
-        typer.echo(f"  {'ABORTED':12} {aborts}")
+    lines = dict(state.urls)
+    if "Jaeger" in lines:
+        lines["Jaeger"] += "  (API only; set JAEGER_BIN to a release binary for its web pages)"
+    lines["Logs"] = state.logs
+    lines["DELAYED"] = delays_in_words(state.switches["delay_ms"])
+    lines["ABORTED"] = aborts_in_words(state.switches["abort_share"])
+    width = max(map(len, lines))
+    for title, text in lines.items():
+        if text:
+            typer.echo(f"  {title:{width}}  {text}")
     typer.echo(f"Stop it with {how_to_stop}.")

@@ -12,7 +12,8 @@ from urllib.parse import urlsplit, urlunsplit
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
 from mesh.envoy import ACCESS_LOG, envoy_component
 from mesh.errors import ComponentDiedError, SwitchError
-from mesh.istio.mesh import ISTIOD_PORTS, IstioMesh
+from mesh.istio.control_plane import ISTIOD_PORTS
+from mesh.istio.mesh import IstioMesh
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
@@ -106,6 +107,16 @@ class System(Run):
         for workload in self.workloads:
             urls[f"{workload.sidecar} admin"] = f"http://{workload.address}:{self.ports['sidecar-admin']}"
         return urls
+
+    @property
+    def in_words(self) -> str:
+        """What is started, for people: `database, Jaeger, services, gateways, edge`."""
+        parts = ["database", "Jaeger", "services"]
+        parts += ["gateways"] if self.topology.gateways else []
+        parts += ["edge"] if self._has_edge else []
+        parts += ["sidecars"] if self.workloads else []
+        parts += ["istiod"] if self.switches.mesh == "istio" else []
+        return ", ".join(parts)
 
     @property
     def edge_log(self) -> Path | None:

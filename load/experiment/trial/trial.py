@@ -168,7 +168,7 @@ def ready(
         MeshError: A component did not start, or died.
     """
     folder.mkdir(parents=True)
-    say(f"starting {system.topology.name}: database, Jaeger, services, gateways, edge")
+    say(f"starting {system.topology.name}: {system.in_words}")
     try:
         with system:
             mark(system.database.admin_url, system.database_name, system.trial)

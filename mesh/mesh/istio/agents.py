@@ -22,6 +22,7 @@ from mesh.processes import Component, guarded
 from mesh.readiness import TIMEOUT_S, Check
 from mesh.sidecars.certificates import Authority
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
+
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
 """The agent's own sockets and secrets are at fixed paths below its working directory."""
 XDS_SOCKET = Path("etc/istio/proxy/XDS")
@@ -147,7 +148,9 @@ def _bootstrap(workload: Workload, ports: Ports) -> dict[str, Any]:
                 "grpc_services": [{"envoy_grpc": {"cluster_name": "xds-grpc"}}],
             },
         },
-        "static_resources": {"clusters": [_agent_cluster("xds-grpc", XDS_SOCKET), _agent_cluster("sds-grpc", SDS_SOCKET)]},
+        "static_resources": {
+            "clusters": [_agent_cluster("xds-grpc", XDS_SOCKET), _agent_cluster("sds-grpc", SDS_SOCKET)]
+        },
     }
 
 

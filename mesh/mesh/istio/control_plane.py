@@ -77,9 +77,7 @@ def _mesh_config(ports: Ports) -> dict[str, Any]:
         "ingressControllerMode": "OFF",
         # Istio's own statistics need a filter that upstream Envoy does not have.
         "defaultProviders": {},
-        "extensionProviders": [
-            {"name": TRACES, "opentelemetry": {"service": JAEGER_HOST, "port": ports[JAEGER_PORT]}}
-        ],
+        "extensionProviders": [{"name": TRACES, "opentelemetry": {"service": JAEGER_HOST, "port": ports[JAEGER_PORT]}}],
         # A call is repeated only where its route says so.
         "defaultHttpRetryPolicy": {"attempts": 0},
         "defaultConfig": {

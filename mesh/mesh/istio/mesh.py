@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mesh.istio.agents import agent_component, token_file
-from mesh.istio.control_plane import ISTIOD_PORTS, istiod_component
+from mesh.istio.control_plane import istiod_component
 from mesh.istio.resource import Resource, write_resources
 from mesh.istio.resources import resources
 from mesh.istio.tokens import TokenIssuer

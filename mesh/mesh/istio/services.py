@@ -69,7 +69,11 @@ def _sidecar(workload: Workload, sockets: Path) -> Resource:
             "bind": workload.address,
             "captureMode": "NONE",
             "defaultEndpoint": f"unix://{inbound.socket}",
-            **({"connectionPool": {"http": {"idleTimeout": IDLE_TIMEOUT}}} if SPOKEN[inbound.protocol] == "HTTP" else {}),
+            **(
+                {"connectionPool": {"http": {"idleTimeout": IDLE_TIMEOUT}}}
+                if SPOKEN[inbound.protocol] == "HTTP"
+                else {}
+            ),
         }
         for inbound in workload.inbound
     ]

@@ -32,9 +32,7 @@ def traffic_resources(workloads: tuple[Workload, ...], switches: Switches) -> li
     ]
 
 
-def _destination(
-    service: str, workload: Workload, workloads: Sequence[Workload], switches: Switches
-) -> Resource:
+def _destination(service: str, workload: Workload, workloads: Sequence[Workload], switches: Switches) -> Resource:
     versions = sorted({other.version for other in workloads if other.service == service})
     spec = {
         "host": host(service),
@@ -73,9 +71,7 @@ def _policy(inbound: Inbound, switches: Switches) -> dict[str, Any]:
     }
 
 
-def _virtual_service(
-    service: str, workload: Workload, workloads: tuple[Workload, ...], switches: Switches
-) -> Resource:
+def _virtual_service(service: str, workload: Workload, workloads: tuple[Workload, ...], switches: Switches) -> Resource:
     # One port serves one protocol, and a caller speaks one protocol to a service: so its label names the port.
     routes = [
         route

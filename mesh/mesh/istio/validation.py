@@ -74,6 +74,7 @@ def _istioctl(*arguments: str) -> subprocess.CompletedProcess[str]:
     except subprocess.TimeoutExpired as error:
         raise StartError(f"istioctl did not answer within {LIMIT_S:g} s: {' '.join(arguments)}") from error
 
+
 def _origin(origin: str) -> tuple[str, str, str]:
     kind, _, name = origin.partition(" ")
     namespace, _, name = name.rpartition("/")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -213,7 +212,7 @@ def _repeatable(outbound: Outbound) -> Sequence[dict[str, Any]]:
     if outbound.protocol is Protocol.REST:
         return [{"prefix": "/", "headers": [{"name": ":method", "string_match": {"exact": "GET"}}]}]
     paths = repeatable_paths(outbound.callee) if outbound.protocol is Protocol.GRPC else ()
-    return [{"safe_regex": {"regex": "|".join(map(re.escape, paths))}}] if paths else []
+    return [{"path": path} for path in paths]
 
 
 def _inbound_cluster(inbound: Inbound) -> str:

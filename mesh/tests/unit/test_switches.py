@@ -54,7 +54,7 @@ def test_empty_stands_for_the_default() -> None:
         ("edge", "nginx", "edge=nginx is unknown; valid: envoy, none"),
         ("edge", "kong", "edge=kong is not available in this version; valid: envoy, none"),
         ("mesh", "linkerd", "mesh=linkerd is unknown; valid: none, envoy, istio"),
-        ("mtls", "on", "mtls=on needs a mesh, .*mesh=envoy or mesh=istio"),
+        ("mtls", "on", "mtls=on needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too"),
         ("mtls", "yes", "mtls=yes is unknown; valid: off, on"),
         ("canary", "101", "canary=101: must be an integer from 0 to 100"),
         ("canary", "10", "canary=10 needs a mesh"),

@@ -47,6 +47,7 @@ class ServiceConfig:
         jwt_private_key_file: PEM file to sign tokens with; the user service only.
         bank_delay_ms: How long the simulated bank takes, in milliseconds.
         delay_us: How long every request is delayed before its work, in microseconds; 0 except for a proof.
+        edge_identity: SPIFFE ID of the edge, whose calls come from outside; None where callers have no identity.
         page_token_key: Key of the page tokens.
         log_level: Least severe level that is logged.
         graphql_loaders: Whether the GraphQL gateway batches its reads; off is the naive variant.
@@ -69,6 +70,7 @@ class ServiceConfig:
     jwt_private_key_file: str | None = None
     bank_delay_ms: int = 0
     delay_us: int = 0
+    edge_identity: str | None = None
     page_token_key: bytes = DEFAULT_KEY
     log_level: str = "INFO"
     graphql_loaders: bool = True
@@ -107,6 +109,7 @@ class ServiceConfig:
             jwt_private_key_file=env.get("SHOP_JWT_PRIVATE_KEY_FILE") or None,
             bank_delay_ms=_whole(env, "SHOP_BANK_DELAY_MS", 0, 0, LONGEST_BANK_DELAY_MS),
             delay_us=_whole(env, "SHOP_DELAY_US", 0, 0, LONGEST_DELAY_US),
+            edge_identity=env.get("SHOP_EDGE_IDENTITY") or None,
             page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
             log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),
             graphql_loaders=_choice(env, "SHOP_GRAPHQL_LOADERS", SWITCH, "on") == "on",

@@ -36,6 +36,7 @@ def test_every_variable_is_read() -> None:
             "SHOP_BANK_DELAY_MS": "25",
             "SHOP_DELAY_US": "500",
             "SHOP_PAGE_TOKEN_KEY": "key",
+            "SHOP_EDGE_IDENTITY": "spiffe://cluster.local/ns/default/sa/edge",
             "SHOP_LOG_LEVEL": "DEBUG",
         }
     )
@@ -57,6 +58,7 @@ def test_every_variable_is_read() -> None:
         bank_delay_ms=25,
         delay_us=500,
         page_token_key=b"key",
+        edge_identity="spiffe://cluster.local/ns/default/sa/edge",
         log_level="DEBUG",
     )
 

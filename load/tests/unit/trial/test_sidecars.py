@@ -28,4 +28,5 @@ def test_facts_become_evidence() -> None:
 
 def test_without_mtls_nothing_need_be_encrypted() -> None:
     facts = SidecarFacts(refused=0, unencrypted=None, silent=0)
-    assert sidecars_of(system(facts, encrypted=False)) == Sidecars(silent=0, refused=0, unencrypted=None, encrypted=False)
+    plain = Sidecars(silent=0, refused=0, unencrypted=None, encrypted=False)
+    assert sidecars_of(system(facts, encrypted=False)) == plain
