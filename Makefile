@@ -121,7 +121,7 @@ status: ## Show the running components
 # Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
 SIDE_BY_SIDE := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 .PHONY: test
-test: setup test-go ## All tests but the end-to-end ones: unit, integration, Go
+test: setup test-go test-istio ## All tests but the end-to-end ones: unit, integration, Go
 	@$(VENV)/pytest -q $(SIDE_BY_SIDE) -m 'not e2e'
 
 .PHONY: test-unit
@@ -138,7 +138,7 @@ chaos: setup ## Kill the order service kills=200 times during checkouts, then ch
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go ## Check style, types, import directions, the contract, and that its stubs are up to date
+lint: $(ENVIRONMENT) lint-proto lint-go lint-istio ## Check style, types, import directions, the contract, and that its stubs are up to date
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)
