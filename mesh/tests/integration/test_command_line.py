@@ -39,7 +39,7 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
         (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, none"),
         (["--mesh", "istio"], "mesh=istio is not available in this version"),
         (["--scale", "many"], "scale=many: must be an integer from 1 to 100"),
-        (["--edge", "none", "--http", "1"], "edge=none: hybrid has the entries graphql-gateway and rest-gateway"),
+        (["--topology", "rest", "--edge", "none", "--http", "1"], "edge=none: rest has clients that reach services without a gateway"),
     ],
 )
 @pytest.mark.parametrize("detach", [[], ["--detach"]])
