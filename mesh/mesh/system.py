@@ -161,8 +161,8 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     """
     if switches.edge == "none" and not topology.entered_by_gateways:
         raise SwitchError(
-            f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge must "
-            "route and mark as coming from outside; valid with it: envoy."
+            f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
+            "must route and mark as coming from outside; valid with it: envoy."
         )
     idle = sorted(set(switches.delay_ms) - set(topology.components))
     if idle:

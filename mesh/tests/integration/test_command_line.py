@@ -39,7 +39,10 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
         (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, none"),
         (["--mesh", "istio"], "mesh=istio is not available in this version"),
         (["--scale", "many"], "scale=many: must be an integer from 1 to 100"),
-        (["--topology", "rest", "--edge", "none", "--http", "1"], "edge=none: rest has clients that reach services without a gateway"),
+        (
+            ["--topology", "rest", "--edge", "none", "--http", "1"],
+            "edge=none: rest has clients that reach services",
+        ),
     ],
 )
 @pytest.mark.parametrize("detach", [[], ["--detach"]])

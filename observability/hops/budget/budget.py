@@ -54,8 +54,8 @@ class EdgeRequest:
 class Call:
     """One call of a component by another, whatever sidecars stand in between.
 
-    The caller's CLIENT span less the callee's SERVER span is the time that the call was between the two: on one wire, or
-    with sidecars on three and in two proxies.
+    The caller's CLIENT span less the callee's SERVER span is the time that the call was between the two: on one wire,
+    or with sidecars on three and in two proxies.
 
     Args:
         caller: the component whose CLIENT span it is.
