@@ -63,4 +63,5 @@ def _between(calls: pl.DataFrame) -> pl.DataFrame:
 
 def _added(upper: Section, lower: Section) -> Added:
     result = contrast(upper, lower)
-    return Added(value=result.difference, ci95=list(result.interval), reason=result.reason)
+    reason = None if result.reason is None else result.reason.replace("journey", "call")
+    return Added(value=result.difference, ci95=list(result.interval), reason=reason)

@@ -21,6 +21,7 @@ from hops.gates.trial import is_valid
 from hops.run.documents import SCHEMA, Ladder, Summary, TopologySummary, TrialRecord, WireSummary
 from hops.run.files import RunFiles
 from hops.run.ladder import KIND as LADDER
+from hops.run.ladder import steps_of
 
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
@@ -47,8 +48,11 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         topology: _topology(run, topology, frame, hops[topology], latencies[topology], used[topology], seed)
         for topology, frame in rows.items()
     }
-    comparisons = compare_latencies(latencies)
-    comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()})
+    # Arms of a ladder that no step compares differ in several things at once.
+    is_ladder = manifest["kind"] == LADDER
+    pairs = [(step.upper, step.lower) for step in steps_of(run.topologies)] if is_ladder else None
+    comparisons = compare_latencies(latencies, pairs)
+    comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()}, pairs)
     correct(comparisons)
     gates = experiment_gates(run)
     load, blocks = _load(run), _blocks(run)
@@ -68,9 +72,9 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         topologies=topologies,
         observer_effect_ms=observer_effect_of(run.journeys, seed=seed),
         comparisons=comparisons,
-        hop_differences=hop_differences(hops, load, blocks),
+        hop_differences=hop_differences(hops, load, blocks, pairs),
     )
-    if manifest["kind"] == LADDER:
+    if is_ladder:
         summary["ladder"] = Ladder(
             steps=ladder_steps(rows, hops, load, blocks), sidecar_pairs=sidecar_pairs(_of_ok(run, run.calls), blocks)
         )

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Final
 
-KIND = "ladder"
+KIND: Final = "ladder"
 NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO = "no-edge", "edge", "sidecars", "mtls", "istio"
 UNTRACED, MEMORY = "untraced", "memory"
 
