@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from experiment.errors import UsageError
 from experiment.plan.plan import Arm
 from hops.run import ladder
+from mesh.errors import SwitchError
 from mesh.switches import parse_switches
+from mesh.system import require_fit
 from mesh.topology import Topology
 
 #: What each arm changes.
@@ -35,27 +37,33 @@ def ladder_arms(
         trace: Share of journeys to trace in the arms that trace; None for the switch's own.
 
     Raises:
-        UsageError: An arm is unknown, given twice, or has nothing to be compared with; or the arms could not be measured
-            twice.
-        SwitchError: The topology cannot run with the switches of an arm.
+        UsageError: An arm is unknown, given twice, has nothing to be compared with, or cannot run; or nothing could be
+            measured twice.
     """
     names = _named(steps) if steps else _all(topology, http)
     if ladder.NO_EDGE in names:
         if http == "2":
             raise UsageError(
-                f"http=2: clients of the arm {ladder.NO_EDGE} reach gateways that speak HTTP/1.1 only, and all arms must "
-                f"speak the same; leave out http=2, or give steps= without {ladder.NO_EDGE}"
+                f"http=2: clients of the arm {ladder.NO_EDGE} reach gateways that speak HTTP/1.1 only, and all arms "
+                f"must speak the same; leave out http=2, or give steps= without {ladder.NO_EDGE}"
             )
         http = "1"
-    arms = tuple(
-        Arm(name, topology, parse_switches(**{"http": http, "trace": trace, **SWITCHES[name]})) for name in names
-    )
+    arms = tuple(_arm(name, topology, {"http": http, "trace": trace, **SWITCHES[name]}) for name in names)
     if any(not 0 < arm.switches.trace < 1 for arm in arms if arm.label != ladder.UNTRACED):
         raise UsageError(
             f"trace={trace}: a ladder needs journeys that are traced and journeys that are not; give a share between 0 "
             "and 1, such as 0.2"
         )
     return arms
+
+
+def _arm(name: str, topology: Topology, given: Mapping[str, str | None]) -> Arm:
+    try:
+        arm = Arm(name, topology, parse_switches(**given))
+        require_fit(topology, arm.switches)
+    except SwitchError as error:
+        raise UsageError(f"arm {name}: {error}") from error
+    return arm
 
 
 def _all(topology: Topology, http: str | None) -> Sequence[str]:
@@ -75,7 +83,7 @@ def _named(steps: str) -> Sequence[str]:
     alone = [name for name in given if name not in compared]
     if alone:
         raise UsageError(
-            f"steps={steps}: {' and '.join(alone)} has nothing to be compared with; add {ladder.EDGE}"
+            f"steps={steps}: there is nothing to compare {' and '.join(alone)} with; add {ladder.EDGE}"
             if ladder.EDGE not in given
             else f"steps={steps}: {ladder.EDGE} alone is no step; add one of "
             f"{', '.join(arm for arm in ladder.ARMS if arm != ladder.EDGE)}"
