@@ -20,11 +20,12 @@ unexport PYTHONDONTWRITEBYTECODE
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
 BENCH := topology profile rate seed workload trace scale edge mesh mtls canary http rtt connections delay abort vus think
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
+LADDER := topology steps profile rate seed workload trace http blocks resume retry
 SWEEP := topologies objective profile start max seed workload trace http connections
 STRESS := topologies users think profile seed workload trace http connections
 RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples \
-  hops sizes kills experiments traces
+  hops sizes steps kills experiments traces
 UP := topology seed scale edge mesh mtls canary http rtt delay abort
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
@@ -53,6 +54,10 @@ bench: setup ## Start a topology, replay a tape, print latencies and hop budget,
 .PHONY: compare
 compare: setup ## Compare topologies under identical load, in randomized blocks, with a report; topologies=a,b
 	@$(RUN) -m experiment compare $(call options,$(COMPARE))
+
+.PHONY: ladder
+ladder: setup ## Add edge, sidecars, mTLS and Istio to a topology one by one, take tracing and database away, measure each step twice
+	@$(RUN) -m experiment ladder $(call options,$(LADDER))
 
 .PHONY: sweep
 sweep: setup ## Find the highest rate that each topology sustains with p99 under objective=100ms
@@ -174,6 +179,7 @@ help: ## Show this help
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
+	@echo "  ladder: steps=no-edge,edge,sidecars,mtls,istio,untraced,memory  blocks=5  retry=1  resume=latest|FOLDER"
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"

@@ -209,7 +209,7 @@ SWITCHES: Mapping[str, Switch] = {
     "scale": _whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
     "http": _choice("HTTP version between client and edge", "1", "2", to=int),
     "rtt": _whole("Extra client round-trip time in ms", 0, 0),
-    "connections": _whole("Client connections to the edge in total", 1, MOST_CONNECTIONS),
+    "connections": _whole("Client connections to the edge, or without one to each gateway", 1, MOST_CONNECTIONS),
     "delay": Switch(
         "Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", _delays
     ),

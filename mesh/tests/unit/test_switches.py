@@ -120,6 +120,14 @@ def test_istio_has_a_shortest_delay() -> None:
     assert parse_switches(mesh="envoy", delay="user:500us").delay_ms == {"user": 0.5}
 
 
+@pytest.mark.parametrize("name", ["rest", "grpc", "hybrid-transcoded"])
+def test_without_an_edge_clients_need_gateways(name: str) -> None:
+    without = parse_switches(edge="none", http="1")
+    with pytest.raises(SwitchError, match=f"edge=none: {name} has clients that reach services without a gateway"):
+        require_fit(load_topology(name), without)
+    require_fit(load_topology("hybrid"), without)
+
+
 def test_a_delay_needs_a_component_that_runs() -> None:
     with pytest.raises(SwitchError, match=r"delay=graphql-gateway: rest does not run graphql-gateway; it runs product"):
         require_fit(load_topology("rest"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))

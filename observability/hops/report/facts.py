@@ -10,6 +10,12 @@ from hops.report.view import View
 from hops.tables.latency import loop_text
 
 
+def switches_of(manifest: dict[str, Any], topology: str) -> dict[str, Any]:
+    """The switches that a topology ran with; an older manifest has only those of all."""
+    switches: dict[str, Any] = manifest.get("arms", {}).get(topology, manifest["switches"])
+    return switches
+
+
 def load_facts(view: View) -> list[tuple[str, str]]:
     """How the load was sent, in words."""
     manifest, summary = view.run.manifest, view.summary
