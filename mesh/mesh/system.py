@@ -72,7 +72,9 @@ class System(Run):
         self._has_edge = switches.edge == "envoy"
         self.database = database(ports, self._environ, self.folder)
         self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if switches.meshed else ()
-        self.istio = IstioMesh(self.workloads, topology, ports, switches, self.folder) if switches.mesh == "istio" else None
+        self.istio = (
+            IstioMesh(self.workloads, topology, ports, switches, self.folder) if switches.mesh == "istio" else None
+        )
 
     @property
     def database_name(self) -> str:

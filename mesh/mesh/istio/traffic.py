@@ -9,7 +9,7 @@ from mesh.istio.resource import Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
 from mesh.sidecars.contract import repeatable_paths
 from mesh.sidecars.static import REPEATED_WHEN, TIMEOUT
-from mesh.sidecars.workloads import CANARY_VERSION, STABLE, Inbound, Workload, callers, host
+from mesh.sidecars.workloads import Inbound, Workload, callers, host, weights
 from mesh.switches import Switches
 from mesh.topology import Protocol
 
@@ -77,21 +77,21 @@ def _virtual_service(service: str, workload: Workload, workloads: tuple[Workload
         route
         for inbound in workload.inbound
         for caller in callers(workloads, service, inbound.protocol)
-        for route in _routes(service, inbound, caller, _weights(service, workloads, switches), switches)
+        for route in _routes(service, inbound, caller, weights(workloads, service, switches.canary), switches)
     ]
     spec = {"hosts": [host(service)], "http": routes}
     return Resource("VirtualService", service, f"links to {service}", spec)
 
 
 def _routes(
-    service: str, inbound: Inbound, caller: str, weights: Mapping[str, int], switches: Switches
+    service: str, inbound: Inbound, caller: str, split: Mapping[str, int], switches: Switches
 ) -> list[dict[str, Any]]:
     route = [
         {
             "destination": {"host": host(service), "subset": version, "port": {"number": inbound.port}},
-            **({"weight": weight} if len(weights) > 1 else {}),
+            **({"weight": weight} if len(split) > 1 else {}),
         }
-        for version, weight in weights.items()
+        for version, weight in split.items()
     ]
     faults = _faults(service, inbound.protocol, switches)
     common = {**({"fault": faults} if faults else {}), "route": route, "timeout": TIMEOUT}
@@ -111,12 +111,6 @@ def _repeatable(service: str, protocol: Protocol) -> list[dict[str, Any]]:
         return [{"method": {"exact": "GET"}}]
     paths = repeatable_paths(service) if protocol is Protocol.GRPC else ()
     return [{"uri": {"exact": path}} for path in paths]
-
-
-def _weights(service: str, workloads: Sequence[Workload], switches: Switches) -> dict[str, int]:
-    versions = {workload.version for workload in workloads if workload.service == service}
-    canary = switches.canary if CANARY_VERSION in versions else 0
-    return {version: weight for version, weight in ((STABLE, 100 - canary), (CANARY_VERSION, canary)) if weight}
 
 
 def _faults(service: str, protocol: Protocol, switches: Switches) -> dict[str, Any]:

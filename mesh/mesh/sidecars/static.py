@@ -16,7 +16,7 @@ from mesh.processes import Component
 from mesh.readiness import http_ok
 from mesh.sidecars.certificates import Certificate
 from mesh.sidecars.contract import repeatable_paths
-from mesh.sidecars.workloads import CANARY_VERSION, STABLE, Inbound, Outbound, Workload, callers, identity
+from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, weights
 from mesh.switches import Switches
 from mesh.topology import Protocol
 
@@ -85,7 +85,7 @@ class StaticMesh:
             *(
                 {**base[outbound.protocol], **self._upstream(workload, outbound, version)}
                 for outbound in workload.outbound
-                for version in self._weights(outbound)
+                for version in weights(self.workloads, outbound.callee, self.switches.canary)
             ),
             {**collector, **endpoints(OTLP_CLUSTER, [tcp_address(HOST, self.ports["jaeger-otlp-grpc"])])},
         ]
@@ -132,9 +132,9 @@ class StaticMesh:
         manager["http_filters"] = [fault, router] if faults else [router]
         if faults:
             fault["typed_config"].update(faults)
-        weights = self._weights(outbound)
+        split = weights(self.workloads, callee, self.switches.canary)
         clusters = [
-            {"name": _outbound_cluster(outbound, version), "weight": weight} for version, weight in weights.items()
+            {"name": _outbound_cluster(outbound, version), "weight": weight} for version, weight in split.items()
         ]
         where = {"weighted_clusters": {"clusters": clusters}} if len(clusters) > 1 else {"cluster": clusters[0]["name"]}
         action = {**where, "timeout": TIMEOUT}
@@ -161,12 +161,6 @@ class StaticMesh:
             context = {**self._tls(workload, expects=identity(outbound.callee)), "sni": outbound.authority}
             cluster["transport_socket"] = _tls_socket("UpstreamTlsContext", context)
         return cluster
-
-    def _weights(self, outbound: Outbound) -> dict[str, int]:
-        """Percent of the calls to each version of a service; versions with none are left out."""
-        versions = {workload.version for workload in self.workloads if workload.service == outbound.callee}
-        canary = self.switches.canary if CANARY_VERSION in versions else 0
-        return {version: weight for version, weight in ((STABLE, 100 - canary), (CANARY_VERSION, canary)) if weight}
 
     def _faults(self, callee: str) -> dict[str, Any]:
         faults: dict[str, Any] = {}

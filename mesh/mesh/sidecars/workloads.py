@@ -5,6 +5,7 @@ Static configuration and Istio's resources are both made from these, so that the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,7 +115,7 @@ def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bo
     return tuple(_workload(name, topology, ports, folder.sockets) for name in names)
 
 
-def callers(all_workloads: tuple[Workload, ...], service: str, protocol: Protocol) -> list[str]:
+def callers(all_workloads: Sequence[Workload], service: str, protocol: Protocol) -> list[str]:
     """The services that may call a service over a protocol, as the topology's links have it; in a fixed order."""
     return sorted(
         {
@@ -124,6 +125,19 @@ def callers(all_workloads: tuple[Workload, ...], service: str, protocol: Protoco
             if (outbound.callee, outbound.protocol) == (service, protocol)
         }
     )
+
+
+def weights(all_workloads: Sequence[Workload], service: str, canary: int) -> dict[str, int]:
+    """Percent of a service's calls that each of its versions gets; versions without any are left out.
+
+    Args:
+        all_workloads: Every workload of the mesh.
+        service: The service.
+        canary: Percent for the canary of the service that has one.
+    """
+    versions = {workload.version for workload in all_workloads if workload.service == service}
+    share = canary if CANARY_VERSION in versions else 0
+    return {version: weight for version, weight in ((STABLE, 100 - share), (CANARY_VERSION, share)) if weight}
 
 
 def link_of(caller: str, callee: str, topology: Topology) -> str:
