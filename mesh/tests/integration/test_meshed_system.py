@@ -13,6 +13,7 @@ from typing import Self
 import httpx
 import psutil
 import pytest
+from stand_ins import needs_istio
 
 from mesh.database_owner import remove_cluster
 from mesh.paths import RunFolder
@@ -26,13 +27,23 @@ pytestmark = pytest.mark.integration
 MARKER = "marker-4f1c9e"
 
 
-@pytest.fixture(scope="module", params=["off", "on"])
+@pytest.fixture(
+    scope="module",
+    params=[
+        ("envoy", "off"),
+        ("envoy", "on"),
+        pytest.param(("istio", "off"), marks=needs_istio),
+        pytest.param(("istio", "on"), marks=needs_istio),
+    ],
+    ids="-mtls-".join,
+)
 def shop(
     request: pytest.FixtureRequest, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[System]:
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("meshed"))
-    switches = parse_switches(mesh="envoy", mtls=request.param)
+    mesh, mtls = request.param
+    switches = parse_switches(mesh=mesh, mtls=mtls)
     try:
         with System(load_topology("hybrid"), switches, ports, "meshed", folder=folder) as system:
             yield system
@@ -50,6 +61,8 @@ def test_only_proxies_database_and_trace_store_listen_on_tcp(shop: System) -> No
                         listening.setdefault(component, set()).add(connection.laddr.ip)
     sidecars = {workload.sidecar: {workload.address} for workload in shop.workloads}
     others = {"edge": {"127.0.0.1"}, "jaeger": {"127.0.0.1"}, "postgres": {"127.0.0.1"}}
+    if shop.switches.mesh == "istio":
+        others["istiod"] = {"127.0.0.1"}
     assert listening == sidecars | others
 
 

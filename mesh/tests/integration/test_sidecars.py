@@ -12,7 +12,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from stand_ins import MeshRun
+from stand_ins import MeshRun, needs_istio
 
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -28,22 +28,40 @@ Start = Callable[..., MeshRun]
 DEADLINE = "x-envoy-expected-rq-timeout-ms"
 
 
+@pytest.fixture(scope="module", params=["envoy", pytest.param("istio", marks=needs_istio)])
+def mesh(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
 @pytest.fixture(scope="module")
-def start(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
+def prepare(
+    mesh: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., MeshRun]:
+    def prepared(topology: str = "rest-bff", **given: str) -> MeshRun:
+        ports = free_ports()
+        folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("mesh"))
+        return MeshRun(load_topology(topology), parse_switches(mesh=mesh, **given), ports, folder)
+
+    return prepared
+
+
+@pytest.fixture
+def start(prepare: Callable[..., MeshRun]) -> Iterator[Start]:
     with contextlib.ExitStack() as stack:
+        yield lambda *topology, **given: stack.enter_context(prepare(*topology, **given))
 
-        def run(topology: str = "rest-bff", **given: str) -> MeshRun:
-            ports = free_ports()
-            folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("mesh"))
-            switches = parse_switches(mesh="envoy", **given)
-            return stack.enter_context(MeshRun(load_topology(topology), switches, ports, folder))
 
+@pytest.fixture(scope="module")
+def encrypted(prepare: Callable[..., MeshRun]) -> Iterator[MeshRun]:
+    with prepare(mtls="on") as run:
         yield run
 
 
-@pytest.fixture(scope="module")
-def encrypted(start: Start) -> MeshRun:
-    return start(mtls="on")
+@pytest.fixture(scope="module", params=names())
+def of_topology(request: pytest.FixtureRequest, prepare: Callable[..., MeshRun]) -> Iterator[MeshRun]:
+    with prepare(request.param, mtls="on") as run:
+        yield run
 
 
 def test_a_call_passes_both_sidecars(encrypted: MeshRun) -> None:
@@ -86,9 +104,8 @@ def test_a_sidecar_that_met_no_tls_shows(start: Start) -> None:
     assert read_facts(run.workloads, run.ports, encrypted=True).unencrypted == len(serving) - 1
 
 
-@pytest.mark.parametrize("topology", names())
-def test_who_may_not_call_is_refused(topology: str, start: Start, tmp_path: Path) -> None:
-    run = start(topology, mtls="on")
+def test_who_may_not_call_is_refused(of_topology: MeshRun, tmp_path: Path) -> None:
+    run = of_topology
     assert run.authority is not None
     foreign = issue(make_authority(tmp_path / "foreign"), identity("edge"), tmp_path / "foreign-edge")
     # Nobody calls as this one, though the mesh's own authority says that it is a part of the mesh.
@@ -102,9 +119,8 @@ def test_who_may_not_call_is_refused(topology: str, start: Start, tmp_path: Path
             assert _status(run.authority, workload, inbound, stranger) in (403, "grpc 7"), where
 
 
-@pytest.mark.parametrize("topology", names())
-def test_links_say_who_may_call_whom(topology: str, start: Start, tmp_path: Path) -> None:
-    run = start(topology, mtls="on")
+def test_links_say_who_may_call_whom(of_topology: MeshRun, tmp_path: Path) -> None:
+    run = of_topology
     assert run.authority is not None
     links = {
         (workload.service, outbound.callee, outbound.protocol)

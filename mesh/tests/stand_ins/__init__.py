@@ -7,14 +7,16 @@ import socketserver
 import threading
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 
-from mesh.paths import RunFolder
+from mesh.istio.mesh import IstioMesh
+from mesh.paths import ROOT, RunFolder
 from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.run import Run
@@ -23,6 +25,11 @@ from mesh.sidecars.static import StaticMesh
 from mesh.sidecars.workloads import Outbound, Workload, workloads
 from mesh.switches import Switches
 from mesh.topology import Topology
+
+needs_istio = pytest.mark.skipif(
+    not (ROOT / ".tools" / "bin" / "istiod").is_file(), reason="Istio is not built: run `make istio`"
+)
+"""For tests that run Istio's programs, which the ordinary set-up does not build."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -82,8 +89,13 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
 class MeshRun(Run):
     """Sidecars of a topology that speaks HTTP/1.1, and stand-ins behind them."""
 
-    def __init__(self, topology: Topology, switches: Switches, ports: Ports, folder: RunFolder) -> None:
+    def __init__(
+        self, topology: Topology, switches: Switches, ports: Ports, folder: RunFolder, settings: Mapping[str, str] = {}
+    ) -> None:
         super().__init__(ports, folder)
+        self.istio = IstioMesh(
+            workloads(topology, ports, folder, canary=switches.canary > 0), topology, ports, switches, folder, settings
+        )
         self.workloads = workloads(topology, ports, folder, canary=switches.canary > 0)
         self.switches = switches
         self.authority: Authority | None = None
@@ -98,8 +110,10 @@ class MeshRun(Run):
         return self.sidecars()
 
     def sidecars(self) -> Sequence[Component]:
-        """Those of static configuration."""
+        """Those of static configuration, or Istio's."""
         self.authority = make_authority(self.folder.keys / "ca")
+        if self.switches.mesh == "istio":
+            return self.istio.components(self.authority)
         certificates = issue_all(self.authority, self.workloads, self.folder) if self.switches.encrypted else {}
         return StaticMesh(self.workloads, self.ports, self.switches, certificates).components(self.folder)
 
