@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hops.analysis.cost import SIDECAR_SUFFIX
 from hops.gates.trial import Sidecars
 from mesh.system import System
 
@@ -12,10 +11,9 @@ def sidecars_of(system: System) -> Sidecars | None:
     facts = system.sidecar_facts()
     if facts is None:
         return None
-    started = sum(name.endswith(SIDECAR_SUFFIX) for name in system.pids())
     return Sidecars(
-        silent=started - facts.sidecars,
+        silent=facts.silent,
         refused=facts.refused,
         unencrypted=facts.unencrypted,
-        encrypted=system.switches.mtls == "on",
+        encrypted=system.switches.encrypted,
     )

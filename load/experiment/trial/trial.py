@@ -34,7 +34,7 @@ from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import Evidence, Sidecars
 from hops.run.fault_notice import aborts
-from hops.run.rows import RESOURCES, hops_frame, read_journeys
+from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
 from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
 from mesh.system import System
@@ -62,6 +62,7 @@ class Trial:
     Attributes:
         journeys: A row for each journey (`hops.run.rows.JOURNEYS`).
         hops: A row for each trace and part (`hops.run.rows.HOPS`).
+        calls: A row for each call of a component by another (`hops.run.rows.CALLS`).
         resources: A row for each component and look (`hops.run.rows.RESOURCES`).
         evidence: What the gates look at.
         generator: The generator's own account of the replay.
@@ -76,6 +77,7 @@ class Trial:
 
     journeys: pl.DataFrame
     hops: pl.DataFrame
+    calls: pl.DataFrame
     resources: pl.DataFrame
     evidence: Evidence
     generator: Mapping[str, Any]
@@ -168,7 +170,7 @@ def ready(
         MeshError: A component did not start, or died.
     """
     folder.mkdir(parents=True)
-    say(f"starting {system.topology.name}: database, Jaeger, services, gateways, edge")
+    say(f"starting {system.topology.name}: {system.in_words}")
     try:
         with system:
             mark(system.database.admin_url, system.database_name, system.trial)
@@ -288,6 +290,7 @@ class Replay:
         return Trial(
             journeys=self._journeys,
             hops=self._hops,
+            calls=calls_frame(self._budgets),
             resources=pl.DataFrame([asdict(sample) for sample in sampler.samples], schema=RESOURCES),
             evidence=evidence,
             generator=generator,

@@ -37,9 +37,13 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
         (["--topology", "hybird"], "topology=hybird is unknown. Valid: graphql,"),
         (["--topology", "no/such.yaml"], "no/such.yaml: there is no such file"),
         (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, none"),
-        (["--mesh", "istio"], "mesh=istio is not available in this version"),
+        (["--mesh", "linkerd"], "mesh=linkerd is unknown; valid: none, envoy, istio"),
+        (["--mtls", "on"], "mtls=on needs a mesh"),
         (["--scale", "many"], "scale=many: must be an integer from 1 to 100"),
-        (["--edge", "none", "--http", "1"], "edge=none: hybrid has the entries graphql-gateway and rest-gateway"),
+        (
+            ["--topology", "rest", "--edge", "none", "--http", "1"],
+            "edge=none: rest has clients that reach services",
+        ),
     ],
 )
 @pytest.mark.parametrize("detach", [[], ["--detach"]])

@@ -11,6 +11,12 @@ from hops.run.switches import mesh_text, switches_text
 from hops.tables.latency import loop_text
 
 
+def switches_of(manifest: dict[str, Any], topology: str) -> dict[str, Any]:
+    """The switches that a topology ran with; an older manifest has only those of all."""
+    switches: dict[str, Any] = manifest.get("arms", {}).get(topology, manifest["switches"])
+    return switches
+
+
 def load_facts(view: View) -> list[tuple[str, str]]:
     """How the load was sent, in words."""
     manifest, summary = view.run.manifest, view.summary
@@ -42,9 +48,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
 
 def mesh_fact(view: View) -> str:
     """The mesh, and where topologies ran with different ones, that of each; empty without any."""
-    manifest = view.run.manifest
-    arms = manifest.get("arms", {})
-    meshes = {name: mesh_text(arms.get(name, manifest["switches"])) for name in view.topologies}
+    meshes = {name: mesh_text(switches_of(view.run.manifest, name)) for name in view.topologies}
     if not any(meshes.values()):
         return ""
     if len(set(meshes.values())) == 1:

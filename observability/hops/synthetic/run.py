@@ -20,8 +20,11 @@ import polars as pl
 from hops.budget.bands import exemplars
 from hops.run.documents import SCHEMA, Gate
 from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
-from hops.run.rows import HOPS, JOURNEYS, RESOURCES, write_parquet
+from hops.run.ladder import ARMS, UNTRACED
+from hops.run.ladder import KIND as LADDER
+from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
 from hops.synthetic.experiment import Noise
+from hops.synthetic.ladder import arm_parts, call_ms
 from hops.synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
 from hops.synthetic.traces import BASE_NS, otlp_document, shop_trace
 
@@ -49,6 +52,7 @@ def write_generated_run(
     delays_ms: Mapping[str, Mapping[str, float]] | None = None,
     failing: Mapping[tuple[int, str], str] | None = None,
     mesh: str = "none",
+    ladder: bool = False,
 ) -> Path:
     """Writes a run of schema 2, without summary and report.
 
@@ -63,6 +67,7 @@ def write_generated_run(
         delays_ms: topology -> part -> ms that each journey with this part takes longer.
         failing: (block, topology) -> name of a gate that fails in this trial.
         mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
+        ladder: whether the topologies are arms of a ladder of `hybrid`.
 
     Returns:
         The folder.
@@ -77,8 +82,16 @@ def write_generated_run(
             factor = math.exp(shift + rng.normal(0, noise.trial))
             fails = (failing or {}).get((block, name))
             run.add_trial(name, block, position, factor, (delays_ms or {}).get(name, {}), fails)
-    run.write(_manifest(run, topologies, blocks, seed))
+    manifest = _manifest(run, topologies, blocks, seed)
+    run.write(manifest | {"kind": LADDER, "name": LADDER} if ladder else manifest)
     return folder
+
+
+def write_generated_ladder(
+    folder: Path, *, delays_ms: Mapping[str, Mapping[str, float]] | None = None, seed: int = 1
+) -> Path:
+    """Writes a ladder with every arm, of the default size; its arguments are those of `write_generated_run`."""
+    return write_generated_run(folder, topologies=ARMS, delays_ms=delays_ms, seed=seed, ladder=True)
 
 
 class _Run:
@@ -95,8 +108,10 @@ class _Run:
         self.traced = traced
         self.mesh = mesh
         self._folder, self._noise, self._rng = folder, noise, rng
+        # Of its own, so that the journeys are the same whatever is drawn of their calls.
+        self._rng_of_calls = rng.spawn(1)[0]
         self._begins_ns = BASE_NS
-        self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": []}
+        self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": [], "calls": []}
         self._trials: list[dict[str, Any]] = []
 
     def add_trial(
@@ -104,16 +119,18 @@ class _Run:
     ) -> None:
         shape = shape_of(name)
         meshed = self.mesh != "none"
-        budgets = {journey: parts_ms(shape, journey, mesh=meshed) for journey in JOURNEY_SHAPES}
+        budgets = {journey: arm_parts(name, parts_ms(shape, journey, mesh=meshed)) for journey in JOURNEY_SHAPES}
         added = {journey: [delays.get(part, 0.0) for part in parts] for journey, parts in budgets.items()}
         means = np.array([sum(budgets[journey].values()) for journey in self.journeys])
         added_ms = np.array([sum(added[journey]) for journey in self.journeys])
         latency_ms = means * factor * self._noise.draw(len(means), self._rng) + added_ms
-        journeys = self._journey_rows(shape, (latency_ms * 1e6).astype(np.int64))
+        traced = 0.0 if name == UNTRACED else self.traced
+        journeys = self._journey_rows(shape, (latency_ms * 1e6).astype(np.int64), traced)
         hops = pl.concat([HOPS.to_frame(), *(self._hop_rows(journeys, j, budgets[j], added[j]) for j in budgets)])
         resources = self._resource_rows(shape, factor)
         labels = [pl.lit(block, dtype=pl.Int32).alias("block"), pl.lit(name).alias("topology")]
-        for file, frame in (("journeys", journeys), ("hops", hops), ("resources", resources)):
+        calls = self._call_rows(name, shape, journeys)
+        for file, frame in (("journeys", journeys), ("hops", hops), ("resources", resources), ("calls", calls)):
             self._frames[file].append(frame.select(*labels, pl.all()))
         last = resources.filter(pl.col("at_ns") == pl.col("at_ns").max())
         chosen = exemplars(hops)
@@ -154,7 +171,7 @@ class _Run:
             text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
             (self._folder / name).write_text(text, encoding="utf-8")
 
-    def _journey_rows(self, shape: TopologyShape, latency_ns: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def _journey_rows(self, shape: TopologyShape, latency_ns: npt.NDArray[np.int64], traced: float) -> pl.DataFrame:
         rng, count = self._rng, latency_ns.size
         intended = self.arrivals_ns + self._begins_ns
         trips = [waves(shape, journey) for journey in self.journeys]
@@ -177,7 +194,7 @@ class _Run:
                 "requests": trips,
                 "waves": trips,
                 "parallel": [1] * count,
-                "sampled": rng.random(count) < self.traced,
+                "sampled": rng.random(count) < traced,
                 "trace_id": [f"{one | 1:032x}" for one in rng.integers(1, 2**62, count).tolist()],
                 "answer_sha256": ["0" * 64] * count,
                 "order_id": [None] * count,
@@ -205,6 +222,17 @@ class _Run:
             .explode("part", "ns")
             .with_columns(pl.lit(1, dtype=pl.Int64).alias(name) for name in ("crossings", "on_path"))
         )
+
+    def _call_rows(self, arm: str, shape: TopologyShape, journeys: pl.DataFrame) -> pl.DataFrame:
+        frames = [CALLS.to_frame()]
+        for journey in JOURNEY_SHAPES:
+            rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey)).select("trace_id", "journey")
+            wires = [part.removeprefix("wire:").split("→") for part in parts_ms(shape, journey) if "→" in part]
+            for caller, callee in wires:
+                drawn = self._rng_of_calls.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
+                link = (pl.lit(caller).alias("caller"), pl.lit(callee).alias("callee"))
+                frames.append(rows.with_columns(*link, pl.Series("between_ns", (drawn * 1e6).astype(np.int64))))
+        return pl.concat(frames)
 
     def _resource_rows(self, shape: TopologyShape, factor: float) -> pl.DataFrame:
         seconds = max(2, math.ceil(self.length_ns / NS_PER_S) + 1)
