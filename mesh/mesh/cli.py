@@ -16,7 +16,7 @@ from rich.table import Table
 
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
-from mesh.options import Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName
+from mesh.options import Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, TopologyName
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
@@ -42,6 +42,7 @@ def up(
     edge: Edge = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
+    store: Store = None,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
     http: Http = None,
@@ -54,7 +55,16 @@ def up(
 ) -> None:
     """Start a topology and keep it running until Ctrl-C."""
     with reported():
-        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "scale": scale, "http": http, "rtt": rtt, "delay": delay}
+        given = {
+            "edge": edge,
+            "mesh": mesh,
+            "mtls": mtls,
+            "store": store,
+            "scale": scale,
+            "http": http,
+            "rtt": rtt,
+            "delay": delay,
+        }
         loaded = load_topology(topology)
         switches = parse_switches(**given)
         require_fit(loaded, switches)

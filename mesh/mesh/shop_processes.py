@@ -44,6 +44,7 @@ class Surroundings:
         keys: Key pair of the tokens.
         trial: Name of the trial, for its traces.
         extra: More settings, by component.
+        store: Where the services keep their data: "postgres", or "memory" that is filled from it.
         delay_ms: Time added to every request that a component serves, by component.
     """
 
@@ -53,6 +54,7 @@ class Surroundings:
     keys: KeyPair
     trial: str
     extra: Mapping[str, Mapping[str, str]]
+    store: str = "postgres"
     delay_ms: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -87,6 +89,7 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
     if component in GATEWAYS:
         env["SHOP_LISTEN_HTTP"] = ports.address(component)
     else:
+        env["SHOP_STORE"] = around.store
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(component), TRIAL_DATABASE)
         for protocol in topology.protocols_of(component):
             env[f"SHOP_LISTEN_{protocol.upper()}"] = ports.address(port_name(component, protocol))

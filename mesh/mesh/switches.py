@@ -22,6 +22,7 @@ class Switches:
     edge: str = "envoy"
     mesh: str = "none"
     mtls: str = "off"
+    store: str = "postgres"
     trace: float = 0.2
     scale: int = 1
     http: int = 2
@@ -141,6 +142,7 @@ SWITCHES: Mapping[str, Switch] = {
     "edge": _choice("Edge proxy in front of the topology", "envoy", "none", later=("kong",)),
     "mesh": _choice("Sidecar mesh", "none", later=("envoy", "istio")),
     "mtls": _choice("Mutual TLS between components", "off", later=("on",)),
+    "store": _choice("Where the services keep their data while they run", "postgres", "memory"),
     "trace": Switch("Share of journeys to trace, 0 to 1.", "0 to 1", _share),
     "scale": _whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
     "http": _choice("HTTP version between client and edge", "1", "2", to=int),

@@ -120,7 +120,14 @@ class System(Run):
     def components(self) -> Sequence[Component]:
         keys = key_pair(self.folder)
         around = Surroundings(
-            self.topology, self.ports, self.database, keys, self.trial, self._extra, self.switches.delay_ms
+            self.topology,
+            self.ports,
+            self.database,
+            keys,
+            self.trial,
+            self._extra,
+            self.switches.store,
+            self.switches.delay_ms,
         )
         write_json(self.target, self._target(keys.private))
         store = _database_components(self.database, self.folder, self.ports)

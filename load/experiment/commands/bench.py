@@ -17,7 +17,7 @@ from experiment.results.folder import RESULTS
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.terminal.bench import bench
-from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName, Trace
+from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, TopologyName, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology
@@ -36,6 +36,7 @@ def bench_command(
     edge: Edge = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
+    store: Store = None,
     http: Http = None,
     rtt: Rtt = None,
     connections: Connections = None,
@@ -50,6 +51,7 @@ def bench_command(
             edge=edge,
             mesh=mesh,
             mtls=mtls,
+            store=store,
             trace=trace,
             scale=scale,
             http=http,

@@ -21,7 +21,7 @@ from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.terminal.comparison import compare as compare_view
-from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Trace
+from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 
@@ -47,6 +47,7 @@ def compare_command(
     edge: Edge = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
+    store: Store = None,
     http: Http = None,
     rtt: Rtt = None,
     connections: Connections = None,
@@ -68,6 +69,7 @@ def compare_command(
                 edge=edge,
                 mesh=mesh,
                 mtls=mtls,
+                store=store,
                 trace=trace,
                 scale=scale,
                 http=http,

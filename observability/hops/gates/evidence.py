@@ -29,6 +29,7 @@ def evidence_of(
     other_cores: float | None,
     logged: Sequence[LoggedRequest] | None = None,
     spans_dropped: int = 0,
+    audited: bool = True,
     stress: bool = False,
     closed: bool = False,
     tape_exhausted: bool = False,
@@ -47,6 +48,7 @@ def evidence_of(
         other_cores: used by programs that are no part of the run.
         logged: the edge's access log, which may have other requests than these journeys'; None without an edge.
         spans_dropped: by exporters.
+        audited: whether the shop's data can be looked at after the replay.
         stress: whether it is a stress test, which expects failures.
         closed: whether virtual users sent the journeys, each after its answer.
         tape_exhausted: whether the tape ended before the time of a closed loop was over.
@@ -68,6 +70,7 @@ def evidence_of(
         steal_share=steal_share,
         other_cores=other_cores,
         spans_dropped=spans_dropped,
+        audited=audited,
         traced=sampled > 0,
         traces_expected=sampled,
         traces_found=quality.traces,
