@@ -17,13 +17,13 @@ from mesh.topology import load_topology
 
 def test_defaults() -> None:
     assert parse_switches() == Switches(
-        edge="envoy", mesh="none", mtls="off", trace=0.2, scale=1, http=2, rtt_ms=0, connections=4
+        edge="envoy", mesh="none", mtls="off", store="postgres", trace=0.2, scale=1, http=2, rtt_ms=0, connections=4
     )
 
 
 def test_given() -> None:
-    found = parse_switches(edge="none", trace="1", scale="3", http="1", rtt="0", connections="256")
-    assert found == Switches(edge="none", trace=1.0, scale=3, http=1, connections=256)
+    found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", rtt="0", connections="256")
+    assert found == Switches(edge="none", store="memory", trace=1.0, scale=3, http=1, connections=256)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +57,7 @@ def test_empty_stands_for_the_default() -> None:
         ("mesh", "istio", "mesh=istio is not available in this version"),
         ("mtls", "on", "mtls=on is not available in this version; valid: off"),
         ("mtls", "yes", "mtls=yes is unknown; valid: off"),
+        ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
         ("trace", "1.1", "trace=1.1: must be a number from 0 .* to 1"),
         ("trace", "-0.1", "from 0"),
         ("trace", "nan", "from 0"),

@@ -37,7 +37,7 @@ BOOTSTRAPS: dict[str, Any] = {
 
 MEMORY = "memory"
 """Stands among the protocols for a service whose data is in memory, served over gRPC."""
-TABLES = {"admin", "statements"}
+TABLES = {"admin", "statements", "tables"}
 """Fixtures of tests that look at the tables behind the services."""
 
 
@@ -46,6 +46,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "protocol" in metafunc.fixturenames:
         memory = [] if TABLES.intersection(metafunc.fixturenames) else [MEMORY]
         metafunc.parametrize("protocol", [*sorted(PROTOCOLS), *memory], scope="module")
+
+
+@pytest.fixture
+def tables() -> None:
+    """Says that a test needs what is behind the services to be tables."""
 
 
 @pytest.fixture(scope="module")
