@@ -170,6 +170,7 @@ class System(Run):
             keys,
             self.trial,
             self._extra,
+            self.switches.store,
             # Where there are sidecars, those of the callers delay the calls.
             {} if self.workloads else self.switches.delay_ms,
             {workload.name: workload for workload in self.workloads},
