@@ -119,7 +119,7 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
         ("no-edge", "edge", "edge"),
         ("edge", "sidecars", "sidecars"),
         ("sidecars", "mtls", "mTLS"),
-        ("mtls", "istio", "Istio for static configuration"),
+        ("mtls", "istio", "Istio"),
         ("untraced", "edge", "tracing"),
         ("memory", "edge", "database"),
     ]
