@@ -64,10 +64,11 @@ def test_each_step_is_measured_twice(climbed: tuple[Summary, RunFiles]) -> None:
     rows = of_all(climbed[0])
     assert list(rows) == ["edge", "tracing"]
     edge = rows["edge"]
-    assert edge["attributed"]["value"] > 0
     assert edge["remainder"]["value"] == pytest.approx(edge["measured"]["value"] - edge["attributed"]["value"])
     assert min(*edge["journeys"], *edge["traces"]) > 0
-    assert rows["tracing"]["journeys"] == [climbed[1].manifest["journeys"]] * 2
+    without, traced = rows["tracing"]["journeys"]
+    # a journey of which the short trial traced all or none is left out
+    assert 0 < without == traced <= climbed[1].manifest["journeys"]
     for row in rows.values():
         assert row["verdict"] == "unknown"
         assert "3 blocks" in (row["reason"] or "")
