@@ -108,6 +108,7 @@ class _Run:
         self.length_ns = int(self.arrivals_ns[-1])
         self.traced = traced
         self._folder, self._noise, self._rng = folder, noise, rng
+        self._calls_rng = rng.spawn(1)[0]  # one of its own, so that calls change no other figure
         self._begins_ns = BASE_NS
         self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": [], "calls": []}
         self._trials: list[dict[str, Any]] = []
@@ -226,7 +227,7 @@ class _Run:
             rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey)).select("trace_id", "journey")
             wires = [part.removeprefix("wire:").split("→") for part in parts_ms(shape, journey) if "→" in part]
             for caller, callee in wires:
-                drawn = self._rng.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
+                drawn = self._calls_rng.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
                 link = (pl.lit(caller).alias("caller"), pl.lit(callee).alias("callee"))
                 frames.append(rows.with_columns(*link, pl.Series("between_ns", (drawn * 1e6).astype(np.int64))))
         return pl.concat(frames)
