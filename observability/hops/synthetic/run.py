@@ -24,7 +24,7 @@ from hops.run.ladder import ARMS, UNTRACED
 from hops.run.ladder import KIND as LADDER
 from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
 from hops.synthetic.experiment import Noise
-from hops.synthetic.ladder import arm_parts, call_ms
+from hops.synthetic.ladder import ARM_SWITCHES, arm_parts, call_ms
 from hops.synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
 from hops.synthetic.traces import BASE_NS, otlp_document, shop_trace
 
@@ -36,6 +36,8 @@ _RATE = 50.0
 _PROTOCOL_BYTES = 210
 _REQUEST_BYTES = 160
 _SPANS_OF_EXEMPLAR = 16
+#: The topology of every ladder.
+_CLIMBED = "hybrid"
 COMMIT = "0" * 40
 
 
@@ -80,7 +82,11 @@ def write_generated_run(
             fails = (failing or {}).get((block, name))
             run.add_trial(name, block, position, factor, (delays_ms or {}).get(name, {}), fails)
     manifest = _manifest(run, topologies, blocks, seed)
-    run.write(manifest | {"kind": LADDER, "name": LADDER} if ladder else manifest)
+    if ladder:
+        arms = {name: manifest["switches"] | ARM_SWITCHES.get(name, {}) for name in topologies}
+        topology = topology_document(_CLIMBED, shape_of(_CLIMBED))
+        manifest |= {"kind": LADDER, "name": LADDER, "arms": arms, "topologies": dict.fromkeys(topologies, topology)}
+    run.write(manifest)
     return folder
 
 
@@ -102,6 +108,7 @@ class _Run:
         self.length_ns = int(self.arrivals_ns[-1])
         self.traced = traced
         self._folder, self._noise, self._rng = folder, noise, rng
+        self._calls_rng = rng.spawn(1)[0]  # one of its own, so that calls change no other figure
         self._begins_ns = BASE_NS
         self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": [], "calls": []}
         self._trials: list[dict[str, Any]] = []
@@ -220,7 +227,7 @@ class _Run:
             rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey)).select("trace_id", "journey")
             wires = [part.removeprefix("wire:").split("→") for part in parts_ms(shape, journey) if "→" in part]
             for caller, callee in wires:
-                drawn = self._rng.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
+                drawn = self._calls_rng.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
                 link = (pl.lit(caller).alias("caller"), pl.lit(callee).alias("callee"))
                 frames.append(rows.with_columns(*link, pl.Series("between_ns", (drawn * 1e6).astype(np.int64))))
         return pl.concat(frames)
