@@ -18,14 +18,15 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing is running: nothing is installed."
 unexport PYTHONDONTWRITEBYTECODE
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-BENCH := topology profile rate seed workload trace scale edge mesh mtls canary http rtt connections delay abort vus think
+BENCH := topology profile rate seed workload trace scale edge mesh mtls canary store http rtt connections delay abort vus think
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
+LADDER := topology steps profile rate seed workload trace http blocks resume retry
 SWEEP := topologies objective profile start max seed workload trace http connections
 STRESS := topologies users think profile seed workload trace http connections
 RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples \
-  hops sizes kills experiments traces
-UP := topology seed scale edge mesh mtls canary http rtt delay abort
+  hops sizes steps kills experiments traces
+UP := topology seed scale edge mesh mtls canary store http rtt delay abort
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
 include mesh/provision/provision.mk
@@ -53,6 +54,10 @@ bench: setup ## Start a topology, replay a tape, print latencies and hop budget,
 .PHONY: compare
 compare: setup ## Compare topologies under identical load, in randomized blocks, with a report; topologies=a,b
 	@$(RUN) -m experiment compare $(call options,$(COMPARE))
+
+.PHONY: ladder
+ladder: setup ## Add edge, sidecars, mTLS and Istio to a topology one by one, take tracing and database away, measure each step twice
+	@$(RUN) -m experiment ladder $(call options,$(LADDER))
 
 .PHONY: sweep
 sweep: setup ## Find the highest rate that each topology sustains with p99 under objective=100ms
@@ -169,11 +174,12 @@ help: ## Show this help
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=1..100"
 	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none|envoy|istio  mtls=off|on  canary=0..100  http=1|2  rtt=0"
-	@echo "  delay=payment:2ms,user:500us  abort=payment:1%,user:0.5%  connections=1..256"
+	@echo "  delay=payment:2ms,user:500us  abort=payment:1%,user:0.5%  store=postgres|memory  connections=1..256"
 	@echo "  vus=N think=0s (closed loop: virtual users instead of a rate)"
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
+	@echo "  ladder: steps=no-edge,edge,sidecars,mtls,istio,untraced,memory  blocks=5  retry=1  resume=latest|FOLDER"
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"

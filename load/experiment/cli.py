@@ -15,6 +15,11 @@ COMMANDS = {
         "compare:compare_command",
         "Compare topologies under identical load, in randomized blocks. Exit code 3 if SUSPECT.",
     ),
+    "ladder": (
+        "ladder:ladder_command",
+        "Add edge, sidecars, mTLS and Istio one by one, take tracing and database away, and measure each step twice. "
+        "Exit code 3 if SUSPECT.",
+    ),
     "sweep": (
         "capacity:sweep_command",
         "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT.",

@@ -267,7 +267,7 @@ def _verdict(record: TrialRecord) -> str:
 def _what_is_left(plan: Plan, kept: Path) -> str:
     finished = kept.glob(f"trials/[!.]*/{RECORD}")
     done = sum(".attempt" not in path.parent.name for path in finished)
-    command = plan.kind if plan.kind == "compare" else plan.name
+    command = plan.kind if plan.kind in ("compare", "ladder") else plan.name
     if plan.kind == "bench" or not done:
         return f"The partial results are in {shown(kept)}."
     return (

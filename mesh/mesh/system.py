@@ -88,7 +88,7 @@ class System(Run):
     @property
     def url(self) -> str:
         """Where clients reach the topology: the edge, or without one the first channel's gateway."""
-        return self.ports.url(EDGE if self._has_edge else self.topology.gateways[0])
+        return self._entrance(next(iter(self.topology.entry.values())))
 
     @property
     def urls(self) -> dict[str, str]:
@@ -101,7 +101,7 @@ class System(Run):
                 urls[f"{title} of {service}"] = self.ports.url(port_name(service, protocol)) + path
         for gateway in self.topology.gateways:
             title, path = PAGES[GATEWAYS[gateway]]
-            urls[title] = self.ports.url(EDGE if self._has_edge else gateway) + path
+            urls[title] = self._entrance(gateway) + path
         urls["Jaeger"] = self.ports.url("jaeger-query-http")
         if self._has_edge:
             urls["Envoy admin"] = self.ports.url("edge-admin")
@@ -169,6 +169,7 @@ class System(Run):
             keys,
             self.trial,
             self._extra,
+            self.switches.store,
             # Where there are sidecars, those of the callers delay the calls.
             {} if self.workloads else self.switches.delay_ms,
             {workload.name: workload for workload in self.workloads},
@@ -206,11 +207,13 @@ class System(Run):
         return StaticMesh(self.workloads, self.ports, self.switches, certificates).components(self.folder)
 
     def _target(self, private_key: Path) -> dict[str, Any]:
-        entry = {channel.value: {"protocol": self.topology.client_speaks(channel)} for channel in self.topology.entry}
+        entry = {
+            channel.value: {"protocol": self.topology.client_speaks(channel), "url": self._entrance(entered)}
+            for channel, entered in self.topology.entry.items()
+        }
         return {
             "topology": self.topology.name,
             "trial": self.trial,
-            "edge": self.url,
             "http": self.switches.http,
             "connections": self.switches.connections,
             "plan": self.topology.plan.value,
@@ -219,6 +222,10 @@ class System(Run):
             "jwt_private_key": str(private_key),
         }
 
+    def _entrance(self, entered: str) -> str:
+        """Where a channel's clients send their requests: to the edge, or without one to the channel's gateway."""
+        return self.ports.url(EDGE if self._has_edge else entered)
+
 
 def require_fit(topology: Topology, switches: Switches) -> None:
     """Check that a topology can run with these switches.
@@ -226,11 +233,10 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     Raises:
         SwitchError: It cannot; the message has the reason, and what it can run with.
     """
-    entered = sorted(set(topology.entry.values()))
-    if switches.edge == "none" and (len(entered) > 1 or not topology.gateways):
+    if switches.edge == "none" and not topology.entered_by_gateways:
         raise SwitchError(
-            f"edge=none: {topology.name} has the entries {' and '.join(entered)}, and clients know one address; "
-            "valid with it: envoy."
+            f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
+            "must route and mark as coming from outside; valid with it: envoy."
         )
     for name, given in (("delay", switches.delay_ms), ("abort", switches.abort_share)):
         if idle := sorted(set(given) - set(topology.components)):

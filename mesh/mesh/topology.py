@@ -110,6 +110,11 @@ class Topology(BaseModel):
         return list(dict.fromkeys(entry for entry in self.entry.values() if entry in GATEWAYS))
 
     @property
+    def entered_by_gateways(self) -> bool:
+        """Whether every channel enters by a gateway, so that clients can do without an edge."""
+        return all(entry in GATEWAYS for entry in self.entry.values())
+
+    @property
     def exposed(self) -> dict[str, Protocol]:
         """The services that the edge itself leads to, and the protocol that it speaks with each."""
         callers = [caller for caller in (CLIENT, TRANSCODER) if caller in self.links]

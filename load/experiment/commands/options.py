@@ -13,6 +13,7 @@ from rich.console import Console
 
 from experiment.progress import shown
 from hops.errors import HopsError
+from hops.run.ladder import ARMS
 from hops.terminal.console import terminal
 from mesh.reporting import reported
 
@@ -30,6 +31,7 @@ Vus = Annotated[
     str | None, typer.Option(help="Run a closed loop with this many virtual users instead of an open loop at a rate.")
 ]
 Think = Annotated[str | None, typer.Option(help="Think time between journeys, such as 100ms or 2s; needs vus.")]
+Steps = Annotated[str, typer.Option(help=f"Arms to run, comma-separated: {', '.join(ARMS)}; all by default.")]
 RunName = Annotated[str, typer.Option(help="Run: latest, the name of a folder in results/, or a path.")]
 
 

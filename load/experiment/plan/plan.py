@@ -20,7 +20,7 @@ from mesh.switches import Switches
 from mesh.system import require_fit
 from mesh.topology import Topology
 
-Kind = Literal["bench", "compare", "proof"]
+Kind = Literal["bench", "compare", "ladder", "proof"]
 MOST_BLOCKS = 100
 #: A pair must stay readable in a table and usable as a folder's name.
 MOST_ARMS = 20
@@ -60,7 +60,8 @@ class Plan:
     """An experiment before it runs.
 
     Attributes:
-        kind: `bench` for one trial, `compare` for blocks of several, `proof` for those of a proof.
+        kind: `bench` for one trial, `compare` for blocks of several, `ladder` for those of one topology's arms, `proof`
+            for those of a proof.
         name: Name of the results folder, after its time.
         arms: The arms that are compared.
         blocks: Number of blocks, in which each arm runs once.

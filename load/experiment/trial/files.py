@@ -18,7 +18,7 @@ from hops.run.documents import SCHEMA, TrialRecord
 from hops.run.rows import write_parquet
 
 RECORD = "trial.json"
-FRAMES = ("journeys", "hops", "resources")
+FRAMES = ("journeys", "hops", "resources", "calls")
 
 
 class TrialFiles:
@@ -94,7 +94,11 @@ class TrialFiles:
     def frames(self, trials: Sequence[Planned]) -> Iterator[tuple[str, pl.DataFrame]]:
         """The rows of all trials together, by the name of their file."""
         for name in FRAMES:
-            yield name, pl.concat([pl.read_parquet(self._root / one.name / f"{name}.parquet") for one in trials])
+            files = [self._root / one.name / f"{name}.parquet" for one in trials]
+            # Trials of an earlier version, which a resumed experiment may have, kept no calls.
+            kept = [pl.read_parquet(file) for file in files if name != "calls" or file.is_file()]
+            if kept:
+                yield name, pl.concat(kept)
 
     def _give_name(self, scratch: Path, name: str) -> None:
         final = self._root / name
@@ -111,7 +115,7 @@ def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
         OSError: The disk is full.
     """
     labels = (pl.lit(block, pl.Int32).alias("block"), pl.lit(topology).alias("topology"))
-    for name, frame in zip(FRAMES, (trial.journeys, trial.hops, trial.resources), strict=True):
+    for name, frame in zip(FRAMES, (trial.journeys, trial.hops, trial.resources, trial.calls), strict=True):
         write_parquet(frame.select(*labels, pl.all()), folder / f"{name}.parquet")
 
 

@@ -144,7 +144,7 @@ func TestNoListener(t *testing.T) {
 	e := find(t, journey.Product)
 	for _, protocol := range []target.Protocol{target.GraphQL, target.REST, target.RESTServices, target.GRPC} {
 		at := shop.Target(t, protocol, 2)
-		at.Edge = "http://" + address
+		at.Entry[e.Channel] = target.Entry{Protocol: protocol, URL: "http://" + address}
 		runner := newRunner(t, at, []journey.Entry{e})
 		row, _ := runner.Run(context.Background(), e, time.Now(), false)
 		if row.Outcome != outcome.Client || !strings.Contains(row.Error, "connection refused") {

@@ -340,3 +340,27 @@ func TestPartnerChecksOutForAnyone(t *testing.T) {
 		}
 	}
 }
+
+// Without an edge, channels enter at addresses of their own, and each journey goes to its channel's.
+func TestChannelsEnterAtTheirOwnAddresses(t *testing.T) {
+	gateways := map[target.Protocol]*shoptest.Shop{target.GraphQL: shoptest.Start(t), target.REST: shoptest.Start(t)}
+	at := gateways[target.GraphQL].Target(t, target.GraphQL, 1)
+	at.Entry[target.Partner] = target.Entry{Protocol: target.REST, URL: gateways[target.REST].URL}
+	entries := one(t)
+	runner := prepared(t, at, entries)
+	for _, e := range entries {
+		before := map[target.Protocol]int{}
+		for protocol, gateway := range gateways {
+			before[protocol] = len(gateway.Seen())
+		}
+		if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
+			t.Fatalf("%s of %s: %s", e.Journey, e.Channel, row.Error)
+		}
+		for protocol, gateway := range gateways {
+			reached := len(gateway.Seen()) > before[protocol]
+			if reached != (at.Entry[e.Channel].Protocol == protocol) {
+				t.Errorf("%s of %s reached the %s gateway: %v", e.Journey, e.Channel, protocol, reached)
+			}
+		}
+	}
+}

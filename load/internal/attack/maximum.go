@@ -24,11 +24,11 @@ type Maximum struct {
 
 // Flood sends as fast as a closed loop of so many virtual users can, the same way as journeys are sent: by vegeta's
 // attacker, through an exchange each, with a limit of time each.
-func Flood(ctx context.Context, client *exchange.Client, c Closed, timeout time.Duration, send func(context.Context, *exchange.Exchange) error) Maximum {
+func Flood(ctx context.Context, at *exchange.Entrance, c Closed, timeout time.Duration, send func(context.Context, *exchange.Exchange) error) Maximum {
 	trip := roundTripper(func(r *http.Request) (*http.Response, error) {
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		if err := send(limited, exchange.Untraced(client)); err != nil {
+		if err := send(limited, exchange.Untraced(at)); err != nil {
 			return nil, err
 		}
 		return done(r), nil

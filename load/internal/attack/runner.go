@@ -26,23 +26,29 @@ type Runner struct {
 	Scale    shopdata.Scale
 	Timeout  time.Duration // of one journey, from its start
 
-	drivers map[target.Channel]journey.Driver
+	drivers map[target.Channel]driver
+}
+
+// driver runs journeys that enter at a URL.
+type driver struct {
+	journey.Driver
+	url string
 }
 
 // NewRunner returns a runner with the driver that each channel on the tape needs.
 func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
-	r := &Runner{drivers: map[target.Channel]journey.Driver{}}
+	r := &Runner{drivers: map[target.Channel]driver{}}
 	for _, entry := range entries {
-		driver, known := r.drivers[entry.Channel]
+		channel, known := r.drivers[entry.Channel]
 		if !known {
-			protocol, err := t.Protocol(entry.Channel)
+			at, err := t.EntryOf(entry.Channel)
 			if err != nil {
 				return nil, err
 			}
-			driver = journey.Driver{Protocol: protocol, Plan: t.Plan}
-			r.drivers[entry.Channel] = driver
+			channel = driver{journey.Driver{Protocol: at.Protocol, Plan: t.Plan}, at.URL}
+			r.drivers[entry.Channel] = channel
 		}
-		if err := driver.Check(entry.Channel, entry.Journey); err != nil {
+		if err := channel.Check(entry.Channel, entry.Journey); err != nil {
 			return nil, err
 		}
 	}
@@ -54,8 +60,8 @@ func (r *Runner) Prepare(ctx context.Context, entries []journey.Entry) error {
 	if err := r.Client.Connect(ctx); err != nil {
 		return err
 	}
-	untraced := func() *exchange.Exchange { return exchange.Untraced(r.Client) }
 	for driver, journeys := range r.work(entries) {
+		untraced := func() *exchange.Exchange { return exchange.Untraced(r.Client.At(driver.url)) }
 		if err := driver.Prepare(ctx, slices.Sorted(maps.Keys(journeys)), untraced); err != nil {
 			return err
 		}
@@ -64,8 +70,8 @@ func (r *Runner) Prepare(ctx context.Context, entries []journey.Entry) error {
 }
 
 // work returns the journeys of each driver.
-func (r *Runner) work(entries []journey.Entry) map[journey.Driver]map[journey.Name]bool {
-	work := map[journey.Driver]map[journey.Name]bool{}
+func (r *Runner) work(entries []journey.Entry) map[driver]map[journey.Name]bool {
+	work := map[driver]map[journey.Name]bool{}
 	for _, entry := range entries {
 		driver := r.drivers[entry.Channel]
 		if work[driver] == nil {
@@ -84,10 +90,11 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	started := time.Now()
 	intended = started.Add(-started.Sub(intended)) // the wall clock may have been set since the replay began
 	trace := r.Tracing.Start(telemetry.Subject{Journey: string(e.Journey), Channel: string(e.Channel), Seq: e.Seq}, intended, started, sampled)
-	x := exchange.New(r.Client, trace)
+	driver := r.drivers[e.Channel]
+	x := exchange.New(r.Client.At(driver.url), trace)
 
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
-	got, err := r.drivers[e.Channel].Run(limited, e, r.Sessions.Token(e), x)
+	got, err := driver.Run(limited, e, r.Sessions.Token(e), x)
 	ended := started.Add(time.Since(started))
 	if err != nil && limited.Err() != nil {
 		err = stopped(ctx, r.Timeout)

@@ -72,7 +72,7 @@ func makeTape(t testing.TB, extra ...string) (path string, summary map[string]an
 func TestTapeSampleReplay(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
-	at.Entry[target.Partner] = target.Entry{Protocol: target.REST}
+	at.Entry[target.Partner] = target.Entry{Protocol: target.REST, URL: shop.URL}
 	targetPath := writeTarget(t, at)
 	tapePath, summary := makeTape(t)
 	dir := t.TempDir()
@@ -182,7 +182,7 @@ func TestBadInput(t *testing.T) {
 		{"target not there", replay(tapePath, "no.json"), "no.json"},
 		{"target of no JSON", replay(tapePath, noJSON), "bad.json"},
 		{"http 3", replay(tapePath, bent(func(t *target.Target) { t.HTTP = 3 })), "http is 3; versions: 1, 2"},
-		{"no URL", replay(tapePath, bent(func(t *target.Target) { t.Edge = "localhost" })), `edge "localhost" is not of the form`},
+		{"no URL", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: "rest", URL: "localhost"} })), `entry web: url "localhost" is not of the form`},
 		{"no topology", replay(tapePath, bent(func(t *target.Target) { t.Topology = "" })), "topology is missing"},
 		{"no key", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "" })), "jwt_private_key is missing"},
 		{"key not there", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "/no/key" })), "/no/key"},
@@ -204,7 +204,9 @@ func TestBadInput(t *testing.T) {
 		{"unknown plan", replay(tapePath, bent(func(t *target.Target) { t.Plan = "lazy" })), `unknown plan "lazy"; plans: best, naive`},
 		{"negative connections of the target", replay(tapePath, bent(func(t *target.Target) { t.Connections = -1 })), "connections -1 is not between 1 and 1024"},
 		{"no entry at all", replay(tapePath, bent(func(t *target.Target) { t.Entry = nil })), "no entry for the channel"},
-		{"a journey that is not transcoded", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: target.RESTTranscoded} })), "which the protocol rest-transcoded does not have"},
+		{"a journey that is not transcoded", replay(tapePath, bent(func(t *target.Target) {
+			t.Entry["web"] = target.Entry{Protocol: target.RESTTranscoded, URL: t.Entry["web"].URL}
+		})), "which the protocol rest-transcoded does not have"},
 		{"echo of nothing", []string{"echo"}, "--http and --grpc are both missing"},
 		{"echo nowhere", []string{"echo", "--http", "nowhere"}, "nowhere"},
 		{"max of nothing", []string{"max"}, "give either --url or --grpc"},
@@ -223,14 +225,14 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// An edge that does not answer is no bad input, but an error that names it, within a limit.
-func TestNoEdge(t *testing.T) {
+// An address that does not answer is no bad input, but an error that names it, within a limit.
+func TestNoAnswer(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
-	at.Edge = "http://127.0.0.1:1"
+	at.Entry[target.Partner] = target.Entry{Protocol: target.REST, URL: "http://127.0.0.1:1"}
 	tapePath, _ := makeTape(t)
 	code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", t.TempDir())
-	if code != exitFailed || !strings.Contains(stderr, "the edge http://127.0.0.1:1 does not answer") {
+	if code != exitFailed || !strings.Contains(stderr, "http://127.0.0.1:1 does not answer") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -47,15 +47,15 @@ maximum if the server does next to nothing. Exits with 1 if a request fails.`,
 }
 
 func (f *maxFlags) target() (target.Target, error) {
-	t := target.Target{Edge: f.url, HTTP: f.http, Entry: map[target.Channel]target.Entry{target.Web: {Protocol: target.REST}}}
+	at := target.Entry{Protocol: target.REST, URL: f.url}
+	if f.grpc != "" {
+		at = target.Entry{Protocol: target.GRPC, URL: "http://" + f.grpc}
+	}
+	t := target.Target{HTTP: f.http, Entry: map[target.Channel]target.Entry{target.Web: at}}
 	if (f.url == "") == (f.grpc == "") {
 		return t, fmt.Errorf("give either --url or --grpc")
 	}
-	if f.grpc != "" {
-		t.Edge = "http://" + f.grpc
-		t.Entry[target.Web] = target.Entry{Protocol: target.GRPC}
-	}
-	if u, err := url.Parse(t.Edge); err != nil || u.Scheme != "http" || u.Port() == "" || u.Path != "" {
+	if u, err := url.Parse(at.URL); err != nil || u.Scheme != "http" || u.Port() == "" || u.Path != "" {
 		return t, fmt.Errorf("%q is not of the form http://host:port, or host:port for --grpc", f.url+f.grpc)
 	}
 	switch {
@@ -88,7 +88,7 @@ func (f *maxFlags) run(cmd *cobra.Command) error {
 	if f.grpc != "" {
 		send = getProduct
 	}
-	maximum := attack.Flood(cmd.Context(), client, f.closed, f.timeout, send)
+	maximum := attack.Flood(cmd.Context(), client.At(t.Entry[target.Web].URL), f.closed, f.timeout, send)
 	if err := printJSON(cmd.OutOrStdout(), maximum); err != nil {
 		return err
 	}

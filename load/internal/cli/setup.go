@@ -89,7 +89,7 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	return s, nil
 }
 
-// prepare readies the edge for the first journey, within a limit.
+// prepare readies the target for the first journey, within a limit.
 func (s setup) prepare(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()

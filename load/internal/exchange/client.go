@@ -27,28 +27,31 @@ const (
 	connectionWindow = 1 << 30
 )
 
-// Client holds the connections to the edge that all simulated customers share: as many for HTTP as for gRPC, and none for
-// what no channel of the target speaks.
+// Client holds the connections that all simulated customers share: to each address where channels enter, as many for HTTP
+// as for gRPC, and none for what no channel speaks there.
 //
 // With HTTP/2 (gRPC always) every one of the connections carries many requests, chosen in turn. With HTTP/1.1 a
 // connection carries one request at a time, so the number of connections is also the most requests under way; others wait
 // for a free one.
 type Client struct {
-	base       *url.URL
 	meter      wire.Meter
-	transports []*http.Transport
-	channels   []*grpc.ClientConn
-	greetings  int // for each transport, side by side, before the load
+	transports []*http.Transport // each opens its own connections to every address
+	greetings  int               // for each transport and address, side by side, before the load
+	entrances  map[string]*Entrance
 	next       atomic.Uint64
 }
 
-// NewClient returns a client of the target's edge with at most so many connections.
+// Entrance is an address at which channels enter.
+type Entrance struct {
+	client   *Client
+	base     *url.URL
+	http     bool               // whether a channel speaks plain HTTP here
+	channels []*grpc.ClientConn // none if no channel speaks gRPC here
+}
+
+// NewClient returns a client of the target with at most so many connections to each address where channels enter.
 func NewClient(t target.Target, connections int) (*Client, error) {
-	base, err := url.Parse(t.Edge)
-	if err != nil {
-		return nil, err
-	}
-	c := &Client{base: base}
+	c := &Client{entrances: map[string]*Entrance{}}
 	if t.SpeaksHTTP() {
 		count, perTransport := connections, 0
 		if t.HTTP == 1 {
@@ -59,17 +62,41 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 			c.transports = append(c.transports, c.newTransport(t.HTTP, perTransport))
 		}
 	}
-	if t.Speaks(target.GRPC) {
-		for range connections {
-			channel, err := c.newChannel(base.Host)
-			if err != nil {
-				return nil, err
-			}
-			c.channels = append(c.channels, channel)
+	for _, entry := range t.Entry {
+		if err := c.open(entry, connections); err != nil {
+			return nil, err
 		}
 	}
 	return c, nil
 }
+
+// open makes what an entry needs that is not there yet.
+func (c *Client) open(entry target.Entry, connections int) error {
+	at, known := c.entrances[entry.URL]
+	if !known {
+		base, err := url.Parse(entry.URL)
+		if err != nil {
+			return err
+		}
+		at = &Entrance{client: c, base: base}
+		c.entrances[entry.URL] = at
+	}
+	if entry.Protocol != target.GRPC {
+		at.http = true
+		return nil
+	}
+	for len(at.channels) < connections {
+		channel, err := c.newChannel(at.base.Host)
+		if err != nil {
+			return err
+		}
+		at.channels = append(at.channels, channel)
+	}
+	return nil
+}
+
+// At returns the entrance with the URL of one of the target's entries.
+func (c *Client) At(url string) *Entrance { return c.entrances[url] }
 
 func (c *Client) newTransport(version, connections int) *http.Transport {
 	var protocols http.Protocols
@@ -94,28 +121,40 @@ func (c *Client) transport() *http.Transport {
 
 // Connect opens the connections before the load, so that no journey pays for it.
 func (c *Client) Connect(ctx context.Context) error {
-	var wait sync.WaitGroup
-	errs := make(chan error, len(c.transports)*c.greetings+len(c.channels))
-	for _, transport := range c.transports {
-		for range c.greetings {
-			wait.Go(func() { errs <- c.greet(ctx, transport) })
+	for _, at := range c.entrances {
+		if err := at.connect(ctx); err != nil {
+			return fmt.Errorf("%s does not answer: %w", at.base, err)
 		}
 	}
-	for _, channel := range c.channels {
+	return nil
+}
+
+func (at *Entrance) connect(ctx context.Context) error {
+	c := at.client
+	var wait sync.WaitGroup
+	errs := make(chan error, len(c.transports)*c.greetings+len(at.channels))
+	if at.http {
+		for _, transport := range c.transports {
+			for range c.greetings {
+				wait.Go(func() { errs <- at.greet(ctx, transport) })
+			}
+		}
+	}
+	for _, channel := range at.channels {
 		wait.Go(func() { errs <- await(ctx, channel) })
 	}
 	wait.Wait()
 	close(errs)
 	for err := range errs {
 		if err != nil {
-			return fmt.Errorf("the edge %s does not answer: %w", c.base, err)
+			return err
 		}
 	}
 	return nil
 }
 
-func (c *Client) greet(ctx context.Context, transport *http.Transport) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base.String()+"/healthz", nil)
+func (at *Entrance) greet(ctx context.Context, transport *http.Transport) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.base.String()+"/healthz", nil)
 	if err != nil {
 		return err
 	}
@@ -135,7 +174,9 @@ func (c *Client) Close() {
 	for _, transport := range c.transports {
 		transport.CloseIdleConnections()
 	}
-	for _, channel := range c.channels {
-		_ = channel.Close()
+	for _, at := range c.entrances {
+		for _, channel := range at.channels {
+			_ = channel.Close()
+		}
 	}
 }

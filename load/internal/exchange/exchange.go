@@ -9,8 +9,8 @@ import (
 
 // Exchange is the traffic of one journey. Its methods may be called side by side.
 type Exchange struct {
-	client *Client
-	trace  *telemetry.Journey
+	at    *Entrance
+	trace *telemetry.Journey
 
 	mu       sync.Mutex
 	requests int64
@@ -32,10 +32,10 @@ type Sizes struct {
 type sizeCounter struct{ in, inRaw, out atomic.Int64 }
 
 // New returns the traffic of a journey that has not sent anything yet.
-func New(c *Client, trace *telemetry.Journey) *Exchange { return &Exchange{client: c, trace: trace} }
+func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at: at, trace: trace} }
 
 // Untraced returns traffic that belongs to no journey.
-func Untraced(c *Client) *Exchange { return New(c, telemetry.Untraced()) }
+func Untraced(at *Entrance) *Exchange { return New(at, telemetry.Untraced()) }
 
 // Sizes returns the sizes of the bodies so far.
 func (x *Exchange) Sizes() Sizes {

@@ -50,7 +50,7 @@ func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 func (x *Exchange) send(ctx context.Context, r Request, traceparent string) (Response, error) {
 	request := x.build(ctx, r, traceparent)
 	x.sizes.out.Add(int64(len(r.Body)))
-	answer, err := x.client.transport().RoundTrip(request)
+	answer, err := x.at.client.transport().RoundTrip(request)
 	if err != nil {
 		class := outcome.Server
 		if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" {
@@ -87,11 +87,11 @@ var (
 func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *http.Request {
 	request := &http.Request{
 		Method:     r.Method,
-		URL:        &url.URL{Scheme: x.client.base.Scheme, Host: x.client.base.Host, Path: r.Path, RawQuery: r.Query.Encode()},
+		URL:        &url.URL{Scheme: x.at.base.Scheme, Host: x.at.base.Host, Path: r.Path, RawQuery: r.Query.Encode()},
 		Proto:      "HTTP/1.1", // what a client says has no meaning; the transport knows its own
 		ProtoMajor: 1,
 		ProtoMinor: 1,
-		Host:       x.client.base.Host,
+		Host:       x.at.base.Host,
 		Header: http.Header{
 			"Accept":          acceptJSON,
 			"Accept-Encoding": acceptGzip,

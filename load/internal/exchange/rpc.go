@@ -76,7 +76,7 @@ type rpcChannel struct {
 // Invoke sends one unary RPC and reads its answer.
 func (c *rpcChannel) Invoke(ctx context.Context, method string, request, answer any, options ...grpc.CallOption) error {
 	r, ctx := c.start(ctx, method)
-	return r.finish(c.x.client.channel().Invoke(ctx, method, request, answer, options...))
+	return r.finish(c.x.at.channel().Invoke(ctx, method, request, answer, options...))
 }
 
 // NewStream opens a stream; its span ends when the stream was read to its end.
@@ -84,7 +84,7 @@ func (c *rpcChannel) NewStream(
 	ctx context.Context, description *grpc.StreamDesc, method string, options ...grpc.CallOption,
 ) (grpc.ClientStream, error) {
 	r, ctx := c.start(ctx, method)
-	stream, err := c.x.client.channel().NewStream(ctx, description, method, options...)
+	stream, err := c.x.at.channel().NewStream(ctx, description, method, options...)
 	if err != nil {
 		return nil, r.finish(err)
 	}
@@ -103,8 +103,8 @@ func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Co
 }
 
 // channel returns the channels in turn.
-func (c *Client) channel() *grpc.ClientConn {
-	return c.channels[c.next.Add(1)%uint64(len(c.channels))]
+func (at *Entrance) channel() *grpc.ClientConn {
+	return at.channels[at.client.next.Add(1)%uint64(len(at.channels))]
 }
 
 // rpc is one RPC under way.

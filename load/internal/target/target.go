@@ -12,7 +12,7 @@ import (
 	"hopwise/load/internal/choice"
 )
 
-// Protocol is what a client speaks to the edge.
+// Protocol is what a client speaks where it enters the topology.
 type Protocol string
 
 // The protocols that there is a driver for.
@@ -62,7 +62,6 @@ const MaxConnections = 1024
 type Target struct {
 	Topology      string            `json:"topology"`
 	Trial         string            `json:"trial"`
-	Edge          string            `json:"edge"` // base URL
 	HTTP          int               `json:"http"` // major version that HTTP clients speak, 1 or 2; gRPC always has 2
 	Entry         map[Channel]Entry `json:"entry"`
 	OTLP          string            `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
@@ -74,6 +73,7 @@ type Target struct {
 // Entry is how one channel enters the topology.
 type Entry struct {
 	Protocol Protocol `json:"protocol"`
+	URL      string   `json:"url"` // base URL of the edge, or without one of the channel's gateway
 }
 
 // Read reads and checks a target file.
@@ -96,9 +96,6 @@ func (t Target) check() error {
 	if t.Topology == "" {
 		return fmt.Errorf("topology is missing")
 	}
-	if edge, err := url.Parse(t.Edge); err != nil || edge.Scheme != "http" || edge.Host == "" || edge.Path != "" {
-		return fmt.Errorf("edge %q is not of the form http://host:port", t.Edge)
-	}
 	if t.HTTP != 1 && t.HTTP != 2 {
 		return fmt.Errorf("http is %d; versions: 1, 2", t.HTTP)
 	}
@@ -118,17 +115,20 @@ func (t Target) check() error {
 		if err := choice.Check(entry.Protocol, protocols, "protocol", "protocols"); err != nil {
 			return fmt.Errorf("entry %s: %w", channel, err)
 		}
+		if u, err := url.Parse(entry.URL); err != nil || u.Scheme != "http" || u.Host == "" || u.Path != "" {
+			return fmt.Errorf("entry %s: url %q is not of the form http://host:port", channel, entry.URL)
+		}
 	}
 	return nil
 }
 
-// Protocol returns what a channel speaks, or an error if the topology has no entry for it.
-func (t Target) Protocol(c Channel) (Protocol, error) {
+// EntryOf returns how a channel enters, or an error if the topology has no entry for it.
+func (t Target) EntryOf(c Channel) (Entry, error) {
 	entry, served := t.Entry[c]
 	if !served {
-		return "", fmt.Errorf("topology %q has no entry for the channel %q", t.Topology, c)
+		return Entry{}, fmt.Errorf("topology %q has no entry for the channel %q", t.Topology, c)
 	}
-	return entry.Protocol, nil
+	return entry, nil
 }
 
 // Speaks says whether a channel enters in the protocol.

@@ -80,10 +80,10 @@ func (s *Shop) Target(t testing.TB, p target.Protocol, version int) target.Targe
 	s.Transcoded = p == target.RESTTranscoded
 	entry := map[target.Channel]target.Entry{}
 	for _, channel := range target.Channels() {
-		entry[channel] = target.Entry{Protocol: p}
+		entry[channel] = target.Entry{Protocol: p, URL: s.URL}
 	}
 	return target.Target{
-		Topology: "fake", Trial: "test", Edge: s.URL, HTTP: version, Entry: entry, JWTPrivateKey: WriteKey(t),
+		Topology: "fake", Trial: "test", HTTP: version, Entry: entry, JWTPrivateKey: WriteKey(t),
 	}
 }
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from experiment.trial.trial import Trial
 from hops.gates.trial import Evidence
-from hops.run.rows import HOPS, RESOURCES
+from hops.run.rows import CALLS, HOPS, RESOURCES
 
 
 def fake_trial(*, failures: int = 0, rows: int = 1) -> Trial:
@@ -33,6 +33,7 @@ def fake_trial(*, failures: int = 0, rows: int = 1) -> Trial:
         journeys=pl.DataFrame({"seq": range(rows), "error": [os.urandom(8).hex() for _ in range(rows)]}),
         hops=HOPS.to_frame(),
         resources=RESOURCES.to_frame(),
+        calls=CALLS.to_frame(),
         evidence=evidence,
         generator={"answers_sha256": "ab"},
         exemplars={"all": {"p50": "1", "p99": "2"}},

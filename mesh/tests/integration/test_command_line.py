@@ -40,7 +40,10 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
         (["--mesh", "linkerd"], "mesh=linkerd is unknown; valid: none, envoy, istio"),
         (["--mtls", "on"], "mtls=on needs a mesh"),
         (["--scale", "many"], "scale=many: must be an integer from 1 to 100"),
-        (["--edge", "none", "--http", "1"], "edge=none: hybrid has the entries graphql-gateway and rest-gateway"),
+        (
+            ["--topology", "rest", "--edge", "none", "--http", "1"],
+            "edge=none: rest has clients that reach services",
+        ),
     ],
 )
 @pytest.mark.parametrize("detach", [[], ["--detach"]])

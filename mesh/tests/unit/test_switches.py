@@ -17,13 +17,13 @@ from mesh.topology import load_topology
 
 def test_defaults() -> None:
     assert parse_switches() == Switches(
-        edge="envoy", mesh="none", mtls="off", trace=0.2, scale=1, http=2, rtt_ms=0, connections=4
+        edge="envoy", mesh="none", mtls="off", store="postgres", trace=0.2, scale=1, http=2, rtt_ms=0, connections=4
     )
 
 
 def test_given() -> None:
-    found = parse_switches(edge="none", trace="1", scale="3", http="1", rtt="0", connections="256")
-    assert found == Switches(edge="none", trace=1.0, scale=3, http=1, connections=256)
+    found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", rtt="0", connections="256")
+    assert found == Switches(edge="none", store="memory", trace=1.0, scale=3, http=1, connections=256)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,7 @@ def test_empty_stands_for_the_default() -> None:
         ("abort", "payment:0%", "payment:0% is out of range; valid: 0.0001% to 100%"),
         ("abort", "payment:101%", "out of range"),
         ("abort", "bank:1%", "bank is an unknown component"),
+        ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
         ("trace", "1.1", "trace=1.1: must be a number from 0 .* to 1"),
         ("trace", "-0.1", "from 0"),
         ("trace", "nan", "from 0"),
@@ -114,10 +115,23 @@ def test_clients_enter_a_mesh_by_the_edge() -> None:
         parse_switches(edge="none", http="1", mesh="envoy")
 
 
+def test_a_canary_needs_the_database() -> None:
+    with pytest.raises(SwitchError, match="store=memory with canary=10: two product services would keep two stocks"):
+        parse_switches(mesh="envoy", canary="10", store="memory")
+
+
 def test_istio_has_a_shortest_delay() -> None:
     with pytest.raises(SwitchError, match=r"delay=user:0\.5ms: Istio injects delays from 1 ms on"):
         parse_switches(mesh="istio", delay="payment:2ms,user:500us")
     assert parse_switches(mesh="envoy", delay="user:500us").delay_ms == {"user": 0.5}
+
+
+@pytest.mark.parametrize("name", ["rest", "grpc", "hybrid-transcoded"])
+def test_without_an_edge_clients_need_gateways(name: str) -> None:
+    without = parse_switches(edge="none", http="1")
+    with pytest.raises(SwitchError, match=f"edge=none: {name} has clients that reach services without a gateway"):
+        require_fit(load_topology(name), without)
+    require_fit(load_topology("hybrid"), without)
 
 
 def test_a_delay_needs_a_component_that_runs() -> None:

@@ -42,31 +42,37 @@ class Pair(NamedTuple):
     effect: float | None = None
 
 
-def compare_latencies(topologies: Mapping[str, Latencies]) -> list[Comparison]:
+def compare_latencies(
+    topologies: Mapping[str, Latencies], pairs: Sequence[tuple[str, str]] | None = None
+) -> list[Comparison]:
     """Compares each pair of topologies, for all journeys together and each of them, by each metric.
 
     Args:
         topologies: latencies by topology, in the order in which the user named them.
+        pairs: which to compare, left and right of each; every pair in that order if None.
 
     Returns:
         Rows by pair, `all` before the journeys by name, then by metric; without the verdicts that `correct` adds.
     """
     rows: list[Comparison] = []
-    for left, right in combinations(topologies, 2):
+    for left, right in combinations(topologies, 2) if pairs is None else pairs:
         blocks = sorted(topologies[left].blocks & topologies[right].blocks)
-        pairs = latency_pairs(topologies[left], topologies[right], blocks, blocks)
-        rows += [_comparison(left, right, pair) for pair in pairs]
+        figures = latency_pairs(topologies[left], topologies[right], blocks, blocks)
+        rows += [_comparison(left, right, pair) for pair in figures]
     return rows
 
 
-def compare_cpu(topologies: Mapping[str, Mapping[int, tuple[float, int]]]) -> list[Comparison]:
+def compare_cpu(
+    topologies: Mapping[str, Mapping[int, tuple[float, int]]], pairs: Sequence[tuple[str, str]] | None = None
+) -> list[Comparison]:
     """Compares the CPU that a journey costs, ms, between each pair of topologies.
 
     Args:
         topologies: block -> (CPU seconds of all but the generator, journeys), by topology.
+        pairs: as `compare_latencies` has them.
     """
     rows: list[Comparison] = []
-    for left, right in combinations(topologies, 2):
+    for left, right in combinations(topologies, 2) if pairs is None else pairs:
         blocks = sorted(topologies[left].keys() & topologies[right].keys())
         sides = [rate_section([topologies[name][block] for block in blocks], 1e3) for name in (left, right)]
         rows.append(_comparison(left, right, Pair(ALL, CPU, sides[0], sides[1])))

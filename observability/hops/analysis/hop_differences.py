@@ -57,7 +57,10 @@ class TracedMeans:
 
 
 def hop_differences(
-    hops: Mapping[str, pl.DataFrame], journeys: Mapping[str, int], blocks: Mapping[str, set[int]]
+    hops: Mapping[str, pl.DataFrame],
+    journeys: Mapping[str, int],
+    blocks: Mapping[str, set[int]],
+    pairs: Sequence[tuple[str, str]] | None = None,
 ) -> list[HopDifference]:
     """Splits the difference of each pair of topologies, for all journeys together and each of them.
 
@@ -65,6 +68,7 @@ def hop_differences(
         hops: rows of `rows.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
         journeys: how often each is in the load.
         blocks: of each topology.
+        pairs: which to split, left and right of each; every pair in the user's order if None.
 
     Returns:
         Rows by pair, `all` first; a journey without a trace on either side has none, and weighs nothing in `all`.
@@ -72,7 +76,7 @@ def hop_differences(
     parts = sorted({part for frame in hops.values() for part in frame["part"].unique()})
     names = sorted(journeys)
     rows: list[HopDifference] = []
-    for left, right in combinations(hops, 2):
+    for left, right in combinations(hops, 2) if pairs is None else pairs:
         shared = sorted(blocks[left] & blocks[right])
         if not shared:
             continue

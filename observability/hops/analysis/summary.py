@@ -10,14 +10,18 @@ import polars as pl
 from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.cost import TOTAL, Used, cost, used_by_group
 from hops.analysis.hop_differences import hop_differences
+from hops.analysis.ladder import ladder_steps
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.observer import observer_effect_of
+from hops.analysis.sidecar_pairs import sidecar_pairs
 from hops.analysis.topology import summarise_topology
 from hops.errors import MalformedRunError
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.trial import is_valid
-from hops.run.documents import SCHEMA, HopDifference, Summary, TopologySummary, TrialRecord, WireSummary
+from hops.run.documents import SCHEMA, Ladder, Summary, TopologySummary, TrialRecord, WireSummary
 from hops.run.files import RunFiles
+from hops.run.ladder import KIND as LADDER
+from hops.run.ladder import steps_of
 
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
@@ -37,18 +41,22 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     manifest = run.manifest
     seed = int(manifest["seeds"]["bootstrap"])
     rows = {topology: run.journeys.filter(pl.col("topology") == topology) for topology in run.topologies}
-    hops = _hops_of_ok(run)
+    hops = _of_ok(run, run.hops)
     latencies = {topology: latencies_of(frame) for topology, frame in rows.items()}
     used = {topology: used_by_group(run, topology) for topology in rows}
     topologies = {
         topology: _topology(run, topology, frame, hops[topology], latencies[topology], used[topology], seed)
         for topology, frame in rows.items()
     }
-    comparisons = compare_latencies(latencies)
-    comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()})
+    # Arms of a ladder that no step compares differ in several things at once.
+    is_ladder = manifest["kind"] == LADDER
+    pairs = [(step.upper, step.lower) for step in steps_of(run.topologies)] if is_ladder else None
+    comparisons = compare_latencies(latencies, pairs)
+    comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()}, pairs)
     correct(comparisons)
     gates = experiment_gates(run)
-    return Summary(
+    load, blocks = _load(run), _blocks(run)
+    summary = Summary(
         schema=SCHEMA,
         name=name,
         kind=manifest["kind"],
@@ -64,8 +72,13 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         topologies=topologies,
         observer_effect_ms=observer_effect_of(run.journeys, seed=seed),
         comparisons=comparisons,
-        hop_differences=_hop_differences(run, hops),
+        hop_differences=hop_differences(hops, load, blocks, pairs),
     )
+    if is_ladder:
+        summary["ladder"] = Ladder(
+            steps=ladder_steps(rows, hops, load, blocks), sidecar_pairs=sidecar_pairs(_of_ok(run, run.calls), blocks)
+        )
+    return summary
 
 
 def check_run(run: RunFiles) -> None:
@@ -84,10 +97,11 @@ def check_run(run: RunFiles) -> None:
         raise MalformedRunError(f"{run.path}: there is no trial of {', '.join(unmeasured)}")
 
 
-def _hops_of_ok(run: RunFiles) -> dict[str, pl.DataFrame]:
+def _of_ok(run: RunFiles, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+    """The rows of traces whose journeys ended ok, by topology."""
     ok = run.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled")).select("trace_id")
-    hops = run.hops.join(ok, on="trace_id", how="semi")
-    return {topology: hops.filter(pl.col("topology") == topology) for topology in run.topologies}
+    kept = rows.join(ok, on="trace_id", how="semi")
+    return {topology: kept.filter(pl.col("topology") == topology) for topology in run.topologies}
 
 
 def _topology(
@@ -148,9 +162,14 @@ def _tape(run: RunFiles) -> dict[str, object]:
     }
 
 
-def _hop_differences(run: RunFiles, hops: Mapping[str, pl.DataFrame]) -> list[HopDifference]:
-    counts = cast("list[tuple[str, int]]", run.journeys.group_by("journey").len().rows())
-    blocks: dict[str, set[int]] = {topology: set() for topology in hops}
+def _load(run: RunFiles) -> dict[str, int]:
+    """How often each journey is in the load of all trials."""
+    return dict(cast("list[tuple[str, int]]", run.journeys.group_by("journey").len().rows()))
+
+
+def _blocks(run: RunFiles) -> dict[str, set[int]]:
+    """The blocks of each topology."""
+    blocks: dict[str, set[int]] = {topology: set() for topology in run.topologies}
     for row in run.used:
         blocks[row["topology"]].add(row["block"])
-    return hop_differences(hops, dict(counts), blocks)
+    return blocks

@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from hops.traces.critical_path import walk
@@ -50,6 +50,24 @@ class EdgeRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a component by another, whatever sidecars stand in between.
+
+    The caller's CLIENT span less the callee's SERVER span is the time that the call was between the two: on one wire,
+    or with sidecars on three and in two proxies.
+
+    Args:
+        caller: the component whose CLIENT span it is.
+        callee: the component that answered.
+        between_ns: the CLIENT span less the SERVER span of the answer.
+    """
+
+    caller: str
+    callee: str
+    between_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Budget:
     """Where the end-to-end time of one journey went.
 
@@ -65,6 +83,7 @@ class Budget:
         on_path: how many of these spans have time on the path.
         injected_ns: how long these were delayed on purpose, by their component's clock; parts without left out.
         edge_requests: the requests that reached the edge, on the path or beside it.
+        calls: between components, on the path or beside it.
     """
 
     trace_id: str
@@ -77,6 +96,7 @@ class Budget:
     on_path: Mapping[str, int] = field(default_factory=dict)
     injected_ns: Mapping[str, int] = field(default_factory=dict)
     edge_requests: tuple[EdgeRequest, ...] = ()
+    calls: tuple[Call, ...] = ()
 
     @property
     def gap_ns(self) -> int:
@@ -130,6 +150,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         on_path=on_path,
         injected_ns=injected_ns,
         edge_requests=tuple(edge_requests),
+        calls=tuple(calls_of(tree)),
     )
 
 
@@ -148,6 +169,32 @@ def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]
         if budget is not None:
             budgets.append(budget)
     return budgets, quality
+
+
+def calls_of(tree: Tree) -> Iterator[Call]:
+    """Every call of a component by another; not those of a database, nor those that no SERVER span answers."""
+    for node in tree.nodes:
+        span = node.span
+        if span.kind is not CLIENT or node.is_try or node.callee is None or is_sidecar(span.service):
+            continue
+        answer = _answer(node)
+        if answer is not None:
+            between_ns = node.end_ns - node.start_ns - (answer.end_ns - answer.start_ns)
+            yield Call(span.service, answer.span.service, between_ns)
+
+
+def _answer(call: Node) -> Node | None:
+    """The SERVER span of the component that was called, through sidecars; of several tries the last one's."""
+    answers: list[Node] = []
+    passing = [call]
+    while passing:
+        for child in passing.pop().children:
+            forwards = is_sidecar(child.span.service)
+            if child.span.kind is SERVER and not forwards:
+                answers.append(child)
+            elif forwards or child.is_try:
+                passing.append(child)
+    return max(answers, key=lambda answer: (answer.end_ns, answer.start_ns), default=None)
 
 
 def part_of(node: Node) -> str:

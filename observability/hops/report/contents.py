@@ -7,6 +7,7 @@ from hops.report import glossary
 from hops.report.sections import (
     budget,
     exemplar,
+    ladder,
     latency,
     load,
     manifest,
@@ -21,9 +22,14 @@ from hops.tables.conclusion import conclusion_elements
 
 
 def all_sections(view: View) -> list[Section]:
-    """Makes every section: conclusions first, then whether to trust them, then why."""
+    """Makes every section: conclusions first, then whether to trust them, then why.
+
+    A ladder's conclusions are what its steps add: which of its arms is the fastest is no question.
+    """
     return [
-        Section("conclusions", "What this run says", conclusion_elements(view)),
+        ladder.section(view.summary["ladder"])
+        if "ladder" in view.summary
+        else Section("conclusions", "What this run says", conclusion_elements(view)),
         validity.section(view),
         setup.section(view),
         latency.section(view),

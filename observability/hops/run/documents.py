@@ -152,6 +152,78 @@ class HopDifference(TypedDict):
     groups: list[PartDifference]
 
 
+#: Whether two measurements of a step agree: whether the interval of their difference includes 0.
+Agreement = Literal["agree", "differ", "unknown"]
+
+
+class GroupChange(Estimate):
+    """What the parts of one group (`hops.budget.groups.GROUPS`) did in a step, ms."""
+
+    group: str
+
+
+class LadderRow(TypedDict):
+    """One step of a ladder in one journey or `all`, ms: the upper arm minus the lower, by two measurements.
+
+    `measured` is the difference of the mean latencies, from the journeys that were not traced: `journeys` counts them
+    in the lower and the upper arm. `attributed` is that of the parts which belong to the step, from the `traces`.
+    `remainder` is measured minus attributed; its interval is of both together, paired by block. `elsewhere` is what
+    the parts that do not belong to the step did, `groups` the same by group.
+
+    Of the step that adds tracing, `measured` is from all journeys, and `attributed` is the share of the journeys that
+    are traced times what being traced adds to one: `traces` counts the upper arm's journeys without and with a trace,
+    and there is nothing elsewhere. `reason` says why the verdict is `unknown`.
+    """
+
+    journey: str
+    journeys: list[int]
+    traces: list[int]
+    measured: Estimate
+    attributed: Estimate
+    remainder: Estimate
+    elsewhere: Estimate
+    groups: list[GroupChange]
+    verdict: Agreement
+    reason: str | None
+
+
+class LadderStep(TypedDict):
+    """One step: what it adds, in words, the arm without it and the arm with it; `all` is the first of its rows."""
+
+    adds: str
+    lower: str
+    upper: str
+    rows: list[LadderRow]
+
+
+class Added(TypedDict):
+    """What is added to a figure, ms; `reason` says why there is no interval."""
+
+    value: float | None
+    ci95: list[float | None]
+    reason: str | None
+
+
+class SidecarPair(TypedDict):
+    """What two sidecars add to a call by its traces: the time between its ends, less that in the arm `edge`.
+
+    `link` is `<caller>→<callee>`, or `all`. `calls` counts them without and with sidecars.
+    """
+
+    arm: str
+    link: str
+    calls: list[int]
+    mean: Added
+    p99: Added
+
+
+class Ladder(TypedDict):
+    """What each step of a ladder adds, measured twice, and what a pair of sidecars adds to a call."""
+
+    steps: list[LadderStep]
+    sidecar_pairs: list[SidecarPair]
+
+
 class _Speed(TypedDict, total=False):
     """What older records lack: how many times a second the machine did a fixed piece of work around the trial."""
 
@@ -196,12 +268,18 @@ class Verdict(TypedDict):
     machine_speed: float | None
 
 
-class Summary(TypedDict):
+class _OfLadder(TypedDict, total=False):
+    """What only a ladder has."""
+
+    ladder: Ladder
+
+
+class Summary(_OfLadder):
     """The whole file. `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology)."""
 
     schema: int
     name: str
-    kind: Literal["bench", "compare"]
+    kind: Literal["bench", "compare", "ladder"]
     blocks: int
     verdicts: list[Verdict]
     mode: Mode

@@ -11,12 +11,13 @@ import polars as pl
 
 from hops.errors import MalformedRunError
 from hops.run.documents import SCHEMA, Summary, TrialRecord
-from hops.run.rows import HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
+from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
 
 MANIFEST = "manifest.json"
 TRIALS = "trials.json"
 SUMMARY = "summary.json"
 FRAMES = {"journeys": JOURNEYS, "hops": HOPS, "resources": RESOURCES}
+CALLS_FILE = "calls.parquet"
 LABELS: dict[str, pl.DataType] = {"block": pl.Int32(), "topology": pl.String()}
 SAMPLE_FILE = "parity_answers.jsonl"
 
@@ -32,6 +33,7 @@ class RunFiles:
         journeys: rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
         hops: rows of `run.rows.HOPS`, likewise.
         resources: rows of `run.rows.RESOURCES`, likewise.
+        calls: rows of `run.rows.CALLS`, likewise; none in a run of an earlier version.
     """
 
     path: Path
@@ -40,6 +42,7 @@ class RunFiles:
     journeys: pl.DataFrame
     hops: pl.DataFrame
     resources: pl.DataFrame
+    calls: pl.DataFrame
 
     @property
     def topologies(self) -> list[str]:
@@ -89,7 +92,9 @@ def read_run(path: Path) -> RunFiles:
     if not isinstance(trials, list) or not trials:
         raise MalformedRunError(f"{path / TRIALS}: has no trials")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
-    return RunFiles(path, manifest, cast("list[TrialRecord]", trials), **frames)
+    file = path / CALLS_FILE
+    calls = _read_frame(file, CALLS) if file.exists() else pl.Schema([*LABELS.items(), *CALLS.items()]).to_frame()
+    return RunFiles(path, manifest, cast("list[TrialRecord]", trials), **frames, calls=calls)
 
 
 def read_document(path: Path, readable: int = SCHEMA) -> dict[str, Any]:

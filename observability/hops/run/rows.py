@@ -56,6 +56,16 @@ HOPS = pl.Schema(
     }
 )
 _HOPS_MADE = pl.Schema([*HOPS.items(), ("on_path", pl.Int64()), ("injected_ns", pl.Int64())])
+#: A row per call of a component by another.
+CALLS = pl.Schema(
+    {
+        "trace_id": pl.String,
+        "journey": pl.String,
+        "caller": pl.String,
+        "callee": pl.String,
+        "between_ns": pl.Int64,
+    }
+)
 #: A row per component and look, while a trial's load ran.
 RESOURCES = pl.Schema(
     {
@@ -150,6 +160,23 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         for part in dict.fromkeys((*budget.parts, *budget.crossings))
     ]
     return _labelled(pl.DataFrame(rows, schema=_HOPS_MADE, orient="row"), labels)
+
+
+def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
+    """Puts the calls of budgets into rows.
+
+    Args:
+        budgets: each of another trace.
+
+    Returns:
+        The columns of `CALLS`.
+    """
+    rows = [
+        (budget.trace_id, budget.journey, call.caller, call.callee, call.between_ns)
+        for budget in budgets
+        for call in budget.calls
+    ]
+    return pl.DataFrame(rows, schema=CALLS, orient="row")
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

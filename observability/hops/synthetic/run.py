@@ -20,8 +20,11 @@ import polars as pl
 from hops.budget.bands import exemplars
 from hops.run.documents import SCHEMA, Gate
 from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
-from hops.run.rows import HOPS, JOURNEYS, RESOURCES, write_parquet
+from hops.run.ladder import ARMS, UNTRACED
+from hops.run.ladder import KIND as LADDER
+from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
 from hops.synthetic.experiment import Noise
+from hops.synthetic.ladder import ARM_SWITCHES, arm_parts, call_ms
 from hops.synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
 from hops.synthetic.traces import BASE_NS, otlp_document, shop_trace
 
@@ -33,6 +36,8 @@ _RATE = 50.0
 _PROTOCOL_BYTES = 210
 _REQUEST_BYTES = 160
 _SPANS_OF_EXEMPLAR = 16
+#: The topology of every ladder.
+_CLIMBED = "hybrid"
 COMMIT = "0" * 40
 
 
@@ -47,6 +52,7 @@ def write_generated_run(
     noise: Noise | None = None,
     delays_ms: Mapping[str, Mapping[str, float]] | None = None,
     failing: Mapping[tuple[int, str], str] | None = None,
+    ladder: bool = False,
 ) -> Path:
     """Writes a run of schema 2, without summary and report.
 
@@ -60,6 +66,7 @@ def write_generated_run(
         noise: how latencies scatter.
         delays_ms: topology -> part -> ms that each journey with this part takes longer.
         failing: (block, topology) -> name of a gate that fails in this trial.
+        ladder: whether the topologies are arms of a ladder of `hybrid`.
 
     Returns:
         The folder.
@@ -74,8 +81,20 @@ def write_generated_run(
             factor = math.exp(shift + rng.normal(0, noise.trial))
             fails = (failing or {}).get((block, name))
             run.add_trial(name, block, position, factor, (delays_ms or {}).get(name, {}), fails)
-    run.write(_manifest(run, topologies, blocks, seed))
+    manifest = _manifest(run, topologies, blocks, seed)
+    if ladder:
+        arms = {name: manifest["switches"] | ARM_SWITCHES.get(name, {}) for name in topologies}
+        topology = topology_document(_CLIMBED, shape_of(_CLIMBED))
+        manifest |= {"kind": LADDER, "name": LADDER, "arms": arms, "topologies": dict.fromkeys(topologies, topology)}
+    run.write(manifest)
     return folder
+
+
+def write_generated_ladder(
+    folder: Path, *, delays_ms: Mapping[str, Mapping[str, float]] | None = None, seed: int = 1
+) -> Path:
+    """Writes a ladder with every arm, of the default size; its arguments are those of `write_generated_run`."""
+    return write_generated_run(folder, topologies=ARMS, delays_ms=delays_ms, seed=seed, ladder=True)
 
 
 class _Run:
@@ -89,24 +108,27 @@ class _Run:
         self.length_ns = int(self.arrivals_ns[-1])
         self.traced = traced
         self._folder, self._noise, self._rng = folder, noise, rng
+        self._calls_rng = rng.spawn(1)[0]  # one of its own, so that calls change no other figure
         self._begins_ns = BASE_NS
-        self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": []}
+        self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": [], "calls": []}
         self._trials: list[dict[str, Any]] = []
 
     def add_trial(
         self, name: str, block: int, position: int, factor: float, delays: Mapping[str, float], fails: str | None
     ) -> None:
         shape = shape_of(name)
-        budgets = {journey: parts_ms(shape, journey) for journey in JOURNEY_SHAPES}
+        budgets = {journey: arm_parts(name, parts_ms(shape, journey)) for journey in JOURNEY_SHAPES}
         added = {journey: [delays.get(part, 0.0) for part in parts] for journey, parts in budgets.items()}
         means = np.array([sum(budgets[journey].values()) for journey in self.journeys])
         added_ms = np.array([sum(added[journey]) for journey in self.journeys])
         latency_ms = means * factor * self._noise.draw(len(means), self._rng) + added_ms
-        journeys = self._journey_rows(shape, (latency_ms * 1e6).astype(np.int64))
+        traced = 0.0 if name == UNTRACED else self.traced
+        journeys = self._journey_rows(shape, (latency_ms * 1e6).astype(np.int64), traced)
         hops = pl.concat([HOPS.to_frame(), *(self._hop_rows(journeys, j, budgets[j], added[j]) for j in budgets)])
         resources = self._resource_rows(shape, factor)
         labels = [pl.lit(block, dtype=pl.Int32).alias("block"), pl.lit(name).alias("topology")]
-        for file, frame in (("journeys", journeys), ("hops", hops), ("resources", resources)):
+        calls = self._call_rows(name, shape, journeys)
+        for file, frame in (("journeys", journeys), ("hops", hops), ("resources", resources), ("calls", calls)):
             self._frames[file].append(frame.select(*labels, pl.all()))
         last = resources.filter(pl.col("at_ns") == pl.col("at_ns").max())
         chosen = exemplars(hops)
@@ -147,7 +169,7 @@ class _Run:
             text = json.dumps(document, indent=2, ensure_ascii=False) + "\n"
             (self._folder / name).write_text(text, encoding="utf-8")
 
-    def _journey_rows(self, shape: TopologyShape, latency_ns: npt.NDArray[np.int64]) -> pl.DataFrame:
+    def _journey_rows(self, shape: TopologyShape, latency_ns: npt.NDArray[np.int64], traced: float) -> pl.DataFrame:
         rng, count = self._rng, latency_ns.size
         intended = self.arrivals_ns + self._begins_ns
         trips = [waves(shape, journey) for journey in self.journeys]
@@ -170,7 +192,7 @@ class _Run:
                 "requests": trips,
                 "waves": trips,
                 "parallel": [1] * count,
-                "sampled": rng.random(count) < self.traced,
+                "sampled": rng.random(count) < traced,
                 "trace_id": [f"{one | 1:032x}" for one in rng.integers(1, 2**62, count).tolist()],
                 "answer_sha256": ["0" * 64] * count,
                 "order_id": [None] * count,
@@ -198,6 +220,17 @@ class _Run:
             .explode("part", "ns")
             .with_columns(pl.lit(1, dtype=pl.Int64).alias("crossings"))
         )
+
+    def _call_rows(self, arm: str, shape: TopologyShape, journeys: pl.DataFrame) -> pl.DataFrame:
+        frames = [CALLS.to_frame()]
+        for journey in JOURNEY_SHAPES:
+            rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey)).select("trace_id", "journey")
+            wires = [part.removeprefix("wire:").split("→") for part in parts_ms(shape, journey) if "→" in part]
+            for caller, callee in wires:
+                drawn = self._calls_rng.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
+                link = (pl.lit(caller).alias("caller"), pl.lit(callee).alias("callee"))
+                frames.append(rows.with_columns(*link, pl.Series("between_ns", (drawn * 1e6).astype(np.int64))))
+        return pl.concat(frames)
 
     def _resource_rows(self, shape: TopologyShape, factor: float) -> pl.DataFrame:
         seconds = max(2, math.ceil(self.length_ns / NS_PER_S) + 1)

@@ -35,7 +35,7 @@ def test_a_finished_trial_has_its_record_and_its_rows(tmp_path: Path) -> None:
     assert record is not None
     assert (record["block"], record["topology"], record["attempt"], record["valid"]) == (2, "rest", 1, True)
     frames = dict(files.frames([planned]))
-    assert set(frames) == {"journeys", "hops", "resources"}
+    assert set(frames) == {"journeys", "hops", "resources", "calls"}
     assert frames["journeys"].columns[:2] == ["block", "topology"]
 
 

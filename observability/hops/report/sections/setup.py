@@ -6,17 +6,17 @@ from typing import Any
 
 from hops.elements.element import Element, Figures, Fold, Heading, Section
 from hops.elements.table import Column, Table, words
-from hops.report.facts import load_facts, machine_facts
+from hops.report.facts import load_facts, machine_facts, switches_of
 from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
 from hops.report.view import View
 
 
 def section(view: View) -> Section:
     """Makes the section."""
-    edge = view.run.manifest.get("switches", {}).get("edge", "envoy") != "none"
     topologies: dict[str, Any] = view.run.manifest["topologies"]
-    drawings = [draw_topology(name, one, edge=edge) for name, one in topologies.items()]
-    links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edge)]
+    edges = {name: switches_of(view.run.manifest, name).get("edge", "envoy") != "none" for name in topologies}
+    drawings = [draw_topology(name, one, edge=edges[name]) for name, one in topologies.items()]
+    links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name])]
     used = {link.protocol for _, link in links}
     elements: list[Element] = [
         Heading("Topologies"),

@@ -1,0 +1,52 @@
+"""What the commands share that run several arms in blocks: options, what they say beforehand, and how they resume."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from experiment.errors import UsageError
+from experiment.plan.plan import MOST_BLOCKS, Plan
+from experiment.plan.profiles import PROFILES
+from experiment.progress import minutes
+from experiment.runner import expected_s
+from hops.conclusions.wording import plural
+from hops.statistics.over_blocks import LEAST_BLOCKS
+
+MOST_RETRIES = 5
+#: What may stand beside `resume`: everything else is as the experiment began.
+_BESIDE_RESUME = ("resume", "retry", "as_json")
+
+Blocks = Annotated[str, typer.Option(help=f"Number of blocks, 1 to {MOST_BLOCKS}; each runs every arm once.")]
+Profile = Annotated[str, typer.Option(help=f"Profile that sets a trial's duration and rate: {', '.join(PROFILES)}.")]
+Resume = Annotated[str, typer.Option(help="Interrupted experiment to resume: latest, or its name.")]
+Retry = Annotated[str, typer.Option(help=f"Times to repeat a SUSPECT trial, 0 to {MOST_RETRIES}.")]
+
+
+def announce(plan: Plan) -> None:
+    """Says what is going to run, and for how long."""
+    names = ", ".join(arm.label for arm in plan.arms)
+    typer.echo(
+        f"{names}: {plural(plan.blocks, 'block')} of {len(plan.arms)} trials in random order, "
+        f"{minutes(expected_s(plan))}. "
+        "Leave the machine idle until then; Ctrl-C keeps finished trials.",
+        err=True,
+    )
+    if plan.blocks < LEAST_BLOCKS:
+        typer.echo(
+            f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. Give blocks=5.",
+            err=True,
+        )
+
+
+def refuse_beside_resume(given: typer.Context) -> None:
+    """Checks that nothing was given which a resumed experiment would ignore.
+
+    Raises:
+        UsageError: Something was; names it.
+    """
+    sources = {name: given.get_parameter_source(name) for name in given.params if name not in _BESIDE_RESUME}
+    others = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
+    if others:
+        raise UsageError(f"resume= keeps the experiment's original settings; leave out {', '.join(others)}")

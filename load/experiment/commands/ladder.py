@@ -1,0 +1,72 @@
+"""`make ladder topology=hybrid`: what each thing in front of, around and inside a topology adds, measured twice."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import typer
+
+from experiment.arguments import checked_seed, number, whole_number, workload_file
+from experiment.commands import in_blocks, options
+from experiment.plan.ladder import ladder_arms
+from experiment.plan.plan import MOST_BLOCKS, Plan
+from experiment.plan.profiles import profile_named
+from experiment.results.folder import RESULTS
+from experiment.runner import begin, load_line, run_plan, take_up
+from hops.run.documents import Summary
+from hops.run.files import MANIFEST, SUMMARY, read_document
+from hops.run.ladder import KIND
+from hops.terminal.ladder import ladder_view
+from mesh.options import Http, Json, TopologyName, Trace
+from mesh.ports import load_ports
+from mesh.topology import load_topology
+
+
+def ladder_command(
+    given: typer.Context,
+    topology: TopologyName = "hybrid",
+    steps: options.Steps = "",
+    blocks: in_blocks.Blocks = "5",
+    profile: in_blocks.Profile = "compare",
+    rate: options.Rate = None,
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: Trace = None,
+    http: Http = None,
+    resume: in_blocks.Resume = "",
+    retry: in_blocks.Retry = "0",
+    as_json: Json = False,
+) -> None:
+    """The command `ladder`; `experiment.cli` has its help."""
+    with options.reported_errors():
+        repeats = whole_number("retry", retry, 0, in_blocks.MOST_RETRIES)
+        if resume:
+            in_blocks.refuse_beside_resume(given)
+            folder, plan = take_up(RESULTS, resume, KIND)
+        else:
+            climbed = load_topology(topology)
+            plan = Plan(
+                kind=KIND,
+                name=KIND,
+                arms=ladder_arms(climbed, steps, http=http, trace=trace),
+                blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                profile=profile_named(profile, rate=number("rate", rate)),
+                seed=checked_seed(seed),
+                workload=workload_file(workload),
+            )
+            folder = begin(plan, RESULTS)
+        in_blocks.announce(plan)
+        summary, path = run_plan(plan, folder, load_ports(os.environ), retry=repeats)
+        if as_json:
+            options.print_file(path / SUMMARY)
+        else:
+            _show(summary, path)
+        options.end(valid=summary["valid"])
+
+
+def _show(summary: Summary, folder: Path) -> None:
+    out = options.console()
+    out.print(ladder_view(summary))
+    out.print(f"Load:    {load_line(read_document(folder / MANIFEST))}, {summary['blocks']} blocks")
+    options.print_places(out, folder)

@@ -1,0 +1,91 @@
+"""The arms of a ladder: one topology with more and more in front of and around it, and with less inside."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from experiment.errors import UsageError
+from experiment.plan.plan import Arm
+from hops.run import ladder
+from mesh.errors import SwitchError
+from mesh.switches import parse_switches
+from mesh.system import require_fit
+from mesh.topology import Topology
+
+#: What each arm changes.
+SWITCHES: Mapping[str, Mapping[str, str]] = {
+    ladder.NO_EDGE: {"edge": "none"},
+    ladder.EDGE: {},
+    ladder.SIDECARS: {"mesh": "envoy", "mtls": "off"},
+    ladder.MTLS: {"mesh": "envoy", "mtls": "on"},
+    ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
+    ladder.UNTRACED: {"trace": "0"},
+    ladder.MEMORY: {"store": "memory"},
+}
+
+
+def ladder_arms(
+    topology: Topology, steps: str, *, http: str | None = None, trace: str | None = None
+) -> tuple[Arm, ...]:
+    """The arms of a ladder, in its order.
+
+    Args:
+        topology: The topology that all arms run.
+        steps: Arms, comma-separated, in any order; empty for all that the topology can run.
+        http: HTTP version of the clients, the same in all arms; None for 1 if there is the arm without an edge.
+        trace: Share of journeys to trace in the arms that trace; None for the switch's own.
+
+    Raises:
+        UsageError: An arm is unknown, given twice, has nothing to be compared with, or cannot run; or nothing could be
+            measured twice.
+    """
+    names = _named(steps) if steps else _all(topology, http)
+    if ladder.NO_EDGE in names:
+        if http == "2":
+            raise UsageError(
+                f"http=2: clients of the arm {ladder.NO_EDGE} reach gateways that speak HTTP/1.1 only, and all arms "
+                f"must speak the same; leave out http=2, or give steps= without {ladder.NO_EDGE}"
+            )
+        http = http or "1"
+    arms = tuple(_arm(name, topology, {"http": http, "trace": trace, **SWITCHES[name]}) for name in names)
+    if any(not 0 < arm.switches.trace < 1 for arm in arms if arm.label != ladder.UNTRACED):
+        raise UsageError(
+            f"trace={trace}: a ladder needs journeys that are traced and journeys that are not; give a share between 0 "
+            "and 1, such as 0.2"
+        )
+    return arms
+
+
+def _arm(name: str, topology: Topology, given: Mapping[str, str | None]) -> Arm:
+    try:
+        arm = Arm(name, topology, parse_switches(**given))
+        require_fit(topology, arm.switches)
+    except SwitchError as error:
+        raise UsageError(f"arm {name}: {error}") from error
+    return arm
+
+
+def _all(topology: Topology, http: str | None) -> Sequence[str]:
+    without_edge = topology.entered_by_gateways and http != "2"
+    return [name for name in ladder.ARMS if name != ladder.NO_EDGE or without_edge]
+
+
+def _named(steps: str) -> Sequence[str]:
+    given = [name.strip() for name in steps.split(",")]
+    for name in given:
+        if name not in ladder.ARMS:
+            raise UsageError(f"steps={steps}: {name or 'an empty item'} is unknown; valid: {', '.join(ladder.ARMS)}")
+    twice = [name for name, count in Counter(given).items() if count > 1]
+    if twice:
+        raise UsageError(f"steps={steps}: {', '.join(twice)} is given twice; give each once")
+    compared = {arm for step in ladder.steps_of(given) for arm in (step.lower, step.upper)}
+    alone = [name for name in given if name not in compared]
+    if alone:
+        raise UsageError(
+            f"steps={steps}: there is nothing to compare {' and '.join(alone)} with; add {ladder.EDGE}"
+            if ladder.EDGE not in given
+            else f"steps={steps}: {ladder.EDGE} alone is no step; add one of "
+            f"{', '.join(arm for arm in ladder.ARMS if arm != ladder.EDGE)}"
+        )
+    return [name for name in ladder.ARMS if name in given]

@@ -1,0 +1,242 @@
+"""What each step of a ladder adds, measured twice: by the latencies of journeys that were not traced, and by traces.
+
+The two share neither journeys nor instrument. **Measured** is the difference of the mean latencies by the generator's
+clock, of the journeys that were not traced. **Attributed** is the difference of those parts of the hop budgets which
+belong to what the step adds, of the others. Both weigh each journey by its share of the load, and both are linear in
+their blocks' deviations (`hops.analysis.hop_differences`). So is what is left of the one without the other, the
+**remainder**: its interval comes from the blocks' deviations of the difference, in which what a block does to both
+cancels.
+
+Tracing itself is the one step whose measurement cannot do without traced journeys. There, measured are all journeys of
+both arms, and attributed is what the instrument says of itself, the observer effect: what being traced adds to a
+journey's mean, times the share of the journeys that are traced. What is left is what tracing costs journeys that are
+not traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import polars as pl
+
+from hops.analysis.hop_differences import TracedMeans
+from hops.budget.budget import EDGE, GENERATOR
+from hops.budget.groups import GROUPS, group_of
+from hops.run import ladder
+from hops.run.documents import Agreement, Estimate, GroupChange, LadderRow, LadderStep
+from hops.run.ladder import Step, steps_of
+from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
+from hops.statistics.sample import Floats
+from hops.units import ALL
+
+_LATENCY = "latency"
+Frames = Mapping[str, pl.DataFrame]
+
+
+def ladder_steps(
+    journeys: Frames, hops: Frames, load: Mapping[str, int], blocks: Mapping[str, set[int]]
+) -> list[LadderStep]:
+    """Measures each step twice, for all journeys together and each of them.
+
+    Args:
+        journeys: rows of `rows.JOURNEYS` with `block` in front, by arm.
+        hops: rows of `rows.HOPS` with `block` in front, by arm; of journeys that ended ok.
+        load: how often each journey is in it.
+        blocks: of each arm.
+    """
+    return [
+        LadderStep(adds=step.adds, lower=step.lower, upper=step.upper, rows=_rows(step, journeys, hops, load, blocks))
+        for step in steps_of(list(journeys))
+    ]
+
+
+def belongs_to(step: Step) -> Callable[[str], bool]:
+    """Which parts of a budget belong to what a step adds.
+
+    A proxy that comes in makes two wires of one, so the wires that it replaces belong to it as its own do.
+    """
+    kinds = [_OF[thing] for thing in step.things]
+    return lambda part: any(belongs(part) for belongs in kinds)
+
+
+def _of_edge(part: str) -> bool:
+    kind, _, name = part.partition(":")
+    ends = name.split("→")
+    return part == f"proxy:{EDGE}" or (kind == "wire" and (EDGE in ends or ends[0] == GENERATOR))
+
+
+def _of_sidecars(part: str) -> bool:
+    kind, _, name = part.partition(":")
+    return kind == "wire" or (kind == "proxy" and name != EDGE)
+
+
+_OF: Mapping[str, Callable[[str], bool]] = {
+    ladder.EDGE: _of_edge,
+    ladder.SIDECARS: _of_sidecars,
+    ladder.MTLS: _of_sidecars,
+    ladder.ISTIO: _of_sidecars,
+    ladder.MEMORY: lambda part: part.startswith(("db:", "pool:")),
+    ladder.UNTRACED: lambda _: False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """How far the upper arm is above the lower.
+
+    Args:
+        means: ms by journey.
+        deviations: ms by journey and block.
+    """
+
+    means: Floats
+    deviations: Floats
+
+    @classmethod
+    def of(cls, lower: TracedMeans, upper: TracedMeans, columns: Sequence[bool] = (True,)) -> _Change:
+        """The sum of some columns of both."""
+        chosen = np.array(columns, dtype=bool)
+        return cls(
+            (upper.means - lower.means)[:, chosen].sum(axis=1),
+            (upper.deviations - lower.deviations)[:, :, chosen].sum(axis=2),
+        )
+
+    def __add__(self, other: _Change) -> _Change:
+        return _Change(self.means + other.means, self.deviations + other.deviations)
+
+    def times(self, factors: Floats) -> _Change:
+        """Each journey's times a factor of its own."""
+        return _Change(self.means * factors, self.deviations * factors[:, None])
+
+    def weighed(self, weights: Floats, *, known: bool) -> Estimate:
+        """The mean over journeys, with its interval over blocks if that is known."""
+        value = float(weights @ self.means)
+        ends = spread_of(weights @ self.deviations).around(value) if known else NO_INTERVAL
+        return Estimate(value=value, ci95=list(ends))
+
+
+@dataclass(frozen=True, slots=True)
+class _Arm:
+    """Mean latencies of one arm's journeys, by whether they were traced, and the mean parts of its traces."""
+
+    every: TracedMeans
+    traced: TracedMeans
+    untraced: TracedMeans
+    parts: TracedMeans
+
+
+@dataclass(frozen=True, slots=True)
+class _Twice:
+    """One step measured twice.
+
+    Args:
+        measured: by latencies.
+        attributed: by traces.
+        elsewhere: what the parts did that do not belong to the step, by group.
+        journeys: how many `measured` is from, by arm and journey.
+        traces: how many `attributed` is from, likewise.
+    """
+
+    measured: _Change
+    attributed: _Change
+    elsewhere: Mapping[str, _Change]
+    journeys: Sequence[Floats]
+    traces: Sequence[Floats]
+
+
+def _rows(
+    step: Step, journeys: Frames, hops: Frames, load: Mapping[str, int], blocks: Mapping[str, set[int]]
+) -> list[LadderRow]:
+    shared = sorted(blocks[step.lower] & blocks[step.upper])
+    if not shared:
+        return []
+    names = sorted(load)
+    parts = sorted({part for arm in (step.lower, step.upper) for part in hops[arm]["part"].unique()})
+    lower, upper = (_arm(journeys[arm], hops[arm], names, shared, parts) for arm in (step.lower, step.upper))
+    twice = _of_tracing(lower, upper) if ladder.UNTRACED in step.things else _of_parts(step, lower, upper, parts)
+    counted = np.all([*twice.journeys, *twice.traces], axis=0)
+    whole = np.array([load[name] for name in names], dtype=np.float64) * counted
+    if not whole.sum():
+        return []
+    weights = {ALL: whole / whole.sum()}
+    weights |= {name: np.eye(len(names))[index] for index, name in enumerate(names) if counted[index]}
+    return [_row(name, twice, weight, len(shared)) for name, weight in weights.items()]
+
+
+def _row(journey: str, twice: _Twice, weights: Floats, blocks: int) -> LadderRow:
+    counts = {
+        name: [int(arm[weights > 0].sum()) for arm in arms]
+        for name, arms in (("journeys", twice.journeys), ("traces", twice.traces))
+    }
+    reason = refusal(blocks, min(min(arms) for arms in counts.values()), None)
+    known = reason is None
+    remainder = (twice.measured + twice.attributed.times(-np.ones_like(weights))).weighed(weights, known=known)
+    nothing = twice.measured.times(np.zeros_like(weights))
+    return LadderRow(
+        journey=journey,
+        journeys=counts["journeys"],
+        traces=counts["traces"],
+        measured=twice.measured.weighed(weights, known=known),
+        attributed=twice.attributed.weighed(weights, known=known),
+        remainder=remainder,
+        elsewhere=reduce(_Change.__add__, twice.elsewhere.values(), nothing).weighed(weights, known=known),
+        groups=[
+            GroupChange(group=group, **change.weighed(weights, known=known))
+            for group, change in twice.elsewhere.items()
+        ],
+        verdict=_verdict(remainder["ci95"]),
+        reason=reason,
+    )
+
+
+def _verdict(ends: Sequence[float | None]) -> Agreement:
+    low, high = ends
+    if low is None or high is None:
+        return "unknown"
+    return "agree" if low <= 0 <= high else "differ"
+
+
+def _of_parts(step: Step, lower: _Arm, upper: _Arm, parts: Sequence[str]) -> _Twice:
+    belongs = belongs_to(step)
+    groups = [None if belongs(part) else group_of(part) for part in parts]
+    return _Twice(
+        measured=_Change.of(lower.untraced, upper.untraced),
+        attributed=_Change.of(lower.parts, upper.parts, [group is None for group in groups]),
+        elsewhere={
+            name: _Change.of(lower.parts, upper.parts, [group == name for group in groups])
+            for name in GROUPS
+            if name in groups
+        },
+        journeys=(lower.untraced.traces, upper.untraced.traces),
+        traces=(lower.parts.traces, upper.parts.traces),
+    )
+
+
+def _of_tracing(lower: _Arm, upper: _Arm) -> _Twice:
+    share = upper.traced.traces / np.maximum(upper.every.traces, 1.0)
+    return _Twice(
+        measured=_Change.of(lower.every, upper.every),
+        attributed=_Change.of(upper.untraced, upper.traced).times(share),
+        elsewhere={},
+        journeys=(lower.every.traces, upper.every.traces),
+        traces=(upper.untraced.traces, upper.traced.traces),
+    )
+
+
+def _arm(
+    journeys: pl.DataFrame, hops: pl.DataFrame, names: Sequence[str], blocks: Sequence[int], parts: Sequence[str]
+) -> _Arm:
+    latencies = journeys.filter(pl.col("outcome") == "ok").select(
+        "block",
+        "journey",
+        "sampled",
+        pl.lit(_LATENCY).alias("part"),
+        pl.col("latency_ns").alias("ns"),
+        pl.col("seq").alias("trace_id"),  # journeys without a trace are told apart by their place on the tape
+    )
+    kinds = (latencies, latencies.filter("sampled"), latencies.filter(~pl.col("sampled")))
+    every, traced, untraced = (TracedMeans(frame, names, blocks, [_LATENCY]) for frame in kinds)
+    return _Arm(every, traced, untraced, TracedMeans(hops, names, blocks, parts))

@@ -1,0 +1,67 @@
+"""What a pair of sidecars adds to a call: the time between caller and callee with them, less that without.
+
+Between are the wires and both proxies, whatever the services do; and every call counts, also those beside the critical
+path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from hops.budget.budget import GENERATOR
+from hops.run.documents import Added, SidecarPair
+from hops.run.ladder import EDGE, ISTIO, MTLS, SIDECARS
+from hops.statistics.contrast import contrast
+from hops.statistics.over_blocks import Section, sections_of
+from hops.units import ALL, NS_PER_MS
+
+
+def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[int]]) -> list[SidecarPair]:
+    """Compares each arm that has sidecars with the arm `edge`, over all links and by link.
+
+    Args:
+        calls: rows of `rows.CALLS` with `block` in front, by arm; of journeys that ended ok.
+        blocks: of each arm.
+    """
+    pairs: list[SidecarPair] = []
+    for arm in (SIDECARS, MTLS, ISTIO):
+        if arm not in calls or EDGE not in calls:
+            continue
+        shared = sorted(blocks[arm] & blocks[EDGE])
+        with_sidecars, without = (_between(calls[name]) for name in (arm, EDGE))
+        links = sorted(set(with_sidecars["link"]) & set(without["link"]))
+        for link in (ALL, *links) if links else ():
+            chosen = pl.col("link").is_in(links if link == ALL else [link])
+            sides = [
+                [rows.filter(pl.col("block") == block)["ms"].to_numpy() for block in shared]
+                for rows in (with_sidecars.filter(chosen), without.filter(chosen))
+            ]
+            upper, lower = (sections_of(side) for side in sides)
+            pairs.append(
+                SidecarPair(
+                    arm=arm,
+                    link=link,
+                    calls=[sum(map(len, side)) for side in reversed(sides)],
+                    mean=_added(upper["mean"], lower["mean"]),
+                    p99=_added(upper["p99"], lower["p99"]),
+                )
+            )
+    return pairs
+
+
+def _between(calls: pl.DataFrame) -> pl.DataFrame:
+    """The calls between components that have sidecars; the clients, outside of the mesh, have none."""
+    return calls.filter(pl.col("caller") != GENERATOR).select(
+        "block",
+        pl.concat_str("caller", "callee", separator="→").alias("link"),
+        # A call that took no time has no logarithm; the clock's smallest step stands for it.
+        (pl.col("between_ns").clip(1) / NS_PER_MS).alias("ms"),
+    )
+
+
+def _added(upper: Section, lower: Section) -> Added:
+    result = contrast(upper, lower)
+    reason = None if result.reason is None else result.reason.replace("journey", "call")
+    return Added(value=result.difference, ci95=list(result.interval), reason=reason)

@@ -1,0 +1,49 @@
+"""What each step of a ladder adds, in sentences."""
+
+from __future__ import annotations
+
+from hops.conclusions.wording import listed
+from hops.elements.numbers import figure
+from hops.run.documents import Estimate, Ladder, LadderRow, LadderStep
+from hops.units import ALL
+
+#: Groups whose change is smaller than this share of all changes elsewhere are not named.
+_NAMED_SHARE = 0.2
+
+
+def row_of(step: LadderStep, journey: str = ALL) -> LadderRow | None:
+    """A step's figures in one journey; None if it has none."""
+    return next((row for row in step["rows"] if row["journey"] == journey), None)
+
+
+def ladder_sentences(ladder: Ladder) -> list[str]:
+    """A sentence or two for each step."""
+    return [_sentence(step) for step in ladder["steps"]]
+
+
+def _sentence(step: LadderStep) -> str:
+    row = row_of(step)
+    if row is None:
+        return f"{step['adds']}: not enough traced and untraced journeys in {step['lower']} and {step['upper']}."
+    told = f"{step['adds']}: {_ms(row['measured'])} measured, {_ms(row['attributed'])} attributed."
+    match row["verdict"]:
+        case "agree":
+            return f"{told} They agree: {_ms(row['remainder'])} remains."
+        case "differ":
+            return f"{told} They differ by {_ms(row['remainder'])}.{_elsewhere(row)}"
+        case _:
+            return f"{told} No verdict: {row['reason']}."
+
+
+def _elsewhere(row: LadderRow) -> str:
+    """What the parts that do not belong to the step did, with the groups that changed most."""
+    changes = sum(abs(group["value"]) for group in row["groups"])
+    if not changes:
+        return ""
+    named = sorted(row["groups"], key=lambda group: -abs(group["value"]))
+    told = [f"{group['group']} by {_ms(group)}" for group in named if abs(group["value"]) >= _NAMED_SHARE * changes]
+    return f" Parts that do not belong to the step changed by {_ms(row['elsewhere'])}: {listed(told)}."
+
+
+def _ms(estimate: Estimate) -> str:
+    return figure(estimate["value"], estimate["ci95"], "ms")

@@ -1,0 +1,63 @@
+"""The arms of a ladder, and which two of them each step compares.
+
+Upwards each arm adds one thing to the one before. Downwards each takes one thing away from the arm `edge`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+KIND: Final = "ladder"
+NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO = "no-edge", "edge", "sidecars", "mtls", "istio"
+UNTRACED, MEMORY = "untraced", "memory"
+
+UPWARDS = (NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO)
+DOWNWARDS = (UNTRACED, MEMORY)
+ARMS = UPWARDS + DOWNWARDS
+
+#: What a step adds: by its upper arm for a step upwards, by its lower arm for one downwards.
+ADDS = {
+    EDGE: "edge",
+    SIDECARS: "sidecars",
+    MTLS: "mTLS",
+    ISTIO: "Istio",
+    UNTRACED: "tracing",
+    MEMORY: "database",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Two arms that differ in one thing; in more only if the user left out the arms between them.
+
+    Args:
+        lower: the arm without it.
+        upper: the arm with it.
+        things: the arms that name in `ADDS` what the step adds.
+    """
+
+    lower: str
+    upper: str
+    things: tuple[str, ...]
+
+    @property
+    def adds(self) -> str:
+        """What the step adds, in words."""
+        return " and ".join(ADDS[thing] for thing in self.things)
+
+
+def steps_of(arms: Sequence[str]) -> list[Step]:
+    """The steps between the arms that an experiment has.
+
+    Args:
+        arms: some of `ARMS`, in any order; others are no part of a ladder.
+    """
+    upwards = [arm for arm in UPWARDS if arm in arms]
+    steps = [
+        Step(lower, upper, UPWARDS[UPWARDS.index(lower) + 1 : UPWARDS.index(upper) + 1])
+        for lower, upper in pairwise(upwards)
+    ]
+    return steps + [Step(arm, EDGE, (arm,)) for arm in DOWNWARDS if arm in arms and EDGE in arms]
