@@ -73,7 +73,7 @@ compare-runs: setup ## Compare run b with run a, such as before and after a chan
 
 .PHONY: parity
 parity: setup ## Check topologies' answers against the data, and that their writes have the same effect; topologies=a,b
-	@$(RUN) -m experiment parity $(call options,topologies samples seed http)
+	@$(RUN) -m experiment parity $(call options,topologies samples seed mesh mtls canary http)
 
 .PHONY: report
 report: setup ## Rebuild a run's summary, report.html, report.md and csv/ from its files
