@@ -11,6 +11,7 @@ from experiment.plan.plan import MOST_BLOCKS, Plan
 from experiment.plan.profiles import PROFILES
 from experiment.progress import minutes
 from experiment.runner import expected_s
+from hops.conclusions.wording import plural
 from hops.statistics.over_blocks import LEAST_BLOCKS
 
 MOST_RETRIES = 5
@@ -27,7 +28,8 @@ def announce(plan: Plan) -> None:
     """Says what is going to run, and for how long."""
     names = ", ".join(arm.label for arm in plan.arms)
     typer.echo(
-        f"{names}: {plan.blocks} blocks of {len(plan.arms)} trials in random order, {minutes(expected_s(plan))}. "
+        f"{names}: {plural(plan.blocks, 'block')} of {len(plan.arms)} trials in random order, "
+        f"{minutes(expected_s(plan))}. "
         "Leave the machine idle until then; Ctrl-C keeps finished trials.",
         err=True,
     )

@@ -47,7 +47,7 @@ def ladder_arms(
                 f"http=2: clients of the arm {ladder.NO_EDGE} reach gateways that speak HTTP/1.1 only, and all arms "
                 f"must speak the same; leave out http=2, or give steps= without {ladder.NO_EDGE}"
             )
-        http = "1"
+        http = http or "1"
     arms = tuple(_arm(name, topology, {"http": http, "trace": trace, **SWITCHES[name]}) for name in names)
     if any(not 0 < arm.switches.trace < 1 for arm in arms if arm.label != ladder.UNTRACED):
         raise UsageError(

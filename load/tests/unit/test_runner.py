@@ -11,6 +11,7 @@ import pytest
 
 from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import BINARY
+from experiment.plan.ladder import ladder_arms
 from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.runner import begin, run_plan, take_up
@@ -163,3 +164,20 @@ def test_another_tape_is_refused(tmp_path: Path) -> None:
 def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="resume=latest is not an interrupted compare; interrupted ones: none"):
         take_up(tmp_path, "latest", "compare")
+
+
+def test_an_interrupted_ladder_is_resumed_by_its_own_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arms = ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced")
+    one = plan(kind="ladder", name="ladder", arms=arms)
+    with pytest.raises(KeyboardInterrupt):
+        run_plan(one, begin(one, tmp_path), PORTS, run=FakeRuns({names(one)[2]: [KeyboardInterrupt()]}))
+    assert "2 of 6 trials are finished" in (told := capsys.readouterr().err)
+    assert "`make ladder resume=latest` resumes it." in told
+    folder, again = take_up(tmp_path, "latest", "ladder")
+    assert again.arms == arms
+    runs = FakeRuns()
+    with pytest.raises(AtTheEndError):
+        run_plan(again, folder, PORTS, run=runs)
+    assert runs.ran == names(one)[2:]

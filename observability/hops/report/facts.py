@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.report.view import View
-from hops.run.switches import mesh_text, switches_text
+from hops.run.switches import mesh_text, switches_text, value_text
 from hops.tables.latency import loop_text
 
 
@@ -20,7 +21,9 @@ def switches_of(manifest: dict[str, Any], topology: str) -> dict[str, Any]:
 def load_facts(view: View) -> list[tuple[str, str]]:
     """How the load was sent, in words."""
     manifest, summary = view.run.manifest, view.summary
-    profile, switches = manifest["profile"], manifest["switches"]
+    profile, arms = manifest["profile"], [switches_of(manifest, topology) for topology in view.topologies]
+    switches = {key: value for key, value in arms[0].items() if all(arm.get(key) == value for arm in arms)}
+    differing = [key for key in arms[0] if key not in switches]
     closed = summary["closed"]
     if closed is None:
         load = f"open loop, {profile['rate']:g} journeys a second"
@@ -41,9 +44,20 @@ def load_facts(view: View) -> list[tuple[str, str]]:
             else f"{blocks} of one topology",
         ),
         ("workload", str(manifest["workload"])),
-        ("tracing", f"{100 * float(switches.get('trace', 0)):g} % of the journeys, chosen at random"),
+        ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random"),
         ("switches", switches_text({name: value for name, value in switches.items() if name != "trace"})),
+        *(
+            (f"switches of {topology}", ", ".join(f"{key} {value_text(arm, key)}" for key in differing))
+            for topology, arm in zip(view.topologies, arms, strict=True)
+            if differing
+        ),
     ]
+
+
+def _tracing(shares: Sequence[float]) -> str:
+    """Which share of the journeys is traced, or which shares if topologies differ in it."""
+    told = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(shares))
+    return f"{told} % of the journeys"
 
 
 def mesh_fact(view: View) -> str:

@@ -19,6 +19,10 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "One trial of each topology, in random order, one right after another. Differences are taken within blocks, "
         "so that slow changes of the machine cancel out.",
     ),
+    (
+        "arm, step",
+        "One of the ways in which a ladder runs a topology, and two of them that differ in one thing.",
+    ),
     ("latency", "The time from the intended arrival on the tape until the answer was read and checked."),
     ("p50, p90, p99, p99.9", "Percentiles: 90 % of the journeys took at most p90. p50 is the median."),
     (

@@ -28,6 +28,13 @@ class View(SummaryView):
     run: RunFiles
 
     @property
+    def measured(self) -> list[str]:
+        """What the run is about: its topologies, or the one topology whose arms a ladder has."""
+        if "ladder" not in self.summary:
+            return self.topologies
+        return list(dict.fromkeys(str(one["name"]) for one in self.run.manifest["topologies"].values()))
+
+    @property
     def looks(self) -> list[Look]:
         """How each topology is drawn."""
         return looks(self.topologies)

@@ -45,14 +45,14 @@ def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
         all_sections(view),
         folder,
         template="report.html",
-        title=f"{' · '.join(view.topologies)}: {summary['name']}",
+        title=f"{' · '.join(view.measured)}: {summary['name']}",
         lines=[verdict, *(f"{name}: {text}" for name, text in told)],
         valid=summary["valid"],
         name=summary["name"],
         kind=summary["kind"],
         verdict=verdict,
         facts=told,
-        topologies=", ".join(view.topologies),
+        topologies=", ".join(view.measured),
         key=view.topology_key,
     )
 

@@ -23,7 +23,7 @@ ADDS = {
     EDGE: "edge",
     SIDECARS: "sidecars",
     MTLS: "mTLS",
-    ISTIO: "Istio for static configuration",
+    ISTIO: "Istio",
     UNTRACED: "tracing",
     MEMORY: "database",
 }

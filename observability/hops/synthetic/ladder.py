@@ -8,6 +8,14 @@ from hops.budget.budget import EDGE, GENERATOR
 from hops.run import ladder
 from hops.synthetic.shop import by_way_of_sidecars
 
+#: What the arms change of the switches, by the manifest.
+ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
+    ladder.NO_EDGE: {"edge": "none"},
+    ladder.SIDECARS: {"mesh": "envoy"},
+    ladder.MTLS: {"mesh": "envoy", "mtls": "on"},
+    ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
+    ladder.UNTRACED: {"trace": 0.0},
+}
 #: Mean time in one proxy of a pair, ms, and on each of the two wires that it adds.
 PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2}
 WIRE_MS = 0.06

@@ -24,7 +24,7 @@ from hops.run.ladder import ARMS, UNTRACED
 from hops.run.ladder import KIND as LADDER
 from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
 from hops.synthetic.experiment import Noise
-from hops.synthetic.ladder import arm_parts, call_ms
+from hops.synthetic.ladder import ARM_SWITCHES, arm_parts, call_ms
 from hops.synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
 from hops.synthetic.traces import BASE_NS, otlp_document, shop_trace
 
@@ -36,6 +36,8 @@ _RATE = 50.0
 _PROTOCOL_BYTES = 210
 _REQUEST_BYTES = 160
 _SPANS_OF_EXEMPLAR = 16
+#: The topology of every ladder.
+_CLIMBED = "hybrid"
 _SPANS_OF_MESHED_EXEMPLAR = 40
 COMMIT = "0" * 40
 
@@ -51,8 +53,8 @@ def write_generated_run(
     noise: Noise | None = None,
     delays_ms: Mapping[str, Mapping[str, float]] | None = None,
     failing: Mapping[tuple[int, str], str] | None = None,
-    mesh: str = "none",
     ladder: bool = False,
+    mesh: str = "none",
 ) -> Path:
     """Writes a run of schema 2, without summary and report.
 
@@ -66,8 +68,8 @@ def write_generated_run(
         noise: how latencies scatter.
         delays_ms: topology -> part -> ms that each journey with this part takes longer.
         failing: (block, topology) -> name of a gate that fails in this trial.
-        mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
         ladder: whether the topologies are arms of a ladder of `hybrid`.
+        mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
 
     Returns:
         The folder.
@@ -83,7 +85,11 @@ def write_generated_run(
             fails = (failing or {}).get((block, name))
             run.add_trial(name, block, position, factor, (delays_ms or {}).get(name, {}), fails)
     manifest = _manifest(run, topologies, blocks, seed)
-    run.write(manifest | {"kind": LADDER, "name": LADDER} if ladder else manifest)
+    if ladder:
+        arms = {name: manifest["switches"] | ARM_SWITCHES.get(name, {}) for name in topologies}
+        topology = topology_document(_CLIMBED, shape_of(_CLIMBED))
+        manifest |= {"kind": LADDER, "name": LADDER, "arms": arms, "topologies": dict.fromkeys(topologies, topology)}
+    run.write(manifest)
     return folder
 
 
@@ -108,8 +114,7 @@ class _Run:
         self.traced = traced
         self.mesh = mesh
         self._folder, self._noise, self._rng = folder, noise, rng
-        # Of its own, so that the journeys are the same whatever is drawn of their calls.
-        self._rng_of_calls = rng.spawn(1)[0]
+        self._calls_rng = rng.spawn(1)[0]  # one of its own, so that calls change no other figure
         self._begins_ns = BASE_NS
         self._frames: dict[str, list[pl.DataFrame]] = {"journeys": [], "hops": [], "resources": [], "calls": []}
         self._trials: list[dict[str, Any]] = []
@@ -229,7 +234,7 @@ class _Run:
             rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey)).select("trace_id", "journey")
             wires = [part.removeprefix("wire:").split("→") for part in parts_ms(shape, journey) if "→" in part]
             for caller, callee in wires:
-                drawn = self._rng_of_calls.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
+                drawn = self._calls_rng.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
                 link = (pl.lit(caller).alias("caller"), pl.lit(callee).alias("callee"))
                 frames.append(rows.with_columns(*link, pl.Series("between_ns", (drawn * 1e6).astype(np.int64))))
         return pl.concat(frames)

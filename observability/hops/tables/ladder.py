@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hops.conclusions.ladder import ladder_sentences, row_of
+from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.run.documents import Added, Estimate, Ladder, LadderRow, LadderStep, SidecarPair
@@ -25,7 +26,8 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
     """What each step adds to the mean of all journeys, and what sidecars add to a call."""
     elements: list[Element] = [
         Text(
-            "Each step compares two arms that differ in one thing. Measured is the difference between their mean "
+            "Each step compares two arms that differ in one thing; Istio is compared with the same sidecars under a "
+            "static configuration. Measured is the difference between their mean "
             "latencies by the generator's clock, from journeys that were not traced. Attributed is the difference "
             "between those parts of their hop budgets that belong to the step, from the journeys that were. The two "
             "have no journey in common. They agree if the 95 % interval of the remainder, measured minus attributed, "
@@ -33,7 +35,7 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
             "measured is from all journeys, and attributed is what being traced adds to a journey, times the share of "
             "journeys that are traced."
         ),
-        Points(ladder_sentences(ladder), tone="conclusions"),
+        Points(ladder_sentences(ladder), tone="sentences"),
         steps_table(ladder),
     ]
     if ladder["sidecar_pairs"]:
@@ -166,7 +168,7 @@ def _cells(row: LadderRow) -> Iterable[Cell]:
     return (
         *(_estimate(row[name]) for name in ("measured", "attributed", "remainder")),
         verdict,
-        _estimate(row["elsewhere"]),
+        _estimate(row["elsewhere"]) if row["groups"] else estimate(None, numbers.UNKNOWN),
     )
 
 

@@ -35,7 +35,7 @@ MODES = {
     "dark": {"viewport": WIDE, "color_scheme": "dark"},
     "phone": {"viewport": PHONE, "color_scheme": "light"},
 }
-NAMED = ("compare", "bench", "suspect")
+NAMED = ("compare", "bench", "suspect", "ladder")
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 # Marks one text of each look. Thousands of cells look alike, and axe takes milliseconds for the contrast of each.
 MARK_LOOKS = """() => {
@@ -75,6 +75,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_generated_run(
         root / "suspect", topologies=("rest", "grpc"), blocks=2, journeys_per_trial=200, failing=failing
     )
+    arms = ("no-edge", "edge", "istio")
+    write_generated_run(root / "ladder", topologies=arms, blocks=3, journeys_per_trial=300, ladder=True)
     return {name: make_report(root / name)[1] for name in NAMED}
 
 

@@ -119,7 +119,7 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
         ("no-edge", "edge", "edge"),
         ("edge", "sidecars", "sidecars"),
         ("sidecars", "mtls", "mTLS"),
-        ("mtls", "istio", "Istio for static configuration"),
+        ("mtls", "istio", "Istio"),
         ("untraced", "edge", "tracing"),
         ("memory", "edge", "database"),
     ]
@@ -133,8 +133,7 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
 def summary(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ladder")
     slowed = {"sidecars": {"work:product": 4.0}}
-    # Of 95 % intervals, one in twenty misses the truth by chance: with this seed none does that a test looks at.
-    return analyse(read_run(write_generated_ladder(folder, delays_ms=slowed, seed=2)), name="ladder")
+    return analyse(read_run(write_generated_ladder(folder, delays_ms=slowed)), name="ladder")
 
 
 def test_a_ladder_has_every_step_in_all_journeys_and_each(summary):
@@ -150,7 +149,8 @@ def test_what_slows_a_service_is_no_part_of_the_sidecars_step(summary):
     rows = {step["adds"]: step["rows"][0] for step in summary["ladder"]["steps"]}
     assert rows["sidecars"]["verdict"] == "differ"
     assert max(rows["sidecars"]["groups"], key=lambda group: group["value"])["group"] == "services"
-    assert rows["edge"]["verdict"] == rows["database"]["verdict"] == "agree"
+    assert rows["sidecars"]["remainder"]["ci95"][0] > 1
+    assert all(abs(rows[step]["remainder"]["value"]) < 1 for step in ("edge", "Istio", "tracing", "database"))
 
 
 def test_tracing_is_compared_with_the_observer_effect(summary):

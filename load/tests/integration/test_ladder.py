@@ -1,0 +1,90 @@
+"""The bottom of a ladder on the real system, short: without an edge, with it, and without tracing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from experiment.generator.shopload import BINARY
+from experiment.plan.ladder import ladder_arms
+from experiment.plan.plan import Plan
+from experiment.plan.profiles import Profile
+from experiment.runner import begin, run_plan
+from hops.run.documents import LadderRow, Summary
+from hops.run.files import RunFiles, read_run
+from hops.run.ladder import KIND
+from mesh.ports import load_ports
+from mesh.topology import load_topology
+
+WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
+BASE = "22200"
+TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
+]
+
+
+@pytest.fixture(scope="module")
+def climbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, RunFiles]:
+    """The finished ladder: its summary and its files."""
+    arms = ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced", trace="0.5")
+    plan = Plan(KIND, KIND, arms, 1, TINY, 7, WORKLOAD)
+    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
+    summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), ports)
+    return summary, read_run(path)
+
+
+def parts(run: RunFiles, arm: str) -> set[str]:
+    return set(run.hops.filter(pl.col("topology") == arm)["part"])
+
+
+def of_all(summary: Summary) -> dict[str, LadderRow]:
+    return {step["adds"]: step["rows"][0] for step in summary["ladder"]["steps"]}
+
+
+def test_without_an_edge_each_channel_reaches_its_gateway(climbed: tuple[Summary, RunFiles]) -> None:
+    fronts = {arm: {part for part in parts(climbed[1], arm) if "client→" in part} for arm in ("no-edge", "edge")}
+    assert fronts["no-edge"] == {"wire:client→graphql-gateway", "wire:client→rest-gateway"}
+    assert fronts["edge"] == {"wire:client→edge"}
+    assert not any("edge" in part for part in parts(climbed[1], "no-edge"))
+
+
+def test_every_arm_gave_the_same_answers_to_the_same_tape(climbed: tuple[Summary, RunFiles]) -> None:
+    _, run = climbed
+    assert {row["topology"] for row in run.used} == {"no-edge", "edge", "untraced"}
+    assert len({row["answers_sha256"] for row in run.used}) == 1
+
+
+def test_each_step_is_measured_twice(climbed: tuple[Summary, RunFiles]) -> None:
+    rows = of_all(climbed[0])
+    assert list(rows) == ["edge", "tracing"]
+    edge = rows["edge"]
+    assert edge["remainder"]["value"] == pytest.approx(edge["measured"]["value"] - edge["attributed"]["value"])
+    assert min(*edge["journeys"], *edge["traces"]) > 0
+    without, traced = rows["tracing"]["journeys"]
+    # a journey of which the short trial traced all or none is left out
+    assert 0 < without == traced <= climbed[1].manifest["journeys"]
+    for row in rows.values():
+        assert row["verdict"] == "unknown"
+        assert "3 blocks" in (row["reason"] or "")
+
+
+def test_each_call_between_components_is_there_once(climbed: tuple[Summary, RunFiles]) -> None:
+    _, run = climbed
+    calls = run.calls.filter(pl.col("topology") == "edge").group_by("caller", "callee").len()
+    crossings = run.hops.filter((pl.col("topology") == "edge") & pl.col("part").str.starts_with("wire:"))
+    by_link = crossings.group_by("part").agg(pl.col("crossings").sum()).rows()
+    assert {f"wire:{caller}→{callee}": count for caller, callee, count in calls.rows()} == dict(by_link)
+    assert run.calls["between_ns"].min() >= 0
+    assert "untraced" not in set(run.calls["topology"])
+
+
+def test_the_report_says_what_each_step_adds(climbed: tuple[Summary, RunFiles]) -> None:
+    text = (climbed[1].path / "report.md").read_text(encoding="utf-8")
+    assert "No verdict: needs 3 blocks, and there is 1." in text
+    assert (climbed[1].path / "csv" / "ladder.csv").is_file()

@@ -1,0 +1,61 @@
+"""Which arms a ladder has, and what is no ladder."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.plan.ladder import SWITCHES, ladder_arms
+from hops.run import ladder
+from mesh.topology import load_topology
+
+HYBRID, REST = load_topology("hybrid"), load_topology("rest")
+BOTTOM = "no-edge,edge,untraced"
+
+
+def test_every_arm_has_its_switches() -> None:
+    assert tuple(SWITCHES) == ladder.ARMS
+
+
+def test_arms_are_in_the_order_of_the_ladder_and_differ_in_one_thing() -> None:
+    arms = ladder_arms(HYBRID, "untraced, edge,no-edge")
+    assert [arm.label for arm in arms] == ["no-edge", "edge", "untraced"]
+    no_edge, edge, untraced = (arm.switches.as_dict() for arm in arms)
+    assert {key for key in edge if edge[key] != no_edge[key]} == {"edge"}
+    assert {key for key in edge if edge[key] != untraced[key]} == {"trace"}
+    assert {arm.topology for arm in arms if arm.topology is not HYBRID} == set()
+
+
+def test_with_an_arm_without_an_edge_all_clients_speak_http_1() -> None:
+    assert {arm.switches.http for arm in ladder_arms(HYBRID, BOTTOM)} == {1}
+    assert {arm.switches.http for arm in ladder_arms(REST, "edge,untraced")} == {2}
+    assert {arm.switches.http for arm in ladder_arms(REST, "edge,untraced", http="1")} == {1}
+
+
+def test_the_share_of_traces_is_that_of_every_arm_that_traces() -> None:
+    assert [arm.switches.trace for arm in ladder_arms(HYBRID, BOTTOM, trace="0.5")] == [0.5, 0.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("steps", "more", "message"),
+    [
+        ("edge,dance", {}, "dance is unknown; valid: no-edge, edge, sidecars, mtls, istio, untraced, memory"),
+        ("edge,", {}, "an empty item is unknown"),
+        ("edge,no-edge,edge", {}, "edge is given twice"),
+        ("edge", {}, "edge alone is no step; add one of no-edge, sidecars"),
+        ("untraced,memory", {}, "there is nothing to compare untraced and memory with; add edge"),
+        ("no-edge,mtls,memory", {}, "there is nothing to compare memory with; add edge"),
+        (BOTTOM, {"http": "2"}, "leave out http=2, or give steps= without no-edge"),
+        (BOTTOM, {"trace": "1"}, "trace=1: a ladder needs journeys that are traced and journeys that are not"),
+        (BOTTOM, {"trace": "0"}, "trace=0: a ladder needs"),
+        (BOTTOM, {"http": "3"}, "arm no-edge: http"),
+    ],
+)
+def test_what_is_no_ladder_is_refused(steps: str, more: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        ladder_arms(HYBRID, steps, **more)
+
+
+def test_an_arm_that_the_topology_cannot_run_is_named() -> None:
+    with pytest.raises(UsageError, match="arm no-edge: edge=none: rest has clients that reach services"):
+        ladder_arms(REST, "no-edge,edge")
