@@ -113,7 +113,6 @@ def test_istio_is_cached_by_its_pins_and_istiod_by_its_own_code_too(
         (["steps=edge,sidecars", "ladder"], False),
         (["steps=sidecars,istio", "ladder"], True),
     ],
-    ids=" ".join,
 )
 def test_istio_is_built_only_where_it_is_asked_for(given: list[str], built: bool) -> None:
     # -W: as if its pins had just changed.
