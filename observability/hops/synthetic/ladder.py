@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 
-from hops.budget.budget import EDGE, GENERATOR, INBOUND, OUTBOUND
+from hops.budget.budget import EDGE, GENERATOR
 from hops.run import ladder
+from hops.synthetic.shop import by_way_of_sidecars
 
 #: What the arms change of the switches, by the manifest.
 ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
@@ -33,7 +33,7 @@ def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
     if arm == ladder.MEMORY:
         return {part: ms for part, ms in parts.items() if not part.startswith(("db:", "pool:"))}
     if arm in PROXY_MS:
-        return _with_sidecars(parts, PROXY_MS[arm])
+        return by_way_of_sidecars(parts, proxy_ms=PROXY_MS[arm], wire_ms=WIRE_MS)
     return dict(parts)
 
 
@@ -49,20 +49,3 @@ def _without_edge(parts: Mapping[str, float]) -> dict[str, float]:
         for part, ms in parts.items()
         if part not in (to_edge, f"proxy:{EDGE}")
     }
-
-
-def _with_sidecars(parts: Mapping[str, float], proxy_ms: float) -> dict[str, float]:
-    meshed: dict[str, float] = defaultdict(float)
-    for part, ms in parts.items():
-        kind, _, link = part.partition(":")
-        caller, _, callee = link.partition("→")
-        if kind != "wire" or caller == GENERATOR:
-            meshed[part] += ms
-            continue
-        outbound, inbound = caller + OUTBOUND, callee + INBOUND
-        meshed[f"wire:{caller}→{outbound}"] += WIRE_MS
-        meshed[f"proxy:{outbound}"] += proxy_ms
-        meshed[f"wire:{outbound}→{inbound}"] += ms
-        meshed[f"proxy:{inbound}"] += proxy_ms
-        meshed[f"wire:{inbound}→{callee}"] += WIRE_MS
-    return dict(meshed)
