@@ -18,7 +18,7 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing is running: nothing is installed."
 unexport PYTHONDONTWRITEBYTECODE
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-BENCH := topology profile rate seed workload trace scale edge mesh mtls http rtt connections delay vus think
+BENCH := topology profile rate seed workload trace scale edge mesh mtls canary http rtt connections delay abort vus think
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
 LADDER := topology steps profile rate seed workload trace http blocks resume retry
 SWEEP := topologies objective profile start max seed workload trace http connections
@@ -26,7 +26,7 @@ STRESS := topologies users think profile seed workload trace http connections
 RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples \
   hops sizes steps kills experiments traces
-UP := topology seed scale edge mesh mtls http rtt delay
+UP := topology seed scale edge mesh mtls canary http rtt delay abort
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
 include mesh/provision/provision.mk
@@ -126,7 +126,7 @@ status: ## Show the running components
 # Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
 SIDE_BY_SIDE := --numprocesses=3 --dist=loadfile --no-loadscope-reorder
 .PHONY: test
-test: setup test-go ## All tests but the end-to-end ones: unit, integration, Go
+test: setup test-go test-istio ## All tests but the end-to-end ones: unit, integration, Go
 	@$(VENV)/pytest -q $(SIDE_BY_SIDE) -m 'not e2e'
 
 .PHONY: test-unit
@@ -143,7 +143,7 @@ chaos: setup ## Kill the order service kills=200 times during checkouts, then ch
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go ## Check style, types, import directions, the contract, and that its stubs are up to date
+lint: $(ENVIRONMENT) lint-proto lint-go lint-istio ## Check style, types, import directions, the contract, and that its stubs are up to date
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)
@@ -173,8 +173,9 @@ help: ## Show this help
 	@echo
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=1..100"
-	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none  mtls=off  http=1|2  rtt=0  delay=payment:2ms,user:500us"
-	@echo "  connections=1..256  vus=N think=0s (closed loop: virtual users instead of a rate)"
+	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none|envoy|istio  mtls=off|on  canary=0..100  http=1|2  rtt=0"
+	@echo "  delay=payment:2ms,user:500us  abort=payment:1%,user:0.5%  connections=1..256"
+	@echo "  vus=N think=0s (closed loop: virtual users instead of a rate)"
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"

@@ -21,10 +21,9 @@ async def serve(config: ServiceConfig) -> None:
         StartError: The port is in use.
     """
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18010")
-    key_file = required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt.pub.pem")
-    authenticator = gateway_authenticator(key_file)
+    authenticator = gateway_authenticator(config)
     for peer in PEERS:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
-    async with connect(config.peers, config.component) as clients:
+    async with connect(config.peers, config.component, config.sockets) as clients:
         app = build_app(clients, authenticator, loaders=config.graphql_loaders)
         await serve_http(GraphiQL(app, config.graphiql), listen)

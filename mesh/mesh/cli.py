@@ -16,14 +16,14 @@ from rich.table import Table
 
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
-from mesh.options import Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName
+from mesh.options import Abort, Canary, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
 from mesh.restarts import Restarts
 from mesh.running_state import State, component_table, read_state, stop_run, write_state
 from mesh.shop_processes import Data
-from mesh.switches import delays_in_words, parse_switches
+from mesh.switches import aborts_in_words, delays_in_words, parse_switches
 from mesh.system import System, require_fit
 from mesh.topology import load_topology, names
 
@@ -42,11 +42,13 @@ def up(
     edge: Edge = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
+    canary: Canary = None,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
     http: Http = None,
     rtt: Rtt = None,
     delay: Delay = None,
+    abort: Abort = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave the topology running and return once it is ready.")
     ] = False,
@@ -54,7 +56,17 @@ def up(
 ) -> None:
     """Start a topology and keep it running until Ctrl-C."""
     with reported():
-        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "scale": scale, "http": http, "rtt": rtt, "delay": delay}
+        given = {
+            "edge": edge,
+            "mesh": mesh,
+            "mtls": mtls,
+            "canary": canary,
+            "scale": scale,
+            "http": http,
+            "rtt": rtt,
+            "delay": delay,
+            "abort": abort,
+        }
         loaded = load_topology(topology)
         switches = parse_switches(**given)
         require_fit(loaded, switches)
@@ -104,6 +116,7 @@ def clean() -> None:
         for folder in RunFolder.all():
             stop_run(folder)
             remove_cluster(folder)
+            folder.remove_sockets()
             shutil.rmtree(folder.path)
 
 
@@ -123,6 +136,8 @@ def status(as_json: Json = False) -> None:
         title = "not ready" if state is None else state.topology
         delays = "" if state is None else delays_in_words(state.switches["delay_ms"])
         title += f", DELAYED: {delays}" if delays else ""
+        aborts = "" if state is None else aborts_in_words(state.switches["abort_share"])
+        title += f", ABORTED: {aborts}" if aborts else ""
         table = Table("component", "pid", "runs", "RSS MB", "restarts", title=title)
         for row in components:
             runs = "yes" if row["running"] else "no"
@@ -144,10 +159,14 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
         typer.echo(json.dumps(asdict(state)))
         return
     typer.echo(f"{state.topology} is ready at {state.edge}")
-    for title, url in state.urls.items():
-        note = "  (API only; set JAEGER_BIN to a release binary for its web pages)" if title == "Jaeger" else ""
-        typer.echo(f"  {title:12} {url}{note}")
-    typer.echo(f"  {'Logs':12} {state.logs}")
-    if delays := delays_in_words(state.switches["delay_ms"]):
-        typer.echo(f"  {'DELAYED':12} {delays}")
+    lines = dict(state.urls)
+    if "Jaeger" in lines:
+        lines["Jaeger"] += "  (API only; set JAEGER_BIN to a release binary for its web pages)"
+    lines["Logs"] = state.logs
+    lines["DELAYED"] = delays_in_words(state.switches["delay_ms"])
+    lines["ABORTED"] = aborts_in_words(state.switches["abort_share"])
+    width = max(map(len, lines))
+    for title, text in lines.items():
+        if text:
+            typer.echo(f"  {title:{width}}  {text}")
     typer.echo(f"Stop it with {how_to_stop}.")

@@ -9,22 +9,16 @@ from typing import Any
 import yaml
 
 from mesh.edge_replies import mappers
-from mesh.paths import ROOT, RunFolder, envoy
+from mesh.envoy_config import DESCRIPTOR, EDGE_FILE, OTLP_CLUSTER, TYPES, command, endpoints, pipe_address, tcp_address
+from mesh.paths import RunFolder
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
 from mesh.readiness import http_ok
-from mesh.shop_processes import port_name
-from mesh.topology import GATEWAYS, SERVICES, Protocol, Topology
+from mesh.sidecars.workloads import Workload
+from mesh.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, port_name
 
-EDGE = "edge"
-OTLP_CLUSTER = "jaeger-otlp"
-BASE_FILE = ROOT / "gateway" / "envoy" / "edge.yaml"
-"""The part of the configuration that does not depend on the topology."""
-DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
-"""The contract with its REST paths, made by `make stubs`."""
 ACCESS_LOG = "edge.access.jsonl"
 """In the folder of the logs; a JSON object for each request, complete once the edge has stopped."""
-TYPES = "type.googleapis.com"
 COMPRESSOR = "envoy.filters.http.compressor"
 
 
@@ -74,85 +68,72 @@ def routes(topology: Topology) -> list[Route]:
     return to_gateways + [route for protocol in protocols for route in OF_SERVICES[protocol]]
 
 
-def render(topology: Topology, ports: Ports, access_log: Path) -> dict[str, Any]:
+def render(topology: Topology, ports: Ports, access_log: Path, sidecar: Workload | None = None) -> dict[str, Any]:
     """Envoy's whole configuration.
 
     Args:
         topology: The topology; the edge leads to its entries.
         ports: Ports of the run.
         access_log: File of the JSON access log.
+        sidecar: The edge as a part of a mesh, where it sends everything through its sidecar; None without a mesh.
 
     Returns:
         The configuration as plain data, ready for YAML.
     """
-    config: dict[str, Any] = yaml.safe_load(BASE_FILE.read_text())
-    config["admin"]["address"] = _address(ports["edge-admin"])
+    config: dict[str, Any] = yaml.safe_load(EDGE_FILE.read_text())
+    config["admin"]["address"] = tcp_address(HOST, ports["edge-admin"])
     resources = config["static_resources"]
     (listener,) = resources["listeners"]
-    listener["address"] = _address(ports[EDGE])
+    listener["address"] = tcp_address(HOST, ports[EDGE])
     manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager["access_log"][0]["typed_config"]["path"] = str(access_log)
     manager["local_reply_config"] = {"mappers": mappers()}
     (host,) = manager["route_config"]["virtual_hosts"]
     action = host.pop("upstream_action")
-    behind = {**topology.exposed, **GATEWAYS}
+    behind = topology.behind_edge
     host["routes"] += [
         _route(component, match, action, behind[component], compresses=topology.transcodes)
         for component, match in routes(topology)
     ]
+    through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
+    for route in host["routes"]:
+        if (called := through.get(route.get("route", {}).get("cluster"))) is not None:
+            route["route"]["host_rewrite_literal"] = called.authority
     buffer, compressor, transcoder, router = manager["http_filters"]
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
     manager["http_filters"] = [buffer, *([compressor, transcoder] if topology.transcodes else []), router]
+    addresses = {
+        component: tcp_address(HOST, ports[port_name(component, protocol)]) for component, protocol in behind.items()
+    } | {callee: pipe_address(called.socket) for callee, called in through.items()}
     over_http1, over_http2, collector = resources["clusters"]
     resources["clusters"] = [
         *(
             {
                 **(over_http2 if behind[component] is Protocol.GRPC else over_http1),
-                **_endpoint(component, ports[port_name(component, behind[component])]),
+                **endpoints(component, [addresses[component]]),
             }
             for component in dict.fromkeys(component for component, _ in routes(topology))
         ),
-        {**collector, **_endpoint(OTLP_CLUSTER, ports["jaeger-otlp-grpc"])},
+        {**collector, **endpoints(OTLP_CLUSTER, [tcp_address(HOST, ports["jaeger-otlp-grpc"])])},
     ]
     return config
 
 
-def envoy_component(topology: Topology, ports: Ports, folder: RunFolder) -> Component:
+def envoy_component(topology: Topology, ports: Ports, folder: RunFolder, sidecar: Workload | None = None) -> Component:
     """What to run for the edge; writes its configuration into the run's folder.
 
     Raises:
         NotInstalledError: There is no Envoy program.
     """
-    file = write_config(topology, ports, folder)
+    file = write_config(topology, ports, folder, sidecar)
     return Component(EDGE, argv=lambda: command(file), ready=http_ok(ports["edge-admin"], "/ready"))
 
 
-def write_config(topology: Topology, ports: Ports, folder: RunFolder) -> Path:
+def write_config(topology: Topology, ports: Ports, folder: RunFolder, sidecar: Workload | None = None) -> Path:
     """Write the edge's configuration into the run's folder, and return its path."""
     file = folder.config / "envoy.yaml"
-    file.write_text(yaml.safe_dump(render(topology, ports, folder.logs / ACCESS_LOG), sort_keys=False))
+    file.write_text(yaml.safe_dump(render(topology, ports, folder.logs / ACCESS_LOG, sidecar), sort_keys=False))
     return file
-
-
-def command(file: Path, *extra: str) -> Sequence[str]:
-    """Envoy's command line for a configuration file.
-
-    Raises:
-        NotInstalledError: There is no Envoy program.
-    """
-    # One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory
-    # would tie two runs of one machine together.
-    options = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"]
-    return [str(envoy()), "-c", str(file), *options, *extra]
-
-
-def _address(port: int) -> dict[str, Any]:
-    return {"socket_address": {"address": HOST, "port_value": port}}
-
-
-def _endpoint(name: str, port: int) -> dict[str, Any]:
-    endpoint = {"endpoint": {"address": _address(port)}}
-    return {"name": name, "load_assignment": {"cluster_name": name, "endpoints": [{"lb_endpoints": [endpoint]}]}}
 
 
 def _route(

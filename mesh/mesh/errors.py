@@ -34,12 +34,20 @@ class PortError(InputError):
     """The port base is out of range, or a port is taken."""
 
 
+class CertificateError(InputError):
+    """A certificate or key that the user named cannot be used."""
+
+
 class AlreadyRunningError(MeshError):
     """Another run holds this port base."""
 
 
 class NotInstalledError(MeshError):
     """A program that set-up installs is missing."""
+
+
+class NotPrivateError(MeshError):
+    """A folder for secrets or sockets is open to others."""
 
 
 class StartError(MeshError):

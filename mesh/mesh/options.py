@@ -13,6 +13,8 @@ def _option(name: str) -> Any:
     return typer.Option(help=SWITCHES[name].help)
 
 
+Abort = Annotated[str | None, _option("abort")]
+Canary = Annotated[str | None, _option("canary")]
 Connections = Annotated[str | None, _option("connections")]
 Delay = Annotated[str | None, _option("delay")]
 Edge = Annotated[str | None, _option("edge")]

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import os
+import shutil
+import stat
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from mesh.errors import NotInstalledError
+from mesh.errors import NotInstalledError, NotPrivateError
 
 ROOT = Path(__file__).resolve().parents[2]
 TOPOLOGIES = ROOT / "mesh" / "topologies"
@@ -34,6 +39,9 @@ class RunFolder:
         lock: File that is locked for as long as a run lives.
         processes: File that names the processes of the run, for the next run to clean up after a crash.
         state: File that `status` and `down` read of a system that was left running.
+        istio_resources: Folder that istiod reads its resources from.
+        sockets: Folder of Unix domain sockets, which only the run's user may enter; outside of the checkout, whose
+            path may be longer than a socket's may be.
     """
 
     def __init__(self, path: Path) -> None:
@@ -47,6 +55,9 @@ class RunFolder:
         self.lock = path / "lock"
         self.processes = path / "processes.json"
         self.state = path / "state.json"
+        self.istio_resources = path / "istio" / "resources"
+        owned_by = f"hopwise-{os.getuid()}-{hashlib.sha256(bytes(path.absolute())).hexdigest()[:12]}"
+        self.sockets = Path(tempfile.gettempdir()) / owned_by
 
     @classmethod
     def of(cls, base: int, root: Path = ROOT) -> RunFolder:
@@ -56,6 +67,26 @@ class RunFolder:
             path.mkdir(parents=True, exist_ok=True)
         folder.keys.chmod(0o700)
         return folder
+
+    def fresh_sockets(self) -> None:
+        """Make the folder of sockets, or empty it of those that an earlier run left.
+
+        Raises:
+            NotPrivateError: Somebody else has made it, or may enter it.
+        """
+        self.sockets.mkdir(mode=0o700, exist_ok=True)
+        made = self.sockets.lstat()
+        if not stat.S_ISDIR(made.st_mode) or made.st_uid != os.getuid() or made.st_mode & 0o077:
+            raise NotPrivateError(
+                f"{self.sockets} is not a folder that only you may enter, so the components' sockets would not be safe "
+                "there. Remove it, or set TMPDIR to another folder."
+            )
+        for left in self.sockets.iterdir():
+            left.unlink()
+
+    def remove_sockets(self) -> None:
+        """Remove the folder of sockets, if it is there."""
+        shutil.rmtree(self.sockets, ignore_errors=True)
 
     @classmethod
     def all(cls, root: Path = ROOT) -> list[RunFolder]:
@@ -74,6 +105,18 @@ def jaeger(environ: Mapping[str, str]) -> Path:
     if not path.is_file():
         cause = f"JAEGER_BIN={given} is not a file" if given else f"{path} is missing"
         raise NotInstalledError(f"Jaeger: {cause}. Run `make setup`, or set JAEGER_BIN to a Jaeger 2 program.")
+    return path
+
+
+def istio_program(name: str) -> Path:
+    """One of Istio's programs: `istiod`, `pilot-agent` or `istioctl`.
+
+    Raises:
+        NotInstalledError: It is not there.
+    """
+    path = ROOT / ".tools" / "bin" / name
+    if not path.is_file():
+        raise NotInstalledError(f"Istio: {path} is missing. Run `make istio`, which builds it once; or use mesh=envoy.")
     return path
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
@@ -26,10 +26,12 @@ class Ports:
     Args:
         base: First port of the run's range.
         offsets: Distance from the base, by the port's name.
+        addresses: Loopback address of each component's sidecar.
     """
 
     base: int
     offsets: Mapping[str, int]
+    addresses: Mapping[str, str] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> int:
         return self.base + self.offsets[name]
@@ -42,22 +44,23 @@ class Ports:
         """`http://127.0.0.1:port` of a port's name."""
         return f"http://{self.address(name)}"
 
-    def require_free(self, names: Iterable[str]) -> None:
+    def require_free(self, names: Iterable[str], at: str = HOST) -> None:
         """Check that nothing listens on these ports.
 
         Args:
             names: Names of the ports.
+            at: Address that they are at.
 
         Raises:
             PortError: Some are taken; the message names each of them, the process that has it, and what to do.
         """
-        taken = [name for name in names if not _free(self[name])]
+        taken = [name for name in names if not _free(at, self[name])]
         if not taken:
             return
         owners = _owners()
         lines = [f"  {self[name]} ({name}){owners.get(self[name], '')}" for name in taken]
         raise PortError(
-            "These ports are in use on 127.0.0.1:\n"
+            f"These ports are in use on {at}:\n"
             + "\n".join(lines)
             + f"\nStop the processes that use them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
         )
@@ -88,15 +91,15 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
             f"SHOP_PORT_BASE={given}: must be an integer from {LOWEST_BASE} to {highest}; "
             f"a run uses the {data['span']} ports from it on."
         )
-    return Ports(base=int(given), offsets=dict(data["offsets"]))
+    return Ports(int(given), dict(data["offsets"]), dict(data["addresses"]))
 
 
-def _free(port: int) -> bool:
+def _free(host: str, port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # Connections of the run before may still linger in TIME_WAIT; only a listener is in the way.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((HOST, port))
+            probe.bind((host, port))
         except OSError:
             return False
     return True

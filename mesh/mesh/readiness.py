@@ -27,11 +27,39 @@ def tcp(port: int) -> Check:
     return check
 
 
-def http_ok(port: int, path: str) -> Check:
+def http_ok(port: int, path: str, host: str = HOST) -> Check:
     """`GET path` answers 200."""
+    return _answers_ok(lambda: http.client.HTTPConnection(host, port, timeout=TIMEOUT_S), path)
 
+
+def http_ok_at(listener: Path, path: str) -> Check:
+    """`GET path` on a Unix domain socket answers 200."""
+    return _answers_ok(lambda: _UnixConnection(listener), path)
+
+
+class _UnixConnection(http.client.HTTPConnection):
+    def __init__(self, listener: Path) -> None:
+        super().__init__("localhost", timeout=TIMEOUT_S)
+        self._listener = listener
+
+    def connect(self) -> None:
+        self.sock = _connected(self._listener)
+
+
+def _connected(listener: Path) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(TIMEOUT_S)
+        connection.connect(str(listener))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _answers_ok(connect: Callable[[], http.client.HTTPConnection], path: str) -> Check:
     def check() -> bool:
-        connection = http.client.HTTPConnection(HOST, port, timeout=TIMEOUT_S)
+        connection = connect()
         try:
             connection.request("GET", path)
             return connection.getresponse().status == http.client.OK
@@ -45,8 +73,23 @@ def http_ok(port: int, path: str) -> Check:
 
 def grpc_serving(port: int) -> Check:
     """`grpc.health.v1.Health/Check` answers SERVING for the whole server."""
-    listening = tcp(port)
+    return _serving(tcp(port), f"{HOST}:{port}")
 
+
+def grpc_serving_at(listener: Path) -> Check:
+    """The same, of a server on a Unix domain socket."""
+
+    def listening() -> bool:
+        try:
+            _connected(listener).close()
+        except OSError:
+            return False
+        return True
+
+    return _serving(listening, f"unix:{listener}")
+
+
+def _serving(listening: Check, target: str) -> Check:
     def check() -> bool:
         # A gRPC channel that is refused once backs off for a second; so it is opened only when someone listens.
         if not listening():
@@ -55,7 +98,7 @@ def grpc_serving(port: int) -> Check:
         from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 
         # Proxies of the environment are for the internet, not for this machine.
-        with grpc.insecure_channel(f"{HOST}:{port}", options=[("grpc.enable_http_proxy", 0)]) as channel:
+        with grpc.insecure_channel(target, options=[("grpc.enable_http_proxy", 0)]) as channel:
             ask = channel.unary_unary(
                 "/grpc.health.v1.Health/Check",
                 request_serializer=HealthCheckRequest.SerializeToString,

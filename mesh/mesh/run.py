@@ -49,9 +49,20 @@ class Run:
         """Names of the ports that must be free before the start."""
         return self._port_names
 
+    def require_free(self) -> None:
+        """Check that nothing else listens where the run will.
+
+        Raises:
+            PortError: Something does.
+        """
+        self.ports.require_free(self.port_names())
+
     def components(self) -> Sequence[Component]:
         """What to run; called once the lock is held."""
         return self._components()
+
+    def tidy(self) -> None:
+        """Remove what only running components need; called once all have stopped."""
 
     def __enter__(self) -> Self:
         self._interrupts.install()
@@ -62,7 +73,7 @@ class Run:
             ended = sweep(self.folder)
             if ended:
                 print(f"Stopped processes that an earlier run left behind: {', '.join(ended)}.", file=sys.stderr)
-            self.ports.require_free(self.port_names())
+            self.require_free()
             for log in self.folder.logs.iterdir():
                 log.unlink()
             self._supervisor.start(self.components())
@@ -124,6 +135,7 @@ class Run:
             killed = self._supervisor.stop()
             if killed:
                 print(f"Killed, because they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
+            self.tidy()
         finally:
             self._lock.release()
             self._interrupts.restore()

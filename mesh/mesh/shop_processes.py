@@ -12,8 +12,9 @@ from mesh.keys import KeyPair
 from mesh.paths import GRAPHIQL
 from mesh.ports import Ports
 from mesh.processes import Component
-from mesh.readiness import grpc_serving, http_ok
-from mesh.topology import GATEWAYS, SERVICES, Plan, Protocol, Topology
+from mesh.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at
+from mesh.sidecars.workloads import Workload, identity
+from mesh.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, port_name
 
 SCHEMES: Mapping[Protocol, str] = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "graphql"}
 TRIAL_DATABASE = "shop_trial"
@@ -45,6 +46,8 @@ class Surroundings:
         trial: Name of the trial, for its traces.
         extra: More settings, by component.
         delay_ms: Time added to every request that a component serves, by component.
+        workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
+        encrypted: Whether the sidecars prove to each other who they are.
     """
 
     topology: Topology
@@ -54,11 +57,8 @@ class Surroundings:
     trial: str
     extra: Mapping[str, Mapping[str, str]]
     delay_ms: Mapping[str, float] = field(default_factory=dict)
-
-
-def port_name(component: str, protocol: Protocol) -> str:
-    """The name of the port at which a component serves a protocol."""
-    return component if component in GATEWAYS else f"{component}-{protocol}"
+    workloads: Mapping[str, Workload] = field(default_factory=dict)
+    encrypted: bool = False
 
 
 def role_name(service: str) -> str:
@@ -73,7 +73,8 @@ def role_passwords(database: Database) -> dict[str, str]:
 
 def environment(component: str, around: Surroundings) -> dict[str, str]:
     """The settings of one of the shop's processes."""
-    topology, ports = around.topology, around.ports
+    topology, ports, workload = around.topology, around.ports, around.workloads.get(component)
+    service = workload.service if workload else component
     env = {
         "SHOP_COMPONENT": component,
         "SHOP_TOPOLOGY": topology.name,
@@ -82,22 +83,27 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
         "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-grpc"),
     }
     # A component that clients reach checks their tokens; `user` also signs them.
-    if component in GATEWAYS or component in topology.exposed or component == "user":
+    if service in GATEWAYS or service in topology.exposed or service == "user":
         env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
-    if component in GATEWAYS:
-        env["SHOP_LISTEN_HTTP"] = ports.address(component)
-    else:
-        env["SHOP_DATABASE_URL"] = around.database.url(role_name(component), TRIAL_DATABASE)
-        for protocol in topology.protocols_of(component):
-            env[f"SHOP_LISTEN_{protocol.upper()}"] = ports.address(port_name(component, protocol))
-    if Protocol.GRAPHQL in topology.protocols_of(component):
+    if service not in GATEWAYS:
+        env["SHOP_DATABASE_URL"] = around.database.url(role_name(service), TRIAL_DATABASE)
+    for protocol in topology.protocols_of(service):
+        kind = "HTTP" if service in GATEWAYS else protocol.upper()
+        tcp = ports.address(port_name(service, protocol))
+        env[f"SHOP_LISTEN_{kind}"] = f"unix:{workload.inbound_of(protocol).socket}" if workload else tcp
+    if Protocol.GRAPHQL in topology.protocols_of(service):
         env["SHOP_GRAPHIQL"] = str(GRAPHIQL)
-    if component == "graphql-gateway" and topology.plan is Plan.NAIVE:
+    if service == "graphql-gateway" and topology.plan is Plan.NAIVE:
         env["SHOP_GRAPHQL_LOADERS"] = "off"
-    if component == "user":
+    if service == "user":
         env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
-    for callee, protocol in topology.links.get(component, {}).items():
+    for callee, protocol in topology.links.get(service, {}).items():
         env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{ports.address(port_name(callee, protocol))}"
+    for outbound in workload.outbound if workload else ():
+        env[f"SHOP_PEER_{outbound.callee.upper()}"] = f"{SCHEMES[outbound.protocol]}://{outbound.authority}"
+        env[f"SHOP_SOCKET_{outbound.callee.upper()}"] = str(outbound.socket)
+    if around.encrypted:
+        env["SHOP_EDGE_IDENTITY"] = identity(EDGE)
     if component in around.delay_ms:
         env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
     return {**env, **around.extra.get(component, {})}
@@ -112,16 +118,22 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str]) 
         after: Components that must be ready before a service starts; a gateway connects on its first request, and waits
             for none.
     """
-    ports = around.ports
-    protocol = around.topology.protocols_of(component)[0]
-    port = ports[port_name(component, protocol)]
-    is_gateway = component in GATEWAYS
-    module = component.replace("-", "_") if is_gateway else f"shop.{component}"
+    workload = around.workloads.get(component)
+    service = workload.service if workload else component
+    protocol = around.topology.protocols_of(service)[0]
+    is_gateway = service in GATEWAYS
+    module = service.replace("-", "_") if is_gateway else f"shop.{service}"
+    if workload:
+        listener = workload.inbound_of(protocol).socket
+        ready = grpc_serving_at(listener) if protocol is Protocol.GRPC else http_ok_at(listener, "/healthz")
+    else:
+        port = around.ports[port_name(component, protocol)]
+        ready = grpc_serving(port) if protocol is Protocol.GRPC else http_ok(port, "/healthz")
     return Component(
         component,
         argv=lambda: [sys.executable, "-m", module],
         env=environment(component, around),
-        ready=grpc_serving(port) if protocol is Protocol.GRPC else http_ok(port, "/healthz"),
+        ready=ready,
         after=frozenset() if is_gateway else after,
         stop_rank=1 if is_gateway else 2,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -13,6 +13,7 @@ from mesh.topology import SERVES
 
 MOST_CONNECTIONS = 256
 LONGEST_DELAY_MS = 1_000.0
+SHORTEST_ISTIO_DELAY_MS = 1.0
 
 
 @dataclass(frozen=True)
@@ -22,12 +23,24 @@ class Switches:
     edge: str = "envoy"
     mesh: str = "none"
     mtls: str = "off"
+    canary: int = 0
     trace: float = 0.2
     scale: int = 1
     http: int = 2
     rtt_ms: int = 0
     connections: int = 4
     delay_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
+    abort_share: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    @property
+    def meshed(self) -> bool:
+        """Whether a sidecar stands beside each component."""
+        return self.mesh != "none"
+
+    @property
+    def encrypted(self) -> bool:
+        """Whether sidecars prove to each other who they are, and encrypt what they send."""
+        return self.mtls == "on"
 
     def as_dict(self) -> dict[str, Any]:
         """The switches as they are written into results."""
@@ -67,12 +80,38 @@ def parse_switches(**given: str | float | None) -> Switches:
     )
     if switches.edge == "none" and switches.http == 2:
         raise SwitchError("edge=none needs http=1: without an edge, clients reach gateways that speak HTTP/1.1 only.")
+    if switches.edge == "none" and switches.meshed:
+        raise SwitchError(
+            f"edge=none with mesh={switches.mesh}: clients are outside of the mesh and enter it by the edge; "
+            "give edge=envoy, or mesh=none."
+        )
+    for name in ("mtls", "canary", "abort"):
+        if not switches.meshed and getattr(switches, _IN_RESULTS.get(name, name)) not in ("off", 0, {}):
+            raise SwitchError(
+                f"{name}={given[name]} needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too."
+            )
+    if switches.mesh == "istio":
+        _require_istio_delays(switches.delay_ms)
     return switches
+
+
+def _require_istio_delays(delay_ms: Mapping[str, float]) -> None:
+    for component, delay in delay_ms.items():
+        if delay < SHORTEST_ISTIO_DELAY_MS:
+            raise SwitchError(
+                f"delay={component}:{delay:g}ms: Istio injects delays from {SHORTEST_ISTIO_DELAY_MS:g} ms on; "
+                "give a longer one, or mesh=envoy."
+            )
 
 
 def delays_in_words(delay_ms: Mapping[str, float]) -> str:
     """Says which components are slowed and by how much: `payment by 2 ms, product by 0.5 ms`; empty for none."""
     return ", ".join(f"{component} by {delay:g} ms" for component, delay in delay_ms.items())
+
+
+def aborts_in_words(abort_share: Mapping[str, float]) -> str:
+    """Says which components' calls are aborted and how often: `1 % of calls to payment`; empty for none."""
+    return ", ".join(f"{100 * share:g} % of calls to {component}" for component, share in abort_share.items())
 
 
 def _choice(about: str, *valid: str, later: tuple[str, ...] = (), to: Callable[[str], Any] = str) -> Switch:
@@ -112,35 +151,60 @@ def _share(name: str, given: str) -> float:
     return share
 
 
-_DELAY = re.compile(r"([^:]+):([0-9]+(?:\.[0-9]+)?)(us|ms|s)", re.ASCII)
+_DELAY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)", re.ASCII)
 _MS = {"us": 0.001, "ms": 1.0, "s": 1_000.0}
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
 
 
 def _delays(name: str, given: str) -> dict[str, float]:
     """Reads `payment:2ms,product:500us`; times are kept to the microsecond."""
     delays: dict[str, float] = {}
-    for item in map(str.strip, given.split(",")):
-        match = _DELAY.fullmatch(item)
-        if match is None:
-            raise SwitchError(
-                f"{name}={given}: {item or 'an empty item'} is not a delay; give comma-separated "
-                "COMPONENT:TIME pairs, such as payment:2ms or payment:2ms,product:500us."
-            )
-        component, delay_ms = match[1].strip(), round(float(match[2]) * _MS[match[3]], 3)
-        if component not in SERVES:
-            raise SwitchError(f"{name}={given}: {component} is an unknown component; valid: {', '.join(SERVES)}.")
-        if component in delays:
-            raise SwitchError(f"{name}={given}: {component} is given twice; give it once.")
+    for component, value in _by_component(name, given, "a delay", "TIME", "payment:2ms or payment:2ms,product:500us"):
+        match = _DELAY.fullmatch(value)
+        delay_ms = round(float(match[1]) * _MS[match[2]], 3) if match else 0.0
         if not 0 < delay_ms <= LONGEST_DELAY_MS:
-            raise SwitchError(f"{name}={given}: {item} is out of range; valid: above 0 (from 1us) to 1s.")
+            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: above 0 (from 1us) to 1s.")
         delays[component] = delay_ms
     return delays
 
 
+def _aborts(name: str, given: str) -> dict[str, float]:
+    """Reads `payment:1%`; shares from 0 to 1, kept to a millionth, as Envoy keeps them."""
+    shares: dict[str, float] = {}
+    for component, value in _by_component(name, given, "an abort", "PERCENT", "payment:1% or payment:1%,user:0.5%"):
+        match = _PERCENT.fullmatch(value)
+        share = round(float(match[1]) / 100, 6) if match else 0.0
+        if not 0 < share <= 1:
+            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 0.0001% to 100%.")
+        shares[component] = share
+    return shares
+
+
+def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
+    """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
+    pattern = {"TIME": _DELAY, "PERCENT": _PERCENT}[value]
+    seen: set[str] = set()
+    for item in map(str.strip, given.split(",")):
+        component, _, rest = item.partition(":")
+        component = component.strip()
+        if not component or pattern.fullmatch(rest) is None:
+            raise SwitchError(
+                f"{name}={given}: {item or 'an empty item'} is not {what}; give comma-separated "
+                f"COMPONENT:{value} pairs, such as {examples}."
+            )
+        if component not in SERVES:
+            raise SwitchError(f"{name}={given}: {component} is an unknown component; valid: {', '.join(SERVES)}.")
+        if component in seen:
+            raise SwitchError(f"{name}={given}: {component} is given twice; give it once.")
+        seen.add(component)
+        yield component, rest
+
+
 SWITCHES: Mapping[str, Switch] = {
     "edge": _choice("Edge proxy in front of the topology", "envoy", "none", later=("kong",)),
-    "mesh": _choice("Sidecar mesh", "none", later=("envoy", "istio")),
-    "mtls": _choice("Mutual TLS between components", "off", later=("on",)),
+    "mesh": _choice("Sidecar mesh", "none", "envoy", "istio"),
+    "mtls": _choice("Mutual TLS between sidecars", "off", "on"),
+    "canary": _whole("Percent of calls to product that go to a second instance, the canary", 0, 100),
     "trace": Switch("Share of journeys to trace, 0 to 1.", "0 to 1", _share),
     "scale": _whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
     "http": _choice("HTTP version between client and edge", "1", "2", to=int),
@@ -149,5 +213,6 @@ SWITCHES: Mapping[str, Switch] = {
     "delay": Switch(
         "Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", _delays
     ),
+    "abort": Switch("Share of calls to fail per component, such as payment:1%.", "payment:1%,user:0.5%", _aborts),
 }
-_IN_RESULTS = {"rtt": "rtt_ms", "delay": "delay_ms"}
+_IN_RESULTS = {"rtt": "rtt_ms", "delay": "delay_ms", "abort": "abort_share"}

@@ -10,8 +10,10 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
-from mesh.envoy import ACCESS_LOG, EDGE, envoy_component
-from mesh.errors import SwitchError
+from mesh.envoy import ACCESS_LOG, envoy_component
+from mesh.errors import ComponentDiedError, SwitchError
+from mesh.istio.control_plane import ISTIOD_PORTS
+from mesh.istio.mesh import IstioMesh
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
@@ -19,9 +21,11 @@ from mesh.ports import Ports
 from mesh.process_record import lock_holder, write_json
 from mesh.processes import Component
 from mesh.run import Run
-from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, port_name, shop_component
+from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, shop_component
+from mesh.sidecars.stats import SidecarFacts, read_facts
+from mesh.sidecars.workloads import workloads
 from mesh.switches import Switches
-from mesh.topology import GATEWAYS, Protocol, Topology
+from mesh.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
 
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
@@ -67,6 +71,10 @@ class System(Run):
         self._extra = extra or {}
         self._has_edge = switches.edge == "envoy"
         self.database = database(ports, self._environ, self.folder)
+        self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if switches.meshed else ()
+        self.istio = (
+            IstioMesh(self.workloads, topology, ports, switches, self.folder) if switches.mesh == "istio" else None
+        )
 
     @property
     def database_name(self) -> str:
@@ -88,7 +96,8 @@ class System(Run):
         """What people open in a browser, by what it is."""
         urls = {}
         for service, protocol in self.topology.exposed.items():
-            if protocol in PAGES:
+            # With a mesh, nobody but its sidecar reaches a service.
+            if protocol in PAGES and not self.workloads:
                 title, path = PAGES[protocol]
                 urls[f"{title} of {service}"] = self.ports.url(port_name(service, protocol)) + path
         for gateway in self.topology.gateways:
@@ -97,7 +106,19 @@ class System(Run):
         urls["Jaeger"] = self.ports.url("jaeger-query-http")
         if self._has_edge:
             urls["Envoy admin"] = self.ports.url("edge-admin")
+        for workload in self.workloads:
+            urls[f"{workload.sidecar} admin"] = f"http://{workload.address}:{self.ports['sidecar-admin']}"
         return urls
+
+    @property
+    def in_words(self) -> str:
+        """What is started, for people: `database, Jaeger, services, gateways, edge`."""
+        parts = ["database", "Jaeger", "services"]
+        parts += ["gateways"] if self.topology.gateways else []
+        parts += ["edge"] if self._has_edge else []
+        parts += ["sidecars"] if self.workloads else []
+        parts += ["istiod"] if self.switches.mesh == "istio" else []
+        return ", ".join(parts)
 
     @property
     def edge_log(self) -> Path | None:
@@ -108,29 +129,79 @@ class System(Run):
         """Counts of the spans that have reached Jaeger since it started."""
         return span_counts(self.ports)
 
+    def sidecar_facts(self) -> SidecarFacts | None:
+        """What the sidecars say of themselves now; None without a mesh."""
+        if not self.workloads:
+            return None
+        return read_facts(self.workloads, self.ports, encrypted=self.switches.encrypted)
+
     def port_names(self) -> Sequence[str]:
         topology = self.topology
+        shop = [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]
         return [
             *([EDGE, "edge-admin"] if self._has_edge else []),
-            *(port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)),
+            *([] if self.workloads else shop),
             *_database_ports(self.database),
             *jaeger_ports(self.ports),
+            *(ISTIOD_PORTS if self.istio else ()),
         ]
+
+    def require_free(self) -> None:
+        super().require_free()
+        for workload in self.workloads:
+            own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
+            self.ports.require_free(["sidecar-admin", *own], at=workload.address)
+
+    def ended(self) -> list[ComponentDiedError]:
+        # Whoever watches a run asks this again and again.
+        if self.istio:
+            self.istio.renew_tokens()
+        return super().ended()
+
+    def tidy(self) -> None:
+        self.folder.remove_sockets()
 
     def components(self) -> Sequence[Component]:
         keys = key_pair(self.folder)
         around = Surroundings(
-            self.topology, self.ports, self.database, keys, self.trial, self._extra, self.switches.delay_ms
+            self.topology,
+            self.ports,
+            self.database,
+            keys,
+            self.trial,
+            self._extra,
+            # Where there are sidecars, those of the callers delay the calls.
+            {} if self.workloads else self.switches.delay_ms,
+            {workload.name: workload for workload in self.workloads},
+            encrypted=self.switches.encrypted,
         )
         write_json(self.target, self._target(keys.private))
+        names = [workload.name for workload in self.workloads if workload.inbound] or self.topology.components
+        edge = next((workload for workload in self.workloads if workload.name == EDGE), None)
         store = _database_components(self.database, self.folder, self.ports)
         return [
             *store,
             *database_tasks(self.database, self._data, after=frozenset(item.name for item in store)),
             jaeger_component(self.ports, self._environ),
-            *(shop_component(name, around, after=frozenset({CLONE})) for name in self.topology.components),
-            *([envoy_component(self.topology, self.ports, self.folder)] if self._has_edge else []),
+            *(shop_component(name, around, after=frozenset({CLONE})) for name in names),
+            *self._sidecars(),
+            *([envoy_component(self.topology, self.ports, self.folder, edge)] if self._has_edge else []),
         ]
+
+    def _sidecars(self) -> Sequence[Component]:
+        if not self.workloads:
+            return []
+        self.folder.fresh_sockets()
+        # Certificates take a moment to import, which a run without a mesh need not wait for.
+        from mesh.sidecars.certificates import authority, issue_all
+        from mesh.sidecars.static import StaticMesh
+
+        if self.istio:
+            return self.istio.components(authority(self.folder, self._environ))
+        certificates = {}
+        if self.switches.encrypted:
+            certificates = issue_all(authority(self.folder, self._environ), self.workloads, self.folder)
+        return StaticMesh(self.workloads, self.ports, self.switches, certificates).components(self.folder)
 
     def _target(self, private_key: Path) -> dict[str, Any]:
         entry = {
@@ -164,12 +235,12 @@ def require_fit(topology: Topology, switches: Switches) -> None:
             f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
             "must route and mark as coming from outside; valid with it: envoy."
         )
-    idle = sorted(set(switches.delay_ms) - set(topology.components))
-    if idle:
-        raise SwitchError(
-            f"delay={','.join(idle)}: {topology.name} does not run {' and '.join(idle)}; "
-            f"it runs {', '.join(topology.components)}."
-        )
+    for name, given in (("delay", switches.delay_ms), ("abort", switches.abort_share)):
+        if idle := sorted(set(given) - set(topology.components)):
+            raise SwitchError(
+                f"{name}={','.join(idle)}: {topology.name} does not run {' and '.join(idle)}; "
+                f"it runs {', '.join(topology.components)}."
+            )
 
 
 def database_run(db: Database, ports: Ports, folder: RunFolder) -> Run:

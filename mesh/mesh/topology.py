@@ -57,6 +57,9 @@ CLIENT, TRANSCODER = "client", "transcoder"
 SERVICES_ENTRY = "services"
 """Where a channel enters whose client composes its journeys from the services' own answers."""
 
+EDGE = "edge"
+"""The proxy in front of the topology."""
+
 ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER)
 """Where a channel may enter."""
 
@@ -118,6 +121,11 @@ class Topology(BaseModel):
         return {callee: protocol for caller in callers for callee, protocol in self.links[caller].items()}
 
     @property
+    def behind_edge(self) -> dict[str, Protocol]:
+        """The gateways and services that the edge leads to, and the protocol that it speaks with each."""
+        return {**{gateway: GATEWAYS[gateway] for gateway in self.gateways}, **self.exposed}
+
+    @property
     def transcodes(self) -> bool:
         """Whether the edge turns REST requests into gRPC calls."""
         return TRANSCODER in self.entry.values()
@@ -152,6 +160,11 @@ class Topology(BaseModel):
         if component in self.gateways:
             spoken.add(GATEWAYS[component])
         return [protocol for protocol in Protocol if protocol in spoken]
+
+
+def port_name(component: str, protocol: Protocol) -> str:
+    """The name of the port at which a component serves a protocol."""
+    return component if component in GATEWAYS else f"{component}-{protocol}"
 
 
 def names(folder: Path = TOPOLOGIES) -> list[str]:

@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from provision import environment, golang, graphiql, jaeger
+from provision import environment, golang, graphiql, istio, jaeger
 from provision.errors import SetupError
 
 STEPS: dict[str, Callable[[], None]] = {
@@ -15,6 +15,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "generator": golang.build_generator,
     "jaeger": jaeger.build,
     "graphiql": graphiql.fetch,
+    "istio": istio.build,
     "lock": environment.lock,
 }
 

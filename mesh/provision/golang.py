@@ -29,13 +29,17 @@ PROXY_ADVICE = (
 )
 
 
-def go() -> str:
-    """The path of a Go that is new enough for our modules: the one on PATH, else our own, installed if need be.
+def go(module: Path) -> str:
+    """The path of a Go that is new enough for a module and for those that every set-up builds: the one on PATH, else
+    our own, installed if need be.
+
+    Args:
+        module: Folder of its `go.mod`.
 
     Raises:
         SetupError: It cannot be installed.
     """
-    lowest = max(LOWEST_GO, *(_required(module / "go.mod") for module in MODULES))
+    lowest = max(LOWEST_GO, *(_required(each / "go.mod") for each in (*MODULES, module)))
     for candidate in (shutil.which("go"), _own()):
         if candidate is not None and _version(candidate) >= lowest:
             return candidate
@@ -74,7 +78,7 @@ def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
     Raises:
         SetupError: A module cannot be fetched, or the code does not compile.
     """
-    program = go()
+    program = go(module)
     # Fetching and compiling are two steps, so that a network that hangs is not mistaken for a compiler that works hard.
     fetched = run(
         Step(

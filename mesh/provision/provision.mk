@@ -3,12 +3,14 @@
 ENVIRONMENT := .venv/.synced
 JAEGER_PINS := observability/jaeger/build/go.mod observability/jaeger/build/go.sum
 PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
+ISTIO_SOURCES := mesh/istio/go.mod mesh/istio/go.sum $(wildcard mesh/istio/istiod/*.go)
 JAEGER_BIN ?=
 
 ##@ Set up
 
 .PHONY: setup
-setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp ## Fetch and build what is missing, without running anything
+setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp \
+  $(if $(filter istio,$(mesh)),.tools/istio.stamp) ## Fetch and build what is missing, without running anything
 
 $(ENVIRONMENT): pyproject.toml requirements.lock
 	@$(PROVISION) venv
@@ -22,6 +24,28 @@ $(ENVIRONMENT): pyproject.toml requirements.lock
 # Only people open GraphiQL: where it cannot be fetched (exit code 1), everything else goes on without it.
 .tools/graphiql.stamp: mesh/provision/graphiql.py $(if $(realpath .tools/graphiql),,missing)
 	@$(PROVISION) graphiql && touch $@ || [ $$? = 1 ]
+
+# Istio takes minutes to build, and only mesh=istio needs it.
+.PHONY: istio
+istio: .tools/istio.stamp ## Build Istio's programs, which mesh=istio does by itself
+
+.tools/istio.stamp: $(ISTIO_SOURCES) $(if $(realpath .tools/bin/istiod),,missing)
+	@$(PROVISION) istio
+	@touch $@
+
+# With the flags of its build, whose packages are in Go's cache; where nobody asked for Istio, its modules are not fetched.
+ISTIO_GO := CGO_ENABLED=0 GOTOOLCHAIN=local GOWORK=off GOFLAGS='-trimpath -mod=readonly -buildvcs=false'
+.PHONY: test-istio
+test-istio:
+	@if [ -x .tools/bin/istiod ]; then cd mesh/istio && $(ISTIO_GO) $(GO) test $(GO_TEST_FLAGS) ./...; \
+	  else echo "Skipped the Go tests of Istio's start: Istio is not built (make istio)."; fi
+
+.PHONY: lint-istio
+lint-istio: $(ENVIRONMENT)
+	@if [ -x .tools/bin/istioctl ]; then $(RUN) -m mesh.istio; cd mesh/istio; $(ISTIO_GO) $(GO) vet ./...; \
+	  unformatted="$$($(GOFMT) -l .)"; \
+	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt: mesh/istio/$$unformatted"; exit 1; fi; \
+	  else echo "Skipped Istio's own checks of its resources: Istio is not built (make istio)."; fi
 
 # It names no index and no address: packages are identified by their hashes, wherever they come from.
 .PHONY: lock

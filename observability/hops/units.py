@@ -9,3 +9,6 @@ ALL = "all"
 
 #: The shop's services, by their names in traces.
 SERVICES = ("product", "order", "user", "payment")
+
+#: A second product service, which a mesh can give a share of the calls.
+CANARY = "product-canary"

@@ -22,10 +22,8 @@ async def serve(config: ServiceConfig) -> None:
         StartError: The port is in use.
     """
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18011")
-    authenticator = gateway_authenticator(
-        required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", ".run/jwt_public.pem")
-    )
-    async with connect(_peers(config), config.component) as shop:
+    authenticator = gateway_authenticator(config)
+    async with connect(_peers(config), config.component, config.sockets) as shop:
         await serve_http(build_app(shop, authenticator, config.page_token_key), listen)
 
 

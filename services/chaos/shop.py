@@ -16,8 +16,8 @@ from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.run import Run
-from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, port_name, shop_component
-from mesh.topology import SERVICES, Protocol, load_topology
+from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, shop_component
+from mesh.topology import SERVICES, Protocol, load_topology, port_name
 
 # Sagas that are under way, by kind, state and step.
 UNFINISHED = """

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import httpx
 import pytest
 
+from graphql_gateway.app import build_app
 from graphql_gateway.global_id import global_id
+from shop.platform.access import Authenticator, EdgeIdentity
 from shop.platform.auth import Principal
 
 USER_1, USER_2, ORDER_1, PAYMENT_1 = (
@@ -143,3 +146,18 @@ async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(gateway:
     assert await gateway.error(query, user=1) == ("NOT_FOUND", "id", "there is no order 1")
     assert unknown == ("NOT_FOUND", "id", "there is no order 9")
     assert (await gateway.error(f'{{ payment(id: "{PAYMENT_1}") {{ status }} }}', user=1))[0] == "NOT_FOUND"
+
+
+async def test_where_callers_have_identities_a_request_without_one_is_refused(shop: Any, verifier: Any) -> None:
+    edge = "spiffe://cluster.local/ns/default/sa/edge"
+    app = build_app(shop.clients, Authenticator(verifier, EdgeIdentity(edge)))
+    query = {"query": "{ products { edges { cursor } } }"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gateway") as client:
+        refused = await client.post("/graphql", json=query, headers={"x-hopwise-edge": "1"})
+        named = await client.post("/graphql", json=query, headers={"x-forwarded-client-cert": f"URI={edge}"})
+        healthy = await client.get("/healthz")
+    (error,) = refused.json()["errors"]
+    assert (refused.status_code, error["extensions"]["code"]) == (401, "UNAUTHENTICATED")
+    assert "without an identity" in error["message"]
+    assert "errors" not in named.json()
+    assert healthy.status_code == 200

@@ -17,7 +17,21 @@ from experiment.results.folder import RESULTS
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.terminal.bench import bench
-from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName, Trace
+from mesh.options import (
+    Abort,
+    Canary,
+    Connections,
+    Delay,
+    Edge,
+    Http,
+    Json,
+    Mesh,
+    Mtls,
+    Rtt,
+    Scale,
+    TopologyName,
+    Trace,
+)
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import load_topology
@@ -36,10 +50,12 @@ def bench_command(
     edge: Edge = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
+    canary: Canary = None,
     http: Http = None,
     rtt: Rtt = None,
     connections: Connections = None,
     delay: Delay = None,
+    abort: Abort = None,
     vus: options.Vus = None,
     think: options.Think = None,
     as_json: Json = False,
@@ -50,12 +66,14 @@ def bench_command(
             edge=edge,
             mesh=mesh,
             mtls=mtls,
+            canary=canary,
             trace=trace,
             scale=scale,
             http=http,
             rtt=rtt,
             connections=connections,
             delay=delay,
+            abort=abort,
         )
         measured = load_topology(topology)
         plan = Plan(

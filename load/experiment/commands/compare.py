@@ -17,7 +17,7 @@ from experiment.runner import begin, load_line, run_plan, take_up
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.terminal.comparison import compare as compare_view
-from mesh.options import Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Trace
+from mesh.options import Abort, Canary, Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 
@@ -35,10 +35,12 @@ def compare_command(
     edge: Edge = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
+    canary: Canary = None,
     http: Http = None,
     rtt: Rtt = None,
     connections: Connections = None,
     delay: Delay = None,
+    abort: Abort = None,
     vus: options.Vus = None,
     think: options.Think = None,
     resume: in_blocks.Resume = "",
@@ -56,12 +58,14 @@ def compare_command(
                 edge=edge,
                 mesh=mesh,
                 mtls=mtls,
+                canary=canary,
                 trace=trace,
                 scale=scale,
                 http=http,
                 rtt=rtt,
                 connections=connections,
                 delay=delay,
+                abort=abort,
             )
             plan = Plan(
                 kind="compare",

@@ -27,11 +27,13 @@ from experiment.trial.edge_log import read_edge_log
 from experiment.trial.exemplars import save
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.resources import ResourceSampler
+from experiment.trial.sidecars import sidecars_of
 from hops.budget.bands import exemplars
 from hops.budget.budget import Budget, budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
-from hops.gates.trial import Evidence
+from hops.gates.trial import Evidence, Sidecars
+from hops.run.fault_notice import aborts
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
 from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
@@ -168,7 +170,7 @@ def ready(
         MeshError: A component did not start, or died.
     """
     folder.mkdir(parents=True)
-    say(f"starting {system.topology.name}: database, Jaeger, services, gateways, edge")
+    say(f"starting {system.topology.name}: {system.in_words}")
     try:
         with system:
             mark(system.database.admin_url, system.database_name, system.trial)
@@ -214,6 +216,7 @@ class Replay:
         self._hops = hops_frame([])
         self._lost_before = _spans_lost(system)
         self._spans_lost = 0
+        self._sidecars: Sidecars | None = None
         self._sampler = self._send(shopload)
         self._journeys = read_journeys(folder / JOURNEYS)
         self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
@@ -225,7 +228,7 @@ class Replay:
         return self._journeys.filter(pl.col("sampled"))["trace_id"].to_list()
 
     def collect(self, acknowledged: Path) -> None:
-        """Reads the traces, keeps the exemplars, and audits the shop's data, while the system still runs.
+        """Reads the traces, keeps the exemplars, asks the sidecars, and audits the data, while the system still runs.
 
         Args:
             acknowledged: Rows of journeys, whose checkouts that ended ok must all be in the data.
@@ -235,6 +238,7 @@ class Replay:
             HopsError: The traces could not be read.
         """
         system = self._system
+        self._sidecars = sidecars_of(system)
         jaeger = system.ports.url("jaeger-query-http")
         traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
         self._budgets, self._quality = budgets_of(traces.values())
@@ -277,7 +281,8 @@ class Replay:
             other_cores=sampler.other_cores(cpu_s.values()),
             logged=logged,
             spans_dropped=int(generator["spans_dropped"]) + self._spans_lost,
-            stress=overload,
+            sidecars=self._sidecars,
+            stress=overload or bool(aborts(self._system.switches.as_dict())),
             closed=closed is not None,
             tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),
         )

@@ -12,8 +12,8 @@ from mesh.errors import InputError
 from mesh.keys import KeyPair, key_pair
 from mesh.paths import GRAPHIQL, RunFolder
 from mesh.ports import load_ports
-from mesh.shop_processes import Data, Surroundings, database_tasks, environment, port_name, role_passwords
-from mesh.topology import SERVES, load_topology
+from mesh.shop_processes import Data, Surroundings, database_tasks, environment, role_passwords
+from mesh.topology import SERVES, load_topology, port_name
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 PASSWORD = hmac.new(b"secret", b"shop_order", hashlib.sha256).hexdigest()

@@ -10,7 +10,7 @@ import pytest
 from mesh import cli
 from mesh.errors import SwitchError
 from mesh.paths import ROOT
-from mesh.switches import SWITCHES, Switches, delays_in_words, parse_switches
+from mesh.switches import SWITCHES, Switches, aborts_in_words, delays_in_words, parse_switches
 from mesh.system import require_fit
 from mesh.topology import load_topology
 
@@ -53,10 +53,16 @@ def test_empty_stands_for_the_default() -> None:
     [
         ("edge", "nginx", "edge=nginx is unknown; valid: envoy, none"),
         ("edge", "kong", "edge=kong is not available in this version; valid: envoy, none"),
-        ("mesh", "linkerd", "mesh=linkerd is unknown; valid: none"),
-        ("mesh", "istio", "mesh=istio is not available in this version"),
-        ("mtls", "on", "mtls=on is not available in this version; valid: off"),
-        ("mtls", "yes", "mtls=yes is unknown; valid: off"),
+        ("mesh", "linkerd", "mesh=linkerd is unknown; valid: none, envoy, istio"),
+        ("mtls", "on", "mtls=on needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too"),
+        ("mtls", "yes", "mtls=yes is unknown; valid: off, on"),
+        ("canary", "101", "canary=101: must be an integer from 0 to 100"),
+        ("canary", "10", "canary=10 needs a mesh"),
+        ("abort", "payment:1%", "abort=payment:1% needs a mesh"),
+        ("abort", "payment:1", "payment:1 is not an abort; give comma-separated COMPONENT:PERCENT"),
+        ("abort", "payment:0%", "payment:0% is out of range; valid: 0.0001% to 100%"),
+        ("abort", "payment:101%", "out of range"),
+        ("abort", "bank:1%", "bank is an unknown component"),
         ("trace", "1.1", "trace=1.1: must be a number from 0 .* to 1"),
         ("trace", "-0.1", "from 0"),
         ("trace", "nan", "from 0"),
@@ -94,6 +100,26 @@ def test_no_edge_means_http_1() -> None:
         parse_switches(edge="none", http="2")
 
 
+def test_a_mesh_s_switches() -> None:
+    found = parse_switches(mesh="istio", mtls="on", canary="10", delay="payment:2ms", abort="payment:1%, user:0.5%")
+    assert (found.meshed, found.encrypted, found.canary) == (True, True, 10)
+    assert found.abort_share == {"payment": 0.01, "user": 0.005}
+    assert aborts_in_words(found.abort_share) == "1 % of calls to payment, 0.5 % of calls to user"
+    assert Switches(**json.loads(json.dumps(found.as_dict()))) == found
+    assert parse_switches(mesh="none", mtls="off", canary="0") == Switches()
+
+
+def test_clients_enter_a_mesh_by_the_edge() -> None:
+    with pytest.raises(SwitchError, match="edge=none with mesh=envoy: clients are outside of the mesh"):
+        parse_switches(edge="none", http="1", mesh="envoy")
+
+
+def test_istio_has_a_shortest_delay() -> None:
+    with pytest.raises(SwitchError, match=r"delay=user:0\.5ms: Istio injects delays from 1 ms on"):
+        parse_switches(mesh="istio", delay="payment:2ms,user:500us")
+    assert parse_switches(mesh="envoy", delay="user:500us").delay_ms == {"user": 0.5}
+
+
 @pytest.mark.parametrize("name", ["rest", "grpc", "hybrid-transcoded"])
 def test_without_an_edge_clients_need_gateways(name: str) -> None:
     without = parse_switches(edge="none", http="1")
@@ -114,7 +140,7 @@ def test_an_unknown_switch_is_a_mistake_of_the_program() -> None:
 
 
 def test_the_table_has_every_switch() -> None:
-    in_results = {"rtt": "rtt_ms", "delay": "delay_ms"}
+    in_results = {"rtt": "rtt_ms", "delay": "delay_ms", "abort": "abort_share"}
     assert [in_results.get(name, name) for name in SWITCHES] == list(Switches().as_dict())
 
 

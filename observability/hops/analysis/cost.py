@@ -4,21 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hops.budget.budget import EDGE, GENERATOR, SIDECAR_SUFFIX
+from hops.budget.budget import EDGE, GENERATOR
 from hops.budget.groups import GATEWAY_SUFFIX
 from hops.run.documents import Estimate
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import rate_section
-from hops.units import SERVICES
+from hops.units import CANARY, SERVICES
 
 DATABASE = "postgres"
 TELEMETRY = "jaeger"
+CONTROL_PLANE = "istiod"
+#: A sidecar's process has the name of its component and this behind it; its spans say in which direction it forwarded.
+SIDECAR_SUFFIX = "-sidecar"
 TOTAL = "total"
 #: The load generator: measured like the others, but not part of a shop.
 GENERATOR_GROUP = "generator"
 
 #: Groups of components; `total` is all of them but the generator.
-GROUPS = ("services", "gateways", "edge", "sidecars", "database", "telemetry", "other", TOTAL, GENERATOR_GROUP)
+GROUPS = (
+    "services",
+    "gateways",
+    "edge",
+    "sidecars",
+    "control plane",
+    "database",
+    "telemetry",
+    "other",
+    TOTAL,
+    GENERATOR_GROUP,
+)
+
+_GROUP_OF = {
+    EDGE: "edge",
+    CONTROL_PLANE: "control plane",
+    DATABASE: "database",
+    TELEMETRY: "telemetry",
+    GENERATOR: GENERATOR_GROUP,
+}
 
 #: A million journeys of one CPU second each are as many core-hours.
 CORE_HOURS_A_MILLION = 1e6 / 3600
@@ -29,14 +51,13 @@ Used = Mapping[int, tuple[float, int]]
 
 def component_group(component: str) -> str:
     """Names the group of a component; one of no known kind is `other`, and counts in the total."""
-    if component in SERVICES:
+    if component in SERVICES or component == CANARY:
         return "services"
     if component.endswith(GATEWAY_SUFFIX):
         return "gateways"
     if component.endswith(SIDECAR_SUFFIX):
         return "sidecars"
-    known = {EDGE: "edge", DATABASE: "database", TELEMETRY: "telemetry", GENERATOR: GENERATOR_GROUP}
-    return known.get(component, "other")
+    return _GROUP_OF.get(component, "other")
 
 
 def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[float, int]]]:

@@ -14,8 +14,8 @@ from hops.analysis.cost import TOTAL, used_by_group
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.summary import check_run
 from hops.gates.experiment import experiment_gates, failed
-from hops.run.delay_notice import delay_notice
 from hops.run.documents import SCHEMA, Difference
+from hops.run.fault_notice import fault_notice
 from hops.run.files import RunFiles
 from hops.statistics.contrast import contrast, independent
 from hops.statistics.over_blocks import Section, rate_section
@@ -173,5 +173,5 @@ def _row(name_a: str, name_b: str, pair: Pair) -> RunDifference:
 
 def _facts(run: RunFiles) -> RunFacts:
     reasons = failed(experiment_gates(run))
-    notice = delay_notice(run.manifest["switches"])
+    notice = fault_notice(run.manifest["switches"])
     return RunFacts(name=run.path.name, blocks=run.blocks, valid=not reasons, reasons=reasons, notice=notice)

@@ -4,7 +4,7 @@
 |---|---|
 | `work:<component>` | in its SERVER and INTERNAL spans |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
-| `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans |
+| `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries to connect that failed |
 | `db:<service>` | in CLIENT spans of a database |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
 | `client` | in the generator's root and INTERNAL spans |
@@ -19,11 +19,10 @@ from dataclasses import dataclass, field
 
 from hops.traces.critical_path import walk
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Span
-from hops.traces.tree import Node, Quality, Tree, grow, is_database
+from hops.traces.tree import Node, Quality, Tree, grow, is_database, never_connected
 
 GENERATOR = "client"
 EDGE = "edge"
-SIDECAR_SUFFIX = "-sidecar"
 #: What the spans of a sidecar have behind the name of its component: a sidecar is two proxies, one for each direction.
 INBOUND, OUTBOUND = "-inbound", "-outbound"
 POOL_SPAN = "pool.acquire"
@@ -126,6 +125,8 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
         if span.kind is INTERNAL and node is not root and span.name not in _COUNTED_INTERNAL:
             continue
+        if span.kind is CLIENT and node is not root and never_connected(node):
+            continue
         part_on_path = walked.get(id(node))
         part = part_on_path or part_of(node)
         crossings[part] = crossings.get(part, 0) + 1
@@ -204,21 +205,44 @@ def part_of(node: Node) -> str:
     if kind is CLIENT:
         if is_database(span):
             return f"db:{service}"
-        return UNATTRIBUTED if node.callee is None else f"wire:{service}→{node.callee}"
+        if node.callee is not None:
+            return f"wire:{service}→{node.callee}"
+        return f"proxy:{service}" if never_connected(node) and is_proxy(service) else UNATTRIBUTED
     if kind is not INTERNAL and kind is not SERVER:
         return UNATTRIBUTED
     if service == GENERATOR:
         return START_LAG_PART if span.name == START_LAG_SPAN else CLIENT_PART
     if span.name == POOL_SPAN:
         return f"pool:{service}"
-    if service == EDGE or service.endswith(SIDECAR_SUFFIX):
-        return f"proxy:{service}"
-    return f"work:{service}"
+    return f"proxy:{service}" if is_proxy(service) else f"work:{service}"
+
+
+def is_proxy(service: str) -> bool:
+    """Whether a component forwards requests and answers none itself: the edge, or a sidecar."""
+    return service == EDGE or is_sidecar(service)
 
 
 def is_sidecar(service: str) -> bool:
     """Whether spans of this name are a sidecar's."""
     return service.endswith((INBOUND, OUTBOUND))
+
+
+def bypasses_sidecars(part: str) -> bool:
+    """Whether a part is a call that, in a mesh, went past the sidecar of its caller or of its callee.
+
+    Every call goes from the caller to its own sidecar, from there to the callee's, and from there to the callee.
+    The edge has a sidecar for its way out only; its clients are outside of the mesh.
+    """
+    kind, _, ends = part.partition(":")
+    if kind != "wire":
+        return False
+    caller, _, callee = ends.partition("→")
+    return not (
+        (caller, callee) == (GENERATOR, EDGE)
+        or callee == caller + OUTBOUND
+        or caller == callee + INBOUND
+        or (caller.endswith(OUTBOUND) and callee.endswith(INBOUND))
+    )
 
 
 _COUNTED_INTERNAL = frozenset({POOL_SPAN, START_LAG_SPAN})

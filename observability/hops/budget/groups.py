@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, SIDECAR_SUFFIX, START_LAG_PART
+from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, START_LAG_PART, is_sidecar
 
 GATEWAY_SUFFIX = "-gateway"
 UNATTRIBUTED_GROUP = "unattributed"
@@ -13,9 +13,9 @@ GROUPS = (
     "edge",
     "gateways",
     "internal calls",
+    "sidecars",
     "services",
     "database",
-    "sidecars",
     "generator",
     UNATTRIBUTED_GROUP,
 )
@@ -38,7 +38,7 @@ def group_of(part: str) -> str:
             return "client network" if name.startswith(f"{GENERATOR}→") else "internal calls"
         case "proxy" if name == EDGE:
             return "edge"
-        case "proxy" if name.endswith(SIDECAR_SUFFIX):
+        case "proxy" if is_sidecar(name):
             return "sidecars"
         case "work":
             return "gateways" if name.endswith(GATEWAY_SUFFIX) else "services"

@@ -9,8 +9,8 @@ from hops.conclusions.notes import cost_sentences, doubt_sentences, validity_sen
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, listed, plural, sentence, shown, turned
 from hops.elements.numbers import UNKNOWN, figure, p_value, times
-from hops.run.delay_notice import delay_notice
 from hops.run.documents import Comparison, Summary
+from hops.run.fault_notice import fault_notice
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.units import ALL
 
@@ -65,10 +65,10 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     pairs = Pairs(summary)
     many = len(summary["topologies"]) > 1
     refusal = refused(summary) if many else None
-    delayed = delay_notice(summary["switches"])
+    notice = fault_notice(summary["switches"])
     journeys = {name: _journey(summary, pairs, name, refusal) for name in pairs.journeys()}
     grouped = Conclusions(
-        headline=[*([delayed] if delayed else []), *_headline(summary, pairs, refusal)],
+        headline=[*([notice] if notice else []), *_headline(summary, pairs, refusal)],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=cost_sentences(summary, pairs),
         doubts=doubt_sentences(summary) if many and refusal is None else [],

@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 
 from hops.budget.bands import banded_budgets
-from hops.budget.budget import UNATTRIBUTED, Budget
+from hops.budget.budget import UNATTRIBUTED, Budget, bypasses_sidecars
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
-from hops.gates.trial import Evidence
+from hops.gates.trial import Evidence, Sidecars
 from hops.run.rows import hops_frame
 from hops.traces.tree import Quality
 from hops.units import NS_PER_MS
@@ -29,6 +29,7 @@ def evidence_of(
     other_cores: float | None,
     logged: Sequence[LoggedRequest] | None = None,
     spans_dropped: int = 0,
+    sidecars: Sidecars | None = None,
     stress: bool = False,
     closed: bool = False,
     tape_exhausted: bool = False,
@@ -47,7 +48,8 @@ def evidence_of(
         other_cores: used by programs that are no part of the run.
         logged: the edge's access log, which may have other requests than these journeys'; None without an edge.
         spans_dropped: by exporters.
-        stress: whether it is a stress test, which expects failures.
+        sidecars: of the mesh; None without one.
+        stress: whether failures are expected.
         closed: whether virtual users sent the journeys, each after its answer.
         tape_exhausted: whether the tape ended before the time of a closed loop was over.
     """
@@ -77,7 +79,14 @@ def evidence_of(
         edge_unmatched=None if edge is None else edge.unmatched,
         agreements=() if edge is None else edge.agreements,
         unattributed_share=mean.get(UNATTRIBUTED, 0.0) / sum(mean.values()) if mean else None,
+        bypassed_calls=_bypassed_calls(budgets) if budgets else None,
+        sidecars=sidecars,
         stress=stress,
         closed=closed,
         tape_exhausted=tape_exhausted,
     )
+
+
+def _bypassed_calls(budgets: Sequence[Budget]) -> int:
+    crossings = (item for budget in budgets for item in budget.crossings.items())
+    return sum(count for part, count in crossings if bypasses_sidecars(part))

@@ -79,6 +79,7 @@ _GENERATOR = "the load generator must not be the bottleneck"
 _WHOLE = "hop budgets must be complete"
 _WITNESSES = "parts that add up may still be the wrong ones"
 _PROCESSOR = "whatever else uses the CPU slows the shop down"
+_MESH = "a mesh that is not in force costs less than one that is"
 _TRIALS = "an experiment is only as good as its trials"
 
 #: In the order of a run: before, during and after the load of a trial, then over trials.
@@ -118,7 +119,39 @@ GATES = (
         more=f" for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %"),
     ),
     Kind("unattributed_share", "unattributed time", "at most", 0.01, _WHOLE, unit="%"),
+    Kind(
+        "bypassed_calls",
+        "calls that bypassed a sidecar",
+        "at most",
+        0,
+        _MESH,
+        remedy="The hop budget names them: in a mesh every wire but that from client to edge has a sidecar at an end.",
+    ),
     Kind("invariants_broken", "broken invariants", "at most", 0, _WRONG),
+    Kind(
+        "silent_sidecars",
+        "sidecars without statistics",
+        "at most",
+        0,
+        "what was not measured proves nothing",
+        remedy="The sidecar's log in the trial's folder shows whether it ended or was too busy to answer.",
+    ),
+    Kind(
+        "config_refused",
+        "configuration updates that sidecars refused",
+        "at most",
+        0,
+        "a sidecar that refuses an update keeps its old configuration",
+        remedy="The sidecar's log in the trial's folder shows what it refused and why.",
+    ),
+    Kind(
+        "unencrypted_sidecars",
+        "inbound sidecars without a TLS handshake",
+        "at most",
+        0,
+        _MESH,
+        remedy="Either nobody called the component, or callers reached it in plaintext; the hop budget tells which.",
+    ),
     Kind("steal_share", "CPU steal", "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
     Kind("other_cores", "CPU of other programs", "below", 0.25, _PROCESSOR, unit="cores", remedy=_REPEAT),
     Kind("suspect_trials", "trials that are SUSPECT", "at most", 0, _TRIALS, remedy="retry=1 repeats them."),

@@ -12,6 +12,23 @@ from hops.traces.tree import Quality
 
 
 @dataclass(frozen=True, slots=True)
+class Sidecars:
+    """What the sidecars of a mesh say of themselves once the load is over. None means "not measured".
+
+    Args:
+        silent: sidecars whose statistics could not be read.
+        refused: configuration updates that they did not accept.
+        unencrypted: inbound sidecars that shook no hands over TLS.
+        encrypted: whether they should; without, the gate on it is left out.
+    """
+
+    silent: int | None
+    refused: int | None
+    unencrypted: int | None
+    encrypted: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """Everything that the gates look at. None means "not measured", which no gate lets pass.
 
@@ -37,7 +54,9 @@ class Evidence:
         unattributed_share: of the mean budget over all traces, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
         other_cores: used by programs that are no part of the run.
-        stress: a stress test, which expects failures: they are no gate.
+        bypassed_calls: calls in the traces that went past the sidecar of their caller or their callee.
+        sidecars: of the mesh; None without one, which then has no gates.
+        stress: a stress test, or calls that fail on purpose: failures are expected, and no gate.
         closed: virtual users sent the journeys, each after its answer; the tape gave no times.
         tape_exhausted: the tape ended before the time of a closed loop was over.
     """
@@ -62,12 +81,15 @@ class Evidence:
     edge_unmatched: int | None = None
     agreements: Sequence[Agreement] = ()
     unattributed_share: float | None = None
+    bypassed_calls: int | None = None
+    sidecars: Sidecars | None = None
     stress: bool = False
     closed: bool = False
     tape_exhausted: bool = False
 
 
 EDGE_GATES = ("edge_unmatched", "edge_off_ms")
+TRACE_GATES = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")
 
 
 def evaluate(evidence: Evidence) -> list[Gate]:
@@ -81,7 +103,7 @@ def evaluate(evidence: Evidence) -> list[Gate]:
 
 
 def left_out(evidence: Evidence) -> list[LeftOut]:
-    """The gates that `evaluate` leaves out, each with its reason."""
+    """The gates that `evaluate` leaves out, each with its reason; those of a mesh only if there is one."""
     gates = []
     if evidence.closed:
         gates += [
@@ -93,11 +115,13 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
     if evidence.stress:
         gates.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
     if not evidence.traced:
-        names = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")
+        names = TRACE_GATES if evidence.sidecars is None else (*TRACE_GATES, "bypassed_calls")
         gates += [LeftOut(name=name, reason="no journey was traced") for name in names]
     elif not evidence.edge_logged:
         reason = "without an edge, or while it still runs, there is no whole log of the requests"
         gates += [LeftOut(name=name, reason=reason) for name in EDGE_GATES]
+    if evidence.sidecars is not None and not evidence.sidecars.encrypted:
+        gates.append(LeftOut(name="unencrypted_sidecars", reason="the sidecars ran without mTLS"))
     return gates
 
 
@@ -124,7 +148,14 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
     yield kind_of("edge_unmatched").held(evidence.edge_unmatched)
     yield _edge_agrees(evidence)
     yield kind_of("unattributed_share").held(evidence.unattributed_share)
+    sidecars = evidence.sidecars
+    if sidecars is not None:
+        yield kind_of("bypassed_calls").held(evidence.bypassed_calls)
     yield kind_of("invariants_broken").held(evidence.invariants_broken)
+    if sidecars is not None:
+        yield kind_of("silent_sidecars").held(sidecars.silent)
+        yield kind_of("config_refused").held(sidecars.refused)
+        yield kind_of("unencrypted_sidecars").held(sidecars.unencrypted)
     yield kind_of("steal_share").held(evidence.steal_share)
     yield kind_of("other_cores").held(evidence.other_cores)
 

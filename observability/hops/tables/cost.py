@@ -7,7 +7,15 @@ from hops.elements import numbers
 from hops.elements.table import Cell, Column, Table, estimate
 from hops.tables.view import SummaryView
 
-_SPARE = {"edge": 1, "database": 1, "sidecars": 2, "telemetry": 2, "other": 2, GENERATOR_GROUP: 3}
+_SPARE = {
+    "edge": 1,
+    "database": 1,
+    "sidecars": 2,
+    "control plane": 2,
+    "telemetry": 2,
+    "other": 2,
+    GENERATOR_GROUP: 3,
+}
 
 
 def cost_table(view: SummaryView) -> Table:

@@ -8,8 +8,8 @@ from rich.console import Group
 
 from hops.elements.element import Element, Text
 from hops.elements.table import Table
-from hops.run.delay_notice import delay_notice
 from hops.run.documents import Summary
+from hops.run.fault_notice import fault_notice
 from hops.tables.budget import budget_elements
 from hops.tables.latency import latency_table, latency_text
 from hops.tables.network import bytes_table, wire_table
@@ -30,8 +30,8 @@ def bench(summary: Summary) -> Group:
         summary: as of `summary.json`.
     """
     view = SummaryView(summary)
-    delayed = delay_notice(summary["switches"])
-    elements: list[Element] = [Text(delayed, tone="notice")] if delayed else []
+    notice = fault_notice(summary["switches"])
+    elements: list[Element] = [Text(notice, tone="notice")] if notice else []
     elements += [latency_text(view), latency_table(view), bytes_table(view), wire_table(view)]
     for journey in (ALL, *view.journeys):
         elements += budget_elements(view, journey, least_share=0.0 if journey == ALL else LEAST_SHARE)

@@ -51,7 +51,9 @@ class Quality:
         spans: spans in them, duplicates not counted.
         duplicates: spans reported more than once.
         orphans: spans whose parent was never reported; they hang below the root instead.
-        missing_servers: CLIENT spans, not of a database, that no SERVER span answers.
+        missing_servers: CLIENT spans that no SERVER span answers, though one should: not of a database, and neither
+            `given_up` nor `never_connected`.
+        given_up: calls that a proxy gave up before anything answered; the callee's span is late, or there is none.
         two_roots: traces with more than one root; the budget is of the chosen one.
         skewed: spans that begin before their parent, which one clock cannot do; clipped.
         outlived: spans that end after their parent (asynchronous, or closed late); clipped.
@@ -63,6 +65,7 @@ class Quality:
     duplicates: int = 0
     orphans: int = 0
     missing_servers: int = 0
+    given_up: int = 0
     two_roots: int = 0
     skewed: int = 0
     outlived: int = 0
@@ -76,7 +79,7 @@ class Quality:
     @property
     def complete(self) -> bool:
         """Whether nothing hints at spans that have not arrived (yet)."""
-        return not (self.orphans or self.missing_servers or self.empty)
+        return not (self.orphans or self.missing_servers or self.given_up or self.empty)
 
 
 @dataclass(slots=True)
@@ -185,7 +188,8 @@ def find_callees(tree: Tree) -> None:
     hangs, was waited for until the CLIENT ended. Of several tries that were still running then each was given up when
     the next began, and only the last one held the call until its end.
 
-    Where no SERVER span is, the callee is not instrumented, its span was lost, or it was never reached.
+    Where no SERVER span is, the callee is not instrumented, its span was lost, or it was never reached. A proxy's span
+    says so itself when it could not connect, or stopped waiting because its own caller had.
     """
     for node in tree.nodes:
         if node.span.kind is not CLIENT:
@@ -197,7 +201,10 @@ def find_callees(tree: Tree) -> None:
             tries = [one for one in node.children if one.span.service == node.span.service and _servers(one)]
             answers = [server for one in tries for server in _servers(one)]
         if not answers:
-            tree.quality.missing_servers += not is_database(node.span)
+            if _is_given_up(node.span):
+                tree.quality.given_up += 1
+            elif not is_database(node.span) and not never_connected(node):
+                tree.quality.missing_servers += 1
             continue
         for one in tries if servers else (*tries, *answers):
             one.is_try = True
@@ -274,6 +281,15 @@ def is_database(span: Span) -> bool:
     """Whether a CLIENT span is a database's, which leaves no SERVER span of its own."""
     attributes = span.attributes
     return "db.system.name" in attributes or "db.system" in attributes
+
+
+def never_connected(node: Node) -> bool:
+    """Whether a proxy's CLIENT span is a try to connect that failed, by Envoy's own account: nobody can answer it."""
+    return node.callee is None and "UF" in str(node.span.attributes.get("response_flags", "")).split(",")
+
+
+def _is_given_up(span: Span) -> bool:
+    return str(span.attributes.get("canceled", "")) == "true"
 
 
 def _servers(node: Node) -> list[Node]:

@@ -8,8 +8,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
+from memory_shop import MemoryShop
+from rest_gateway.app import build_app
 from shop.errors import PermissionDenied, Unauthenticated
-from shop.platform.access import Access, Authenticator
+from shop.platform.access import Access, Authenticator, EdgeIdentity
 from shop.platform.auth import Principal, TokenSigner
 from shop.platform.rest.openapi import document
 
@@ -30,7 +32,7 @@ class CountingVerifier:
 
 
 def admit(authenticator: Authenticator, token: str, access: Access = Access.CALLER) -> None:
-    authenticator.admit(access, f"Bearer {token}", edge=False)
+    authenticator.admit(access, f"Bearer {token}", None)
 
 
 def test_partners_only(signer: TokenSigner) -> None:
@@ -83,3 +85,19 @@ async def test_every_operation_keeps_its_documented_access(
             if operation["x-access"] == "partner":
                 denied = await api.request(method.upper(), url, headers=customer(1))
                 assert denied.status_code == 403, (method, path)
+
+
+async def test_where_callers_have_identities_a_request_without_one_is_refused(
+    shop: MemoryShop, signer: TokenSigner
+) -> None:
+    edge = "spiffe://cluster.local/ns/default/sa/edge"
+    gateway = build_app(shop.clients, Authenticator(CountingVerifier(), EdgeIdentity(edge)))
+    token = {"authorization": f"Bearer {signer.sign(Principal('customer', 3))}"}
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(gateway), base_url="http://gateway") as client:
+        for path in ("/v1/products/1", "/v1/users/3"):
+            refused = await client.get(path, headers={**token, "x-hopwise-edge": "1"})
+            named = await client.get(path, headers={**token, "x-forwarded-client-cert": f"URI={edge}"})
+            assert (refused.status_code, refused.json()["code"]) == (401, "UNAUTHENTICATED")
+            assert "without an identity" in refused.json()["detail"]
+            assert named.status_code == 200
+        assert (await client.get("/healthz")).status_code == 200

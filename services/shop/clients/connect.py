@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from types import MappingProxyType
 from typing import NoReturn, TypeVar, cast
 from urllib.parse import urlsplit
 
@@ -33,6 +34,7 @@ from shop.platform.grpc_client import Peer, grpc_channel
 T = TypeVar("T")
 CLOSE_LIMIT_S = 1.0
 SCHEMES = ("grpc", "http", "graphql")
+_NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
 
 
 class _NotConnected:
@@ -56,7 +58,9 @@ class _NotConnected:
 
 
 @asynccontextmanager
-async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Clients]:
+async def connect(
+    peers: Mapping[str, str], component: str, sockets: Mapping[str, str] = _NO_SOCKETS
+) -> AsyncIterator[Clients]:
     """Opens a channel to each service and keeps it for as long as the context lasts.
 
     A channel connects with its first call, so that processes may start in any order.
@@ -64,6 +68,7 @@ async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Cli
     Args:
         peers: Address of each service, by name: "grpc://127.0.0.1:18020". Services that are not called may be absent.
         component: The process that calls, for messages.
+        sockets: Path of the Unix domain socket to connect in place of a service's address, by name.
 
     Yields:
         The clients; that of an absent service raises `ConfigError` when it is called.
@@ -72,13 +77,13 @@ async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Cli
         ConfigError: An address has an unknown protocol.
     """
     async with AsyncExitStack() as stack:
-        session: aiohttp.ClientSession | None = None
+        sessions: dict[str | None, aiohttp.ClientSession] = {}
 
         async def http(service: Service, address: str) -> HttpChannel:
-            nonlocal session
-            if session is None:
-                session = await stack.enter_async_context(http_session())
-            return HttpChannel(session, service.name, address)
+            socket = sockets.get(service.name)
+            if socket not in sessions:
+                sessions[socket] = await stack.enter_async_context(http_session(socket))
+            return HttpChannel(sessions[socket], service.name, address)
 
         async def client(
             service: Service,
@@ -91,7 +96,7 @@ async def connect(peers: Mapping[str, str], component: str) -> AsyncIterator[Cli
                 return cast(T, _NotConnected(service.name, component))
             parts = urlsplit(address)
             if parts.scheme == "grpc":
-                channel = grpc_channel(parts.netloc, service.full_name, service.reads)
+                channel = grpc_channel(parts.netloc, service.full_name, service.reads, sockets.get(service.name))
                 stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
                 return over_grpc(Peer(service.name, service.full_name, parts.netloc), channel)
             if parts.scheme == "http":

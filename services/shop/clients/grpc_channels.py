@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from google.protobuf.descriptor import ServiceDescriptor
+from google.protobuf.descriptor_pb2 import MethodOptions
+
 from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
 
 
@@ -22,23 +25,16 @@ class Service:
     reads: tuple[str, ...]
 
 
-PRODUCT = Service(
-    "product",
-    product_pb2.DESCRIPTOR.services_by_name["ProductService"].full_name,
-    ("GetProduct", "BatchGetProducts", "ListProducts", "BatchListReviews", "StreamProductRows"),
-)
-USER = Service(
-    "user",
-    user_pb2.DESCRIPTOR.services_by_name["UserService"].full_name,
-    ("GetUser", "BatchGetUsers", "ListUsers"),
-)
-ORDER = Service(
-    "order",
-    order_pb2.DESCRIPTOR.services_by_name["OrderService"].full_name,
-    ("GetOrder", "BatchGetOrders", "ListOrdersByUser", "StreamOrderLines"),
-)
-PAYMENT = Service(
-    "payment",
-    payment_pb2.DESCRIPTOR.services_by_name["PaymentService"].full_name,
-    ("GetPayment", "BatchGetPaymentsByOrder"),
-)
+def _service(name: str, contract: ServiceDescriptor) -> Service:
+    reads = (
+        method.name
+        for method in contract.methods
+        if method.GetOptions().idempotency_level == MethodOptions.NO_SIDE_EFFECTS
+    )
+    return Service(name, contract.full_name, tuple(reads))
+
+
+PRODUCT = _service("product", product_pb2.DESCRIPTOR.services_by_name["ProductService"])
+USER = _service("user", user_pb2.DESCRIPTOR.services_by_name["UserService"])
+ORDER = _service("order", order_pb2.DESCRIPTOR.services_by_name["OrderService"])
+PAYMENT = _service("payment", payment_pb2.DESCRIPTOR.services_by_name["PaymentService"])

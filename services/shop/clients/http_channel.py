@@ -123,10 +123,20 @@ class HttpChannel:
 
 
 @asynccontextmanager
-async def http_session() -> AsyncIterator[aiohttp.ClientSession]:
-    """Keeps a pool of connections for as long as the context lasts; each connects with its first request."""
+async def http_session(socket: str | None = None) -> AsyncIterator[aiohttp.ClientSession]:
+    """Keeps a pool of connections for as long as the context lasts; each connects with its first request.
+
+    Args:
+        socket: Path of the Unix domain socket to connect in place of the addresses of the requests; None to connect
+            these.
+    """
+    connector: aiohttp.BaseConnector
+    if socket is None:
+        connector = aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=KEEP_ALIVE_S)
+    else:
+        connector = aiohttp.UnixConnector(socket, limit=CONNECTIONS, keepalive_timeout=KEEP_ALIVE_S)
     session = aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=CONNECTIONS, keepalive_timeout=KEEP_ALIVE_S),
+        connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         # Between services, compression costs more time than it saves.
         headers={"accept-encoding": "identity"},

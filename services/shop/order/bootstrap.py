@@ -58,7 +58,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
     async with AsyncExitStack() as stack:
         database = await connect_database(url, config.database_pool)
         stack.push_async_callback(database.close)
-        clients = await stack.enter_async_context(connect(config.peers, config.component))
+        clients = await stack.enter_async_context(connect(config.peers, config.component, config.sockets))
         orders = PostgresOrders(database)
         checkouts = CheckoutSaga(
             PostgresCheckouts(database, driver),

@@ -1,7 +1,9 @@
 """Decides who may call what, and on whose behalf: the only place that does, for every protocol.
 
 A gateway checks every caller. A service trusts what comes from inside, where its callers have checked already, and
-checks what the edge sends it: the edge marks each request with `x-hopwise-edge`, whatever the client sent.
+checks what the edge sends it. Where callers have no identity, the edge marks each request with `x-hopwise-edge`,
+whatever the client sent. In a mesh with certificates, the caller's identity says whether it is the edge, and a call
+without one is refused.
 
 A customer who asks for what belongs to another one gets the answer of an id that does not exist: whether it exists
 is not the customer's business either.
@@ -17,12 +19,11 @@ from typing import NamedTuple, Protocol, TypeVar
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.auth import Principal, TokenVerifier, bearer
-from shop.platform.config import ServiceConfig
+from shop.platform.config import ServiceConfig, required
 from shop.platform.errors import ConfigError
+from shop.platform.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
 
 F = TypeVar("F", bound=Callable[..., object])
-
-EDGE_HEADER = "x-hopwise-edge"
 
 
 class Access(StrEnum):
@@ -178,17 +179,90 @@ class NoVerifier:
         raise Unauthenticated("this service cannot verify tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
 
 
+class Origin(Protocol):
+    """Tells where a call comes from, by a header that the caller has no say in."""
+
+    header: str
+
+    def is_outside(self, value: str | None) -> bool:
+        """Whether a call comes from outside, through the edge.
+
+        Args:
+            value: The header; None if the call has none.
+
+        Raises:
+            Unauthenticated: The header must say who calls, and does not.
+        """
+
+
+class EdgeMark:
+    """Takes a call for one from outside if the edge has marked it."""
+
+    header = "x-hopwise-edge"
+
+    def is_outside(self, value: str | None) -> bool:
+        return value is not None
+
+
+_EDGE_MARK = EdgeMark()
+
+
+class EdgeIdentity:
+    """Takes a call for one from outside if the edge's certificate made it, and refuses one without a certificate.
+
+    Args:
+        edge: The edge's identity, "spiffe://cluster.local/ns/default/sa/edge"; other callers' are of its trust domain.
+
+    Raises:
+        ConfigError: It is no identity.
+    """
+
+    header = CERTIFICATE_HEADER
+
+    def __init__(self, edge: str) -> None:
+        domain = trust_domain(edge)
+        if domain is None:
+            raise ConfigError(
+                f"SHOP_EDGE_IDENTITY is {edge!r}; valid: a SPIFFE ID, as spiffe://cluster.local/ns/default/sa/edge"
+            )
+        self._edge = edge
+        self._domain = domain
+
+    def is_outside(self, value: str | None) -> bool:
+        identity = None if value is None else caller_identity(value)
+        if identity is None or not identity.startswith(self._domain):
+            raise Unauthenticated("the call comes without an identity; callers need a certificate of the mesh")
+        return identity == self._edge
+
+
 class Authenticator:
     """Finds out who calls, and admits callers to methods.
 
     Args:
         verifier: Checks tokens, and remembers those that it has checked.
-        trusts_inside: Whether calls that the edge has not marked are admitted as they are.
+        origin: Tells where a call comes from.
+        trusts_inside: Whether calls that do not come from outside are admitted as they are.
+
+    Attributes:
+        origin_header: Header that tells where a call comes from, in lower case; the last of a repeated one counts.
     """
 
-    def __init__(self, verifier: Verifier, *, trusts_inside: bool = False) -> None:
+    def __init__(self, verifier: Verifier, origin: Origin = _EDGE_MARK, *, trusts_inside: bool = False) -> None:
+        self.origin_header = origin.header
         self._verifier = verifier
+        self._is_outside = origin.is_outside
         self._trusts_inside = trusts_inside
+
+    def require_origin(self, origin: str | None) -> None:
+        """Checks that it is known where a call comes from.
+
+        Args:
+            origin: The header `origin_header`.
+
+        Raises:
+            Unauthenticated: The header must say who calls, and does not.
+        """
+        self._is_outside(origin)
 
     def authenticate(self, authorization: str | None) -> Caller:
         """Returns the caller that a bearer token identifies.
@@ -201,19 +275,19 @@ class Authenticator:
         """
         return Caller(self._verifier.verify(bearer(authorization)))
 
-    def admit(self, access: Access, authorization: str | None, *, edge: bool) -> None:
+    def admit(self, access: Access, authorization: str | None, origin: str | None) -> None:
         """Admits a call, or refuses it, and notes who makes it for as long as its task runs.
 
         Args:
             access: Callers that the method admits.
             authorization: The Authorization header.
-            edge: Whether the edge has marked the call.
+            origin: The header `origin_header`.
 
         Raises:
-            Unauthenticated: There is no token, or it is not valid.
+            Unauthenticated: There is no token, or it is not valid; or it is not known where the call comes from.
             PermissionDenied: The caller is not one of those whom the method admits.
         """
-        if self._trusts_inside and not edge:
+        if not self._is_outside(origin) and self._trusts_inside:
             _CALLER.set(_INTERNAL)
             return
         _CALLER.set(_ANONYMOUS)
@@ -227,29 +301,31 @@ class Authenticator:
         _CALLER.set(caller)
 
 
-def gateway_authenticator(key_file: str) -> Authenticator:
+def gateway_authenticator(config: ServiceConfig) -> Authenticator:
     """Returns the authenticator of a gateway, which checks every caller.
 
     Args:
-        key_file: PEM file of the key that verifies tokens.
+        config: Names the key that verifies tokens, and the edge's identity where callers have one.
 
     Raises:
-        ConfigError: The key cannot be used.
+        ConfigError: There is no key, the key cannot be used, or the identity is none.
     """
-    return Authenticator(_verifier(key_file))
+    path = required(config.jwt_public_key_file, "SHOP_JWT_PUBLIC_KEY_FILE", "keys/jwt-public.pem")
+    return Authenticator(_verifier(path), _origin(config))
 
 
 def service_authenticator(config: ServiceConfig) -> Authenticator:
     """Returns the authenticator of a service, which checks what the edge sends it.
 
     Args:
-        config: Names the key that verifies tokens; without one, no token is valid.
+        config: Names the key that verifies tokens, without which no token is valid, and the edge's identity where
+            callers have one.
 
     Raises:
-        ConfigError: The key cannot be used.
+        ConfigError: The key cannot be used, or the identity is none.
     """
     path = config.jwt_public_key_file
-    return Authenticator(NoVerifier() if path is None else _verifier(path), trusts_inside=True)
+    return Authenticator(NoVerifier() if path is None else _verifier(path), _origin(config), trusts_inside=True)
 
 
 def admits(access: Access) -> Callable[[F], F]:
@@ -272,6 +348,10 @@ def access_of(method: object) -> Access:
 
 
 _MARK = "__shop_access__"
+
+
+def _origin(config: ServiceConfig) -> Origin:
+    return _EDGE_MARK if config.edge_identity is None else EdgeIdentity(config.edge_identity)
 
 
 def _verifier(path: str) -> TokenVerifier:

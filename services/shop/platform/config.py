@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 from shop.platform.errors import ConfigError
 from shop.platform.page_token import DEFAULT_KEY
 
-COMPONENTS = ("product", "order", "user", "payment", "graphql-gateway", "rest-gateway")
+COMPONENTS = ("product", "product-canary", "order", "user", "payment", "graphql-gateway", "rest-gateway")
 PEERS = ("product", "order", "user", "payment")
 PEER_SCHEMES = ("grpc", "http", "graphql")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -19,6 +20,9 @@ DEFAULT_POOL = 8
 LARGEST_POOL = 200
 LONGEST_BANK_DELAY_MS = 60_000
 LONGEST_DELAY_US = 1_000_000
+UNIX_SCHEME = "unix:"
+# What the kernel's address of a socket has room for.
+LONGEST_SOCKET_PATH = 107
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +31,15 @@ class ServiceConfig:
 
     Attributes:
         component: Which of `COMPONENTS` this process is; its service.name in traces.
-        listen_grpc: "host:port" to serve gRPC on; None for no gRPC.
-        listen_rest: "host:port" to serve REST on; None for no REST.
-        listen_graphql: "host:port" to serve GraphQL on; None for no GraphQL.
-        listen_http: "host:port" of a gateway; None in a service.
+        listen_grpc: "host:port", or "unix:" and the path of a socket, to serve gRPC on; None for no gRPC.
+        listen_rest: The same for REST.
+        listen_graphql: The same for GraphQL.
+        listen_http: The same for a gateway; None in a service.
         database_url: PostgreSQL URL; None in a gateway.
         database_pool: Connections to keep open.
         peers: Address of each service that this process calls, by name: "grpc://127.0.0.1:18020".
+        sockets: Path of the Unix domain socket that calls of a service go to in place of its address, by name; a
+            service without one is connected at its address.
         otlp_endpoint: Where spans go, "http://127.0.0.1:18070"; None for no telemetry.
         topology: Name of the topology that runs; empty if unknown.
         trial: Id of the trial that runs; empty if unknown.
@@ -41,6 +47,7 @@ class ServiceConfig:
         jwt_private_key_file: PEM file to sign tokens with; the user service only.
         bank_delay_ms: How long the simulated bank takes, in milliseconds.
         delay_us: How long every request is delayed before its work, in microseconds; 0 except for a proof.
+        edge_identity: SPIFFE ID of the edge, whose calls come from outside; None where callers have no identity.
         page_token_key: Key of the page tokens.
         log_level: Least severe level that is logged.
         graphql_loaders: Whether the GraphQL gateway batches its reads; off is the naive variant.
@@ -55,6 +62,7 @@ class ServiceConfig:
     database_url: str | None = None
     database_pool: int = DEFAULT_POOL
     peers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    sockets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     otlp_endpoint: str | None = None
     topology: str = ""
     trial: str = ""
@@ -62,6 +70,7 @@ class ServiceConfig:
     jwt_private_key_file: str | None = None
     bank_delay_ms: int = 0
     delay_us: int = 0
+    edge_identity: str | None = None
     page_token_key: bytes = DEFAULT_KEY
     log_level: str = "INFO"
     graphql_loaders: bool = True
@@ -81,6 +90,7 @@ class ServiceConfig:
             ConfigError: A variable is missing or not valid.
         """
         peers = {name: _peer(env, name) for name in PEERS if env.get(f"SHOP_PEER_{name.upper()}")}
+        sockets = {name: _socket(env, name) for name in PEERS if env.get(f"SHOP_SOCKET_{name.upper()}")}
         page_token_key = env.get("SHOP_PAGE_TOKEN_KEY")
         return cls(
             component=_choice(env, "SHOP_COMPONENT", COMPONENTS, None),
@@ -91,6 +101,7 @@ class ServiceConfig:
             database_url=_url(env, "SHOP_DATABASE_URL", ("postgresql", "postgres")),
             database_pool=_whole(env, "SHOP_DATABASE_POOL", DEFAULT_POOL, 1, LARGEST_POOL),
             peers=MappingProxyType(peers),
+            sockets=MappingProxyType(sockets),
             otlp_endpoint=_url(env, "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https")),
             topology=env.get("SHOP_TOPOLOGY", ""),
             trial=env.get("SHOP_TRIAL", ""),
@@ -98,6 +109,7 @@ class ServiceConfig:
             jwt_private_key_file=env.get("SHOP_JWT_PRIVATE_KEY_FILE") or None,
             bank_delay_ms=_whole(env, "SHOP_BANK_DELAY_MS", 0, 0, LONGEST_BANK_DELAY_MS),
             delay_us=_whole(env, "SHOP_DELAY_US", 0, 0, LONGEST_DELAY_US),
+            edge_identity=env.get("SHOP_EDGE_IDENTITY") or None,
             page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
             log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),
             graphql_loaders=_choice(env, "SHOP_GRAPHQL_LOADERS", SWITCH, "on") == "on",
@@ -119,6 +131,11 @@ def required(value: str | None, variable: str, example: str) -> str:
     if value is None:
         raise ConfigError(f"{variable} is not set; set it, for example {variable}={example}")
     return value
+
+
+def socket_path(listen: str) -> str | None:
+    """Returns the path of "unix:/path.sock"; None for "host:port". The address has been checked before."""
+    return listen.removeprefix(UNIX_SCHEME) if listen.startswith(UNIX_SCHEME) else None
 
 
 def split_address(address: str) -> tuple[str, int]:
@@ -145,10 +162,30 @@ def _address(env: Mapping[str, str], name: str) -> str | None:
     text = env.get(name)
     if not text:
         return None
+    path = socket_path(text)
+    if path is not None:
+        _require_socket_path(path, name, text)
+        return text
     host, _, port = text.rpartition(":")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65535:
-        raise ConfigError(f"{name} is {text!r}; valid: host:port with a port from 0 to 65535, as 127.0.0.1:18020")
+        raise ConfigError(
+            f"{name} is {text!r}; valid: host:port with a port from 0 to 65535, as 127.0.0.1:18020, "
+            "or unix:/absolute/path.sock"
+        )
     return text
+
+
+def _require_socket_path(path: str, name: str, text: str) -> None:
+    size = len(os.fsencode(path))
+    if not path.startswith("/"):
+        raise ConfigError(f"{name} is {text!r}; the socket's path must be absolute, as /run/shop/product.sock")
+    if size > LONGEST_SOCKET_PATH:
+        raise ConfigError(
+            f"{name} is {text!r}; the socket's path has {size} bytes and must have at most {LONGEST_SOCKET_PATH}"
+        )
+    # gRPC takes a comma for the end of one address and the beginning of the next.
+    if "," in path:
+        raise ConfigError(f"{name} is {text!r}; the socket's path must not contain a comma")
 
 
 def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | None:
@@ -168,6 +205,16 @@ def _peer(env: Mapping[str, str], peer: str) -> str:
         schemes = ", ".join(f"{scheme}://host:port" for scheme in PEER_SCHEMES)
         raise ConfigError(f"{name} is {text!r}; valid: {schemes}")
     return text
+
+
+def _socket(env: Mapping[str, str], peer: str) -> str:
+    name = f"SHOP_SOCKET_{peer.upper()}"
+    path = env[name]
+    _require_socket_path(path, name, path)
+    address = f"SHOP_PEER_{peer.upper()}"
+    if not env.get(address):
+        raise ConfigError(f"{name} is {path!r}, but {address} is not set; it says how to call what the socket leads to")
+    return path
 
 
 def _is_url(text: str, schemes: tuple[str, ...]) -> bool:

@@ -20,6 +20,7 @@ from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.grpc_errors import restore
 from shop.platform.grpc_handlers import call_attributes
 from shop.platform.telemetry import tracer
+from shop.platform.unix_socket import grpc_target
 
 Q = TypeVar("Q")
 S = TypeVar("S")
@@ -27,15 +28,20 @@ S = TypeVar("S")
 _TRACE_CONTEXT = TraceContextTextMapPropagator()
 
 
-def grpc_channel(target: str, service: str, reads: Sequence[str]) -> grpc.aio.Channel:
+def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str | None = None) -> grpc.aio.Channel:
     """Opens a channel; it connects with the first call and again whenever the connection is lost.
 
     Args:
-        target: "host:port".
+        address: "host:port".
         service: Full name of the service behind it.
         reads: Its methods that change nothing; gRPC tries them again when the service is briefly away.
+        socket: Path of the Unix domain socket to connect in place of the address, which calls still name as their
+            authority; None to connect the address.
     """
-    return grpc.aio.insecure_channel(target, options=_options(service, reads))
+    options = _options(service, reads)
+    if socket is None:
+        return grpc.aio.insecure_channel(address, options=options)
+    return grpc.aio.insecure_channel(grpc_target(socket), options=[*options, ("grpc.default_authority", address)])
 
 
 class Peer:

@@ -23,7 +23,7 @@ from opentelemetry.trace import Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, ShopError
-from shop.platform.access import EDGE_HEADER, Access, Authenticator, access_of
+from shop.platform.access import Access, Authenticator, access_of
 from shop.platform.backstop import Backstop
 from shop.platform.deadline import DEADLINE, DEADLINE_HEADER, LONGEST_S, backstop_s, caller_timeout_s, passed, work_s
 from shop.platform.error_table import row
@@ -137,7 +137,7 @@ def _decoded(decode: Callable[[bytes], Any], raw: bytes) -> Any:
 
 
 def _admit(authenticator: Authenticator, access: Access, metadata: Metadata) -> None:
-    authenticator.admit(access, metadata.get("authorization"), edge=EDGE_HEADER in metadata)
+    authenticator.admit(access, metadata.get("authorization"), metadata.get(authenticator.origin_header))
 
 
 def _take_deadline(context: Context, metadata: Metadata) -> float:

@@ -11,9 +11,10 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
 from shop.platform.access import Authenticator
-from shop.platform.config import split_address
+from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
 from shop.platform.grpc_handlers import Handler, guarded
+from shop.platform.unix_socket import bind_unix, grpc_target, unlink
 
 GRACE_S = 3.0
 OPTIONS: tuple[tuple[str, Any], ...] = (
@@ -58,36 +59,44 @@ async def grpc_server(listen: str, add: Register, authenticator: Authenticator) 
     """Runs a gRPC server for as long as the context lasts; at its end, calls under way get `GRACE_S` to finish.
 
     Args:
-        listen: "host:port"; port 0 takes a free one.
+        listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
         add: Adds the servicers.
         authenticator: Decides who is admitted.
 
     Yields:
-        The address that it listens on, "host:port".
+        The address that it listens on, in the same form.
 
     Raises:
-        StartError: The port is in use.
+        StartError: The port or the socket is in use.
     """
     server = grpc.aio.server(interceptors=[_Guard(authenticator)], options=OPTIONS)
     names = add(server)
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)
-    port = _bind(server, listen)
+    address = _bind(server, listen)
     async with AsyncExitStack() as stack:
         stack.push_async_callback(server.stop, GRACE_S)
+        stack.callback(unlink, listen)
         await server.start()
         for name in ("", *names):
             await checks.set(name, health_pb2.HealthCheckResponse.SERVING)
         # Runs before the stop: whoever checks health sends nothing new while calls finish.
         stack.push_async_callback(checks.enter_graceful_shutdown)
-        yield f"{split_address(listen)[0]}:{port}"
+        yield address
 
 
-def _bind(server: grpc.aio.Server, listen: str) -> int:
+def _bind(server: grpc.aio.Server, listen: str) -> str:
+    path = socket_path(listen)
+    if path is not None:
+        # By itself, gRPC takes over a socket that another process listens on, and does not say why it cannot make one.
+        bind_unix(path).close()
+        server.add_insecure_port(grpc_target(path))
+        return listen
     try:
-        return server.add_insecure_port(listen)
+        port = server.add_insecure_port(listen)
     except RuntimeError as error:
         raise StartError(
             f"cannot listen on {listen}: the port is in use or not allowed; free it, or set another SHOP_PORT_BASE"
         ) from error
+    return f"{split_address(listen)[0]}:{port}"

@@ -11,9 +11,10 @@ from typing import Any
 
 import uvicorn
 
-from shop.platform.config import split_address
+from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
 from shop.platform.lifecycle import stop_signal
+from shop.platform.unix_socket import bind_unix, unlink
 
 KEEP_ALIVE_S = 75
 GRACE_S = 3
@@ -50,15 +51,15 @@ async def http_server(app: Any, listen: str) -> AsyncIterator[str]:
 
     Args:
         app: The application.
-        listen: "host:port"; port 0 takes a free one.
+        listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
 
     Yields:
-        The address that it listens on, "host:port".
+        The address that it listens on, in the same form.
 
     Raises:
-        StartError: The port is in use, or the application failed to start.
+        StartError: The port or the socket is in use, or the application failed to start.
     """
-    listener = _bind(listen)
+    listener, address = _bind(listen)
     server = _Server(
         uvicorn.Config(
             app,
@@ -74,7 +75,6 @@ async def http_server(app: Any, listen: str) -> AsyncIterator[str]:
         )
     )
     with contextlib.closing(listener):
-        address = f"{split_address(listen)[0]}:{listener.getsockname()[1]}"
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         ready = asyncio.create_task(server.ready.wait())
         try:
@@ -85,6 +85,7 @@ async def http_server(app: Any, listen: str) -> AsyncIterator[str]:
             yield address
         finally:
             ready.cancel()
+            unlink(listen)
             server.should_exit = True
             # A failure to start has been raised already.
             if not serving.done():
@@ -96,16 +97,19 @@ async def serve_http(app: Any, listen: str) -> None:
 
     Args:
         app: The application.
-        listen: "host:port".
+        listen: "host:port", or "unix:" and the path of a socket.
 
     Raises:
-        StartError: The port is in use, or the application failed to start.
+        StartError: The port or the socket is in use, or the application failed to start.
     """
     async with stop_signal() as stop, http_server(app, listen):
         await stop.wait()
 
 
-def _bind(listen: str) -> socket.socket:
+def _bind(listen: str) -> tuple[socket.socket, str]:
+    path = socket_path(listen)
+    if path is not None:
+        return bind_unix(path), listen
     host, port = split_address(listen)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # asyncio's own loop turns Nagle's algorithm off only where a socket names its protocol.
@@ -120,4 +124,4 @@ def _bind(listen: str) -> socket.socket:
         raise StartError(
             f"cannot listen on {listen}: {error.strerror}; free the port, or set another SHOP_PORT_BASE"
         ) from error
-    return listener
+    return listener, f"{host}:{listener.getsockname()[1]}"

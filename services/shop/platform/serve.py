@@ -62,7 +62,7 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
 
     Raises:
         ConfigError: No protocol is to be served.
-        StartError: A port is in use.
+        StartError: A port or a socket is in use.
     """
     authenticator = service_authenticator(config)
     async with AsyncExitStack() as stack:
@@ -92,7 +92,7 @@ async def run_servers(config: ServiceConfig, protocols: Protocols) -> None:
 
     Raises:
         ConfigError: No protocol is to be served.
-        StartError: A port is in use.
+        StartError: A port or a socket is in use.
     """
     async with stop_signal() as stop, servers(config, protocols):
         await stop.wait()

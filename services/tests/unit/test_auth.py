@@ -185,7 +185,7 @@ def test_no_token_stays_in_memory(keys: Any) -> None:
     token = TokenSigner(keys.private_pem).sign(Principal("customer", 17))
     verifier = TokenVerifier(keys.public_pem)
     authenticator = Authenticator(verifier)
-    authenticator.admit(Access.CALLER, f"Bearer {token}", edge=False)
+    authenticator.admit(Access.CALLER, f"Bearer {token}", None)
     held = repr([vars(verifier), vars(authenticator), _CALLER.get()])
     assert "Principal(kind='customer', id=17)" in held
     assert not any(part in held for part in token.split("."))
@@ -198,9 +198,9 @@ async def test_things_of_other_customers_are_answered_as_missing() -> None:
 
     order = Order(5, 17, OrderStatus.CONFIRMED, datetime(2026, 1, 1, tzinfo=UTC), Money(1, "EUR"), ())
     authenticator = Authenticator(Verifier())
-    authenticator.admit(Access.CALLER, "Bearer 17", edge=True)
+    authenticator.admit(Access.CALLER, "Bearer 17", "1")
     assert visible("order", order) is order
-    authenticator.admit(Access.CALLER, "Bearer 18", edge=True)
+    authenticator.admit(Access.CALLER, "Bearer 18", "1")
     with pytest.raises(NotFound) as refusal:
         visible("order", order)
     assert refusal.value.message == no_such("order", 5).message

@@ -1,11 +1,16 @@
-"""Clients of services that are not there, and addresses that cannot be used."""
+"""Clients of services that are not there, addresses that cannot be used, and calls that may be tried again."""
 
 from __future__ import annotations
+
+import re
+from typing import Any
 
 import pytest
 
 from shop.clients.connect import connect
+from shop.clients.grpc_channels import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.platform.errors import ConfigError
+from shop.stubs import order_pb2, payment_pb2, product_pb2, user_pb2
 
 
 async def test_client_of_an_absent_service_names_the_variable() -> None:
@@ -18,3 +23,13 @@ async def test_unknown_protocol_is_refused_with_the_valid_ones() -> None:
     with pytest.raises(ConfigError, match=r"SHOP_PEER_USER is 'smtp://127\.0\.0\.1:25'; valid: grpc://host:port"):
         async with connect({"user": "smtp://127.0.0.1:25"}, "order"):
             pass
+
+
+@pytest.mark.parametrize(
+    ("service", "contract"), [(PRODUCT, product_pb2), (USER, user_pb2), (ORDER, order_pb2), (PAYMENT, payment_pb2)]
+)
+def test_reads_are_the_methods_whose_names_say_so(service: Service, contract: Any) -> None:
+    # A login counts failures and a checkout is repeated by its key, so that neither is a read.
+    (described,) = contract.DESCRIPTOR.services_by_name.values()
+    named = re.compile(r"(Batch)?(Get|List)|Stream")
+    assert service.reads == tuple(method.name for method in described.methods if named.match(method.name))

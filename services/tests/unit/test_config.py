@@ -20,13 +20,14 @@ def test_every_variable_is_read() -> None:
         {
             "SHOP_COMPONENT": "order",
             "SHOP_LISTEN_GRPC": "127.0.0.1:18030",
-            "SHOP_LISTEN_REST": "127.0.0.1:18031",
+            "SHOP_LISTEN_REST": "unix:/run/shop/rest.sock",
             "SHOP_LISTEN_GRAPHQL": "127.0.0.1:18032",
             "SHOP_LISTEN_HTTP": "[::1]:18010",
             "SHOP_DATABASE_URL": "postgresql://shop_order:shop_order@127.0.0.1:18060/shop_trial",
             "SHOP_DATABASE_POOL": "3",
             "SHOP_PEER_PRODUCT": "grpc://127.0.0.1:18020",
             "SHOP_PEER_USER": "http://127.0.0.1:18041",
+            "SHOP_SOCKET_USER": "/run/shop/user.sock",
             "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:18070",
             "SHOP_TOPOLOGY": "hybrid",
             "SHOP_TRIAL": "1",
@@ -35,18 +36,20 @@ def test_every_variable_is_read() -> None:
             "SHOP_BANK_DELAY_MS": "25",
             "SHOP_DELAY_US": "500",
             "SHOP_PAGE_TOKEN_KEY": "key",
+            "SHOP_EDGE_IDENTITY": "spiffe://cluster.local/ns/default/sa/edge",
             "SHOP_LOG_LEVEL": "DEBUG",
         }
     )
     assert config == ServiceConfig(
         component="order",
         listen_grpc="127.0.0.1:18030",
-        listen_rest="127.0.0.1:18031",
+        listen_rest="unix:/run/shop/rest.sock",
         listen_graphql="127.0.0.1:18032",
         listen_http="[::1]:18010",
         database_url="postgresql://shop_order:shop_order@127.0.0.1:18060/shop_trial",
         database_pool=3,
         peers={"product": "grpc://127.0.0.1:18020", "user": "http://127.0.0.1:18041"},
+        sockets={"user": "/run/shop/user.sock"},
         otlp_endpoint="http://127.0.0.1:18070",
         topology="hybrid",
         trial="1",
@@ -55,6 +58,7 @@ def test_every_variable_is_read() -> None:
         bank_delay_ms=25,
         delay_us=500,
         page_token_key=b"key",
+        edge_identity="spiffe://cluster.local/ns/default/sa/edge",
         log_level="DEBUG",
     )
 
@@ -67,6 +71,14 @@ def test_every_variable_is_read() -> None:
         ("SHOP_LISTEN_GRPC", "18020", "host:port"),
         ("SHOP_LISTEN_REST", "127.0.0.1:70000", "65535"),
         ("SHOP_LISTEN_HTTP", ":80", "host:port"),
+        ("SHOP_LISTEN_HTTP", "shop.sock", "unix:/absolute/path.sock"),
+        ("SHOP_LISTEN_GRPC", "unix:shop.sock", "must be absolute"),
+        ("SHOP_LISTEN_GRPC", "unix:", "must be absolute"),
+        ("SHOP_LISTEN_GRPC", "unix:/" + "é" * 54, "has 109 bytes and must have at most 107"),
+        ("SHOP_LISTEN_GRPC", "unix:/run/a,b.sock", "must not contain a comma"),
+        ("SHOP_SOCKET_PRODUCT", "product.sock", "must be absolute"),
+        ("SHOP_SOCKET_PRODUCT", "/" + "x" * 107, "has 108 bytes and must have at most 107"),
+        ("SHOP_SOCKET_PRODUCT", "/run/product.sock", "SHOP_PEER_PRODUCT is not set"),
         ("SHOP_DATABASE_URL", "mysql://host/db", "postgresql"),
         ("SHOP_DATABASE_POOL", "0", "from 1 to 200"),
         ("SHOP_DATABASE_POOL", "²", "from 1 to 200"),
@@ -86,6 +98,11 @@ def test_wrong_value_is_named_with_the_valid_ones(name: str, value: str, said: s
         ServiceConfig.from_env({"SHOP_COMPONENT": "product", name: value})
     assert name in str(refusal.value)
     assert said in str(refusal.value)
+
+
+def test_longest_path_of_a_socket_is_valid() -> None:
+    longest = "unix:/" + "x" * 106
+    assert ServiceConfig.from_env({"SHOP_COMPONENT": "product", "SHOP_LISTEN_GRPC": longest}).listen_grpc == longest
 
 
 def test_password_of_a_wrong_url_is_not_repeated() -> None:

@@ -1037,15 +1037,15 @@ const file_shop_order_v1_order_proto_rawDesc = "" +
 	"\x14ORDER_STATUS_SHIPPED\x10\x03\x12\x1a\n" +
 	"\x16ORDER_STATUS_DELIVERED\x10\x04\x12\x1a\n" +
 	"\x16ORDER_STATUS_CANCELLED\x10\x05\x12\x17\n" +
-	"\x13ORDER_STATUS_FAILED\x10\x062\xd9\x04\n" +
+	"\x13ORDER_STATUS_FAILED\x10\x062\xed\x04\n" +
 	"\fOrderService\x12@\n" +
-	"\bCheckout\x12\x1e.shop.order.v1.CheckoutRequest\x1a\x14.shop.order.v1.Order\x12@\n" +
-	"\bGetOrder\x12\x1e.shop.order.v1.GetOrderRequest\x1a\x14.shop.order.v1.Order\x12]\n" +
-	"\x0eBatchGetOrders\x12$.shop.order.v1.BatchGetOrdersRequest\x1a%.shop.order.v1.BatchGetOrdersResponse\x12c\n" +
-	"\x10ListOrdersByUser\x12&.shop.order.v1.ListOrdersByUserRequest\x1a'.shop.order.v1.ListOrdersByUserResponse\x12R\n" +
+	"\bCheckout\x12\x1e.shop.order.v1.CheckoutRequest\x1a\x14.shop.order.v1.Order\x12E\n" +
+	"\bGetOrder\x12\x1e.shop.order.v1.GetOrderRequest\x1a\x14.shop.order.v1.Order\"\x03\x90\x02\x01\x12b\n" +
+	"\x0eBatchGetOrders\x12$.shop.order.v1.BatchGetOrdersRequest\x1a%.shop.order.v1.BatchGetOrdersResponse\"\x03\x90\x02\x01\x12h\n" +
+	"\x10ListOrdersByUser\x12&.shop.order.v1.ListOrdersByUserRequest\x1a'.shop.order.v1.ListOrdersByUserResponse\"\x03\x90\x02\x01\x12R\n" +
 	"\x11UpdateOrderStatus\x12'.shop.order.v1.UpdateOrderStatusRequest\x1a\x14.shop.order.v1.Order\x12F\n" +
-	"\vCancelOrder\x12!.shop.order.v1.CancelOrderRequest\x1a\x14.shop.order.v1.Order\x12e\n" +
-	"\x10StreamOrderLines\x12&.shop.order.v1.StreamOrderLinesRequest\x1a'.shop.order.v1.StreamOrderLinesResponse0\x01b\x06proto3"
+	"\vCancelOrder\x12!.shop.order.v1.CancelOrderRequest\x1a\x14.shop.order.v1.Order\x12j\n" +
+	"\x10StreamOrderLines\x12&.shop.order.v1.StreamOrderLinesRequest\x1a'.shop.order.v1.StreamOrderLinesResponse\"\x03\x90\x02\x010\x01b\x06proto3"
 
 var (
 	file_shop_order_v1_order_proto_rawDescOnce sync.Once

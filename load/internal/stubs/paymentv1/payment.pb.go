@@ -537,14 +537,14 @@ const file_shop_payment_v1_payment_proto_rawDesc = "" +
 	"\x19PAYMENT_STATUS_AUTHORIZED\x10\x01\x12\x1b\n" +
 	"\x17PAYMENT_STATUS_CAPTURED\x10\x02\x12\x19\n" +
 	"\x15PAYMENT_STATUS_VOIDED\x10\x03\x12\x1b\n" +
-	"\x17PAYMENT_STATUS_DECLINED\x10\x042\xd4\x03\n" +
+	"\x17PAYMENT_STATUS_DECLINED\x10\x042\xdf\x03\n" +
 	"\x0ePaymentService\x12V\n" +
 	"\x10AuthorizePayment\x12(.shop.payment.v1.AuthorizePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12R\n" +
 	"\x0eCapturePayment\x12&.shop.payment.v1.CapturePaymentRequest\x1a\x18.shop.payment.v1.Payment\x12L\n" +
-	"\vVoidPayment\x12#.shop.payment.v1.VoidPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12J\n" +
+	"\vVoidPayment\x12#.shop.payment.v1.VoidPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12O\n" +
 	"\n" +
-	"GetPayment\x12\".shop.payment.v1.GetPaymentRequest\x1a\x18.shop.payment.v1.Payment\x12|\n" +
-	"\x17BatchGetPaymentsByOrder\x12/.shop.payment.v1.BatchGetPaymentsByOrderRequest\x1a0.shop.payment.v1.BatchGetPaymentsByOrderResponseb\x06proto3"
+	"GetPayment\x12\".shop.payment.v1.GetPaymentRequest\x1a\x18.shop.payment.v1.Payment\"\x03\x90\x02\x01\x12\x81\x01\n" +
+	"\x17BatchGetPaymentsByOrder\x12/.shop.payment.v1.BatchGetPaymentsByOrderRequest\x1a0.shop.payment.v1.BatchGetPaymentsByOrderResponse\"\x03\x90\x02\x01b\x06proto3"
 
 var (
 	file_shop_payment_v1_payment_proto_rawDescOnce sync.Once

@@ -1418,20 +1418,20 @@ const file_shop_product_v1_product_proto_rawDesc = "" +
 	"\x1dRESERVATION_STATE_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16RESERVATION_STATE_HELD\x10\x01\x12\x1f\n" +
 	"\x1bRESERVATION_STATE_CONFIRMED\x10\x02\x12\x1e\n" +
-	"\x1aRESERVATION_STATE_RELEASED\x10\x032\x81\b\n" +
-	"\x0eProductService\x12J\n" +
+	"\x1aRESERVATION_STATE_RELEASED\x10\x032\x9a\b\n" +
+	"\x0eProductService\x12O\n" +
 	"\n" +
-	"GetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\x12g\n" +
-	"\x10BatchGetProducts\x12(.shop.product.v1.BatchGetProductsRequest\x1a).shop.product.v1.BatchGetProductsResponse\x12[\n" +
-	"\fListProducts\x12$.shop.product.v1.ListProductsRequest\x1a%.shop.product.v1.ListProductsResponse\x12P\n" +
+	"GetProduct\x12\".shop.product.v1.GetProductRequest\x1a\x18.shop.product.v1.Product\"\x03\x90\x02\x01\x12l\n" +
+	"\x10BatchGetProducts\x12(.shop.product.v1.BatchGetProductsRequest\x1a).shop.product.v1.BatchGetProductsResponse\"\x03\x90\x02\x01\x12`\n" +
+	"\fListProducts\x12$.shop.product.v1.ListProductsRequest\x1a%.shop.product.v1.ListProductsResponse\"\x03\x90\x02\x01\x12P\n" +
 	"\rCreateProduct\x12%.shop.product.v1.CreateProductRequest\x1a\x18.shop.product.v1.Product\x12P\n" +
 	"\rUpdateProduct\x12%.shop.product.v1.UpdateProductRequest\x1a\x18.shop.product.v1.Product\x12N\n" +
-	"\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\x12g\n" +
-	"\x10BatchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\x12R\n" +
+	"\rDeleteProduct\x12%.shop.product.v1.DeleteProductRequest\x1a\x16.google.protobuf.Empty\x12l\n" +
+	"\x10BatchListReviews\x12(.shop.product.v1.BatchListReviewsRequest\x1a).shop.product.v1.BatchListReviewsResponse\"\x03\x90\x02\x01\x12R\n" +
 	"\fReserveStock\x12$.shop.product.v1.ReserveStockRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n" +
 	"\x12ConfirmReservation\x12*.shop.product.v1.ConfirmReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12^\n" +
-	"\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12l\n" +
-	"\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse0\x01b\x06proto3"
+	"\x12ReleaseReservation\x12*.shop.product.v1.ReleaseReservationRequest\x1a\x1c.shop.product.v1.Reservation\x12q\n" +
+	"\x11StreamProductRows\x12).shop.product.v1.StreamProductRowsRequest\x1a*.shop.product.v1.StreamProductRowsResponse\"\x03\x90\x02\x010\x01b\x06proto3"
 
 var (
 	file_shop_product_v1_product_proto_rawDescOnce sync.Once

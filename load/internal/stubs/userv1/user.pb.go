@@ -650,12 +650,12 @@ const file_shop_user_v1_user_proto_rawDesc = "" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\"#\n" +
 	"\x11DeleteUserRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x03R\x02id2\x81\x04\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id2\x90\x04\n" +
 	"\vUserService\x12@\n" +
-	"\x05Login\x12\x1a.shop.user.v1.LoginRequest\x1a\x1b.shop.user.v1.LoginResponse\x12;\n" +
-	"\aGetUser\x12\x1c.shop.user.v1.GetUserRequest\x1a\x12.shop.user.v1.User\x12X\n" +
-	"\rBatchGetUsers\x12\".shop.user.v1.BatchGetUsersRequest\x1a#.shop.user.v1.BatchGetUsersResponse\x12L\n" +
-	"\tListUsers\x12\x1e.shop.user.v1.ListUsersRequest\x1a\x1f.shop.user.v1.ListUsersResponse\x12A\n" +
+	"\x05Login\x12\x1a.shop.user.v1.LoginRequest\x1a\x1b.shop.user.v1.LoginResponse\x12@\n" +
+	"\aGetUser\x12\x1c.shop.user.v1.GetUserRequest\x1a\x12.shop.user.v1.User\"\x03\x90\x02\x01\x12]\n" +
+	"\rBatchGetUsers\x12\".shop.user.v1.BatchGetUsersRequest\x1a#.shop.user.v1.BatchGetUsersResponse\"\x03\x90\x02\x01\x12Q\n" +
+	"\tListUsers\x12\x1e.shop.user.v1.ListUsersRequest\x1a\x1f.shop.user.v1.ListUsersResponse\"\x03\x90\x02\x01\x12A\n" +
 	"\n" +
 	"CreateUser\x12\x1f.shop.user.v1.CreateUserRequest\x1a\x12.shop.user.v1.User\x12A\n" +
 	"\n" +

@@ -22,11 +22,12 @@ _BINS = 40
 _NS_PER_S = 1e9
 #: A group of components is drawn like the group of budget parts that is the same thing.
 _FILLS = {
-    "services": 4,
+    "services": 5,
     "gateways": 2,
     "edge": 1,
-    "sidecars": 6,
-    "database": 5,
+    "sidecars": 4,
+    "control plane": 0,
+    "database": 6,
     "telemetry": 3,
     "other": 8,
     GENERATOR_GROUP: 7,

@@ -17,7 +17,10 @@ EXPECTED = {
     "postgres": "database",
     "jaeger": "telemetry",
     "client": "generator",
-    "istiod": "other",
+    "edge-sidecar": "sidecars",
+    "product-canary": "services",
+    "istiod": "control plane",
+    "toxiproxy": "other",
 }
 
 

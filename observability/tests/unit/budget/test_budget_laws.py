@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from contextlib import contextmanager
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hops.budget.budget import budget_of_tree
+from hops.budget.budget import budget_of_tree, bypasses_sidecars
 from hops.traces.critical_path import AHEAD_PERCENT, walk
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 
-SERVICES = ("client", "edge", "graphql-gateway", "order", "product-sidecar")
+SERVICES = ("client", "edge", "graphql-gateway", "order", "order-outbound", "product-inbound")
 NAMES = ("start_lag", "pool.acquire", "call")
+ATTRIBUTES = ({}, {"db.system.name": "postgresql"}, {"response_flags": "URX,UF"}, {"canceled": "true"})
 
 
 @st.composite
@@ -33,7 +37,7 @@ def traces(draw, longest=200, duplicates=False):
                 service=draw(st.sampled_from(SERVICES)),
                 start_ns=start,
                 end_ns=start + draw(st.integers(-5, longest)),
-                attributes=draw(st.sampled_from(({}, {"db.system.name": "postgresql"}))),
+                attributes=draw(st.sampled_from(ATTRIBUTES)),
             )
         )
     return draw(st.permutations(spans))
@@ -83,6 +87,88 @@ def test_the_path_is_that_of_the_definition(spans):
     assert root is not None
     owners = {at: node for node, start_ns, end_ns in walk(root) for at in range(start_ns, end_ns)}
     assert owners == defined_path(root)
+
+
+@given(st.data())
+def test_in_a_mesh_each_leg_of_a_call_has_its_own_part(data):
+    """Calls one after the other, some tried twice, some answered by a sidecar: what each leg took is known."""
+    journey = MeshJourney(data.draw)
+    budget = budget_of_tree(grow(data.draw(st.permutations(journey.spans))))
+    assert budget is not None
+    assert budget.parts == {part: ns for part, ns in journey.parts.items() if ns}
+    assert budget.gap_ns == 0
+    quality = budget.quality
+    assert (quality.orphans, quality.missing_servers, quality.given_up, quality.outlived, quality.skewed) == (0,) * 5
+    assert [part for part in budget.crossings if bypasses_sidecars(part)] == []
+    tried = Counter(span.service for span in journey.spans if span.kind is Kind.SERVER)
+    assert {part: count for part, count in budget.crossings.items() if part.startswith("proxy:")} == {
+        f"proxy:{service}": count for service, count in tried.items() if service.endswith(("edge", "bound"))
+    }
+
+
+class MeshJourney:
+    """A journey through edge and sidecars that keeps its own account: each leg puts its time down as it is drawn."""
+
+    def __init__(self, draw):
+        self.spans, self.parts = [], Counter()
+        self._draw, self._now = draw, 0
+        with self._span("client", Kind.INTERNAL, "") as root:
+            self._pass("client")
+            with self._span("client", Kind.CLIENT, root) as request:
+                self._pass("wire:client→edge")
+                with self._span("edge", Kind.SERVER, request) as entry:
+                    self._pass("proxy:edge")
+                    self._call("edge", ["order", "user"], entry)
+                    self._pass("proxy:edge")
+                self._pass("wire:client→edge")
+            self._pass("client")
+
+    def _call(self, caller, callees, above):
+        """One call by way of the two sidecars, which the callee's own calls follow."""
+        callee, outbound = self._draw(st.sampled_from(callees)), f"{caller}-outbound"
+        with self._span(caller, Kind.CLIENT, above) as request:
+            self._pass(f"wire:{caller}→{outbound}")
+            with self._span(outbound, Kind.SERVER, request) as way_out:
+                self._pass(f"proxy:{outbound}")
+                if self._draw(st.booleans()):
+                    with self._span(outbound, Kind.CLIENT, way_out, response_flags="UF"):
+                        self._pass(f"proxy:{outbound}")
+                    self._pass(f"proxy:{outbound}")
+                if self._draw(st.integers(0, 3)):
+                    for _ in range(self._draw(st.integers(1, 2))):
+                        self._forward(callee, outbound, way_out)
+                        self._pass(f"proxy:{outbound}")
+            self._pass(f"wire:{caller}→{outbound}")
+
+    def _forward(self, callee, outbound, above):
+        inbound = f"{callee}-inbound"
+        with self._span(outbound, Kind.CLIENT, above) as over:
+            self._pass(f"wire:{outbound}→{inbound}")
+            with self._span(inbound, Kind.SERVER, over) as way_in:
+                self._pass(f"proxy:{inbound}")
+                if self._draw(st.integers(0, 3)):
+                    with self._span(inbound, Kind.CLIENT, way_in) as handed:
+                        self._pass(f"wire:{inbound}→{callee}")
+                        with self._span(callee, Kind.SERVER, handed) as server:
+                            self._pass(f"work:{callee}")
+                            if callee == "order" and self._draw(st.booleans()):
+                                self._call("order", ["product", "product-canary"], server)
+                                self._pass("work:order")
+                        self._pass(f"wire:{inbound}→{callee}")
+                    self._pass(f"proxy:{inbound}")
+            self._pass(f"wire:{outbound}→{inbound}")
+
+    def _pass(self, part):
+        ns = self._draw(st.integers(0, 9))
+        self._now += ns
+        self.parts[part] += ns
+
+    @contextmanager
+    def _span(self, service, kind, parent_id, **attributes):
+        span_id, index, start_ns = f"{len(self.spans) + 1:016x}", len(self.spans), self._now
+        self.spans.append(None)
+        yield span_id
+        self.spans[index] = Span("1" * 32, span_id, parent_id, "x", kind, service, start_ns, self._now, attributes)
 
 
 def defined_path(root):

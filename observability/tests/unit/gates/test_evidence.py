@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import polars as pl
 import pytest
 
 from hops.budget.budget import budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
-from hops.gates.trial import evaluate, is_valid, left_out
+from hops.gates.trial import Sidecars, evaluate, is_valid, left_out
 from hops.synthetic.traces import BASE_NS, shop_trace
 
 
@@ -78,3 +80,14 @@ def test_an_untraced_replay_has_no_trace_gates():
     evidence = evidence_of(*replay(sampled=0, unsampled=100), **RUN)
     assert evidence.traced is False
     assert is_valid(evaluate(evidence))
+
+
+def test_in_a_mesh_every_wire_without_a_sidecar_is_a_call_that_bypassed_one():
+    journeys, budgets, quality = replay()
+    sidecars = Sidecars(silent=0, refused=0, unencrypted=0, encrypted=True)
+    evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), sidecars=sidecars, **RUN)
+    wires = Counter()
+    for budget in budgets:
+        wires += {part: count for part, count in budget.crossings.items() if part.startswith("wire:")}
+    assert evidence.bypassed_calls == wires.total() - wires["wire:client→edge"] > 0
+    assert evidence_of(journeys, [], quality, sidecars=sidecars, **RUN).bypassed_calls is None

@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from hops.gates.edge_agreement import Agreement
-from hops.gates.trial import Evidence, evaluate, is_valid, left_out
+from hops.gates.trial import Evidence, Sidecars, evaluate, is_valid, left_out
 from hops.traces.tree import Quality
 
 SOUND = Evidence(
@@ -29,6 +29,10 @@ SOUND = Evidence(
     edge_unmatched=0,
     agreements=[Agreement("browse", 200, 0.01, 0.2)],
     unattributed_share=0.002,
+)
+
+MESHED = dataclasses.replace(
+    SOUND, bypassed_calls=0, sidecars=Sidecars(silent=0, refused=0, unencrypted=0, encrypted=True)
 )
 
 TRIPS = {
@@ -56,9 +60,28 @@ TRIPS = {
     "steal not measured": ("steal_share", {"steal_share": None}),
 }
 
+TRIPS_OF_A_MESH = {
+    "a call past a sidecar": ("bypassed_calls", 1),
+    "a sidecar that does not answer": ("silent_sidecars", 1),
+    "statistics never read": ("silent_sidecars", None),
+    "a configuration refused": ("config_refused", 1),
+    "refusals not counted": ("config_refused", None),
+    "a sidecar that was reached in plaintext": ("unencrypted_sidecars", 1),
+    "handshakes not counted": ("unencrypted_sidecars", None),
+}
 
-def test_a_sound_run_is_valid():
-    gates = evaluate(SOUND)
+
+def meshed(name, value):
+    """A sound run with a mesh, but for the value of one gate."""
+    if name == "bypassed_calls":
+        return dataclasses.replace(MESHED, bypassed_calls=value)
+    field = {"silent_sidecars": "silent", "config_refused": "refused", "unencrypted_sidecars": "unencrypted"}[name]
+    return dataclasses.replace(MESHED, sidecars=dataclasses.replace(MESHED.sidecars, **{field: value}))
+
+
+@pytest.mark.parametrize("evidence", [SOUND, MESHED], ids=["without a mesh", "with one"])
+def test_a_sound_run_is_valid(evidence):
+    gates = evaluate(evidence)
     assert [gate["name"] for gate in gates if not gate["ok"]] == []
     assert is_valid(gates)
 
@@ -70,8 +93,32 @@ def test_a_defect_trips_its_gate(name, changes):
     assert not is_valid(gates)
 
 
+@pytest.mark.parametrize(("name", "value"), TRIPS_OF_A_MESH.values(), ids=TRIPS_OF_A_MESH)
+def test_a_defect_of_a_mesh_trips_its_gate(name, value):
+    gates = evaluate(meshed(name, value))
+    assert [gate["name"] for gate in gates if not gate["ok"]] == [name]
+
+
 def test_every_gate_is_tripped_by_a_case_above():
-    assert {gate["name"] for gate in evaluate(SOUND)} == {name for name, _ in TRIPS.values()}
+    tripped = {name for name, _ in TRIPS.values()}
+    assert {gate["name"] for gate in evaluate(SOUND)} == tripped
+    assert {gate["name"] for gate in evaluate(MESHED)} == tripped | {name for name, _ in TRIPS_OF_A_MESH.values()}
+
+
+def test_without_a_mesh_nothing_is_said_of_sidecars():
+    assert left_out(SOUND) == []
+
+
+def test_without_mtls_the_gate_on_handshakes_is_left_out_and_says_why():
+    plain = dataclasses.replace(MESHED, sidecars=Sidecars(silent=0, refused=0, unencrypted=None, encrypted=False))
+    assert is_valid(evaluate(plain))
+    assert left_out(plain) == [{"name": "unencrypted_sidecars", "reason": "the sidecars ran without mTLS"}]
+
+
+def test_without_traces_a_call_past_a_sidecar_cannot_be_seen():
+    untraced = dataclasses.replace(MESHED, traced=False, agreements=[], bypassed_calls=None)
+    assert is_valid(evaluate(untraced))
+    assert {"name": "bypassed_calls", "reason": "no journey was traced"} in left_out(untraced)
 
 
 def test_start_lag_may_be_5_percent_of_a_slow_median():

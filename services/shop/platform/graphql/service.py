@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from shop.platform.access import EDGE_HEADER, Access, Authenticator
+from shop.platform.access import Access, Authenticator
 from shop.platform.graphql.endpoint import ROUTE, Endpoint
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import App, Traced
 
 S = TypeVar("S")
-
-_EDGE = EDGE_HEADER.encode()
 
 
 class ServiceContext(RequestContext, Generic[S]):
@@ -36,8 +34,11 @@ def graphql_app(schema: Schema, service: S, authenticator: Authenticator) -> App
         authenticator: Refuses whatever comes through the edge, which leads clients to the gateway only.
     """
 
+    header = authenticator.origin_header.encode()
+
     def context(headers: dict[bytes, bytes]) -> ServiceContext[S]:
-        authenticator.admit(Access.INTERNAL, None, edge=_EDGE in headers)
+        origin = headers.get(header)
+        authenticator.admit(Access.INTERNAL, None, None if origin is None else origin.decode("latin-1"))
         return ServiceContext(service)
 
     return Traced(Endpoint(schema, context), ROUTE)

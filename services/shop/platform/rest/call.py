@@ -30,6 +30,13 @@ class Call(Request):
         """Returns a header's value, as `header` does."""
         return header(self.scope, name)
 
+    def last_header(self, name: bytes) -> str | None:
+        """Returns the value of a header; the last of a repeated header counts."""
+        for key, value in reversed(self.scope["headers"]):
+            if key == name:
+                return str(value, "latin-1")
+        return None
+
     async def stream(self) -> AsyncGenerator[bytes]:
         """Yields the body as it arrives.
 

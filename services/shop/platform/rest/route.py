@@ -11,15 +11,13 @@ from starlette.convertors import Convertor
 from starlette.requests import Request
 from starlette.responses import Response
 
-from shop.platform.access import EDGE_HEADER, Access, Authenticator
+from shop.platform.access import Access, Authenticator
 from shop.platform.rest.call import Call
 from shop.platform.rest.errors import InvalidRequest, unsupported_media_type
 from shop.platform.rest.operations import ACCESS_KEY
 from shop.platform.rest.problem_model import FieldError
 
 MAX_QUERY_PARAMETERS = 20
-
-_EDGE = EDGE_HEADER.encode()
 
 
 class NameConvertor(Convertor[str]):
@@ -46,6 +44,8 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
         authenticator: Decides who is admitted.
     """
 
+    origin = authenticator.origin_header.encode()
+
     class ShopRoute(APIRoute):
         """A route that admits callers as its `x-access` says, and accepts documented query parameters and JSON only."""
 
@@ -58,7 +58,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
 
             async def answer(request: Request) -> Response:
                 call = Call(request.scope, request.receive)
-                authenticator.admit(access, call.header(b"authorization"), edge=call.header(_EDGE) is not None)
+                authenticator.admit(access, call.header(b"authorization"), call.last_header(origin))
                 raw: bytes = call.scope["query_string"]
                 if raw:
                     _check_query(raw, known)

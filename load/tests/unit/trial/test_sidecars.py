@@ -1,0 +1,32 @@
+"""What the sidecars of a system say becomes what the gates look at."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+from experiment.trial.sidecars import sidecars_of
+from hops.gates.trial import Sidecars
+from mesh.sidecars.stats import SidecarFacts
+from mesh.system import System
+
+
+def system(facts: SidecarFacts | None, *, encrypted: bool = True) -> System:
+    """A system whose sidecars say this."""
+    fake: Any = SimpleNamespace(sidecar_facts=lambda: facts, switches=SimpleNamespace(encrypted=encrypted))
+    return cast("System", fake)
+
+
+def test_without_a_mesh_there_is_nothing_to_ask() -> None:
+    assert sidecars_of(system(None)) is None
+
+
+def test_facts_become_evidence() -> None:
+    facts = SidecarFacts(refused=3, unencrypted=1, silent=2)
+    assert sidecars_of(system(facts)) == Sidecars(silent=2, refused=3, unencrypted=1, encrypted=True)
+
+
+def test_without_mtls_nothing_need_be_encrypted() -> None:
+    facts = SidecarFacts(refused=0, unencrypted=None, silent=0)
+    plain = Sidecars(silent=0, refused=0, unencrypted=None, encrypted=False)
+    assert sidecars_of(system(facts, encrypted=False)) == plain

@@ -1,0 +1,44 @@
+"""Pieces of Envoy's configuration that the edge and the sidecars share, and how Envoy is started."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from mesh.paths import ROOT, envoy
+
+EDGE_FILE = ROOT / "gateway" / "envoy" / "edge.yaml"
+"""The edge's configuration without what depends on the topology; the sidecars' clusters are copies of its clusters."""
+DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
+"""The contract with its REST paths, made by `make stubs`."""
+OTLP_CLUSTER = "jaeger-otlp"
+TYPES = "type.googleapis.com"
+
+
+def tcp_address(host: str, port: int) -> dict[str, Any]:
+    """A TCP address."""
+    return {"socket_address": {"address": host, "port_value": port}}
+
+
+def pipe_address(path: Path, mode: int | None = None) -> dict[str, Any]:
+    """A Unix domain socket; the mode is for one that Envoy makes."""
+    return {"pipe": {"path": str(path), **({} if mode is None else {"mode": mode})}}
+
+
+def endpoints(cluster: str, addresses: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The name of a cluster, and where its instances are."""
+    instances = [{"endpoint": {"address": address}} for address in addresses]
+    return {"name": cluster, "load_assignment": {"cluster_name": cluster, "endpoints": [{"lb_endpoints": instances}]}}
+
+
+def command(file: Path, *extra: str) -> Sequence[str]:
+    """Envoy's command line for a configuration file.
+
+    Raises:
+        NotInstalledError: There is no Envoy program.
+    """
+    # One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory
+    # would tie two runs of one machine together.
+    options = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"]
+    return [str(envoy()), "-c", str(file), *options, *extra]

@@ -1,0 +1,53 @@
+"""Checks, with Istio's own tools, the resources of every topology that comes with the project: `python -m mesh.istio`."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from pathlib import Path
+
+from mesh.errors import MeshError
+from mesh.istio.resource import write_resources
+from mesh.istio.resources import resources
+from mesh.istio.validation import require_consistent, require_valid
+from mesh.paths import RunFolder
+from mesh.ports import load_ports
+from mesh.sidecars.workloads import workloads
+from mesh.switches import Switches
+from mesh.topology import load_topology, names
+
+
+def check(name: str, mtls: str, canary: int) -> None:
+    """Check the resources of one topology with some switches, with every kind of fault in them.
+
+    Raises:
+        MeshError: Istio refuses some, or warns of them.
+    """
+    topology, ports = load_topology(name), load_ports({})
+    called = topology.components[0]
+    switches = Switches(mesh="istio", mtls=mtls, canary=canary, delay_ms={called: 2.0}, abort_share={called: 0.01})
+    with tempfile.TemporaryDirectory() as path:
+        folder = RunFolder(Path(path))
+        made = resources(workloads(topology, ports, folder, canary=canary > 0), topology, switches, ports, folder)
+        write_resources(made, folder.istio_resources / "mesh.yaml")
+        require_valid(made, folder.istio_resources / "mesh.yaml", name)
+        require_consistent(made, folder.istio_resources / "mesh.yaml", name)
+
+
+def main() -> int:
+    """Check them all; returns the exit code."""
+    runs = list(product(names(), ("off", "on"), (0, 10)))
+    try:
+        with ThreadPoolExecutor(max_workers=2) as checks:
+            list(checks.map(lambda run: check(*run), runs))
+    except MeshError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"Istio accepts the resources of {len(runs)} meshes.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,191 @@
+"""pilot-agent: starts a workload's Envoy, and gets its certificates and its configuration from istiod."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shlex
+import shutil
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mesh.envoy_config import pipe_address, tcp_address
+from mesh.istio.control_plane import CLUSTER, ISTIOD
+from mesh.istio.resource import ROOT_NAMESPACE
+from mesh.istio.services import labels
+from mesh.istio.tokens import TokenIssuer
+from mesh.paths import RunFolder, envoy, istio_program
+from mesh.ports import Ports
+from mesh.processes import Component, guarded
+from mesh.readiness import TIMEOUT_S, Check
+from mesh.sidecars.certificates import Authority
+from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
+
+DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
+"""The agent's own sockets and secrets are at fixed paths below its working directory."""
+XDS_SOCKET = Path("etc/istio/proxy/XDS")
+SDS_SOCKET = Path("var/run/secrets/workload-spiffe-uds/socket")
+TOKEN = Path("var/run/secrets/tokens/istio-token")
+TRUSTED = Path("var/run/secrets/istio/root-cert.pem")
+ANNOTATIONS = Path("etc/istio/pod/annotations")
+
+
+def agent_component(
+    workload: Workload,
+    ports: Ports,
+    folder: RunFolder,
+    authority: Authority,
+    issuer: TokenIssuer,
+    settings: Mapping[str, str],
+) -> Component:
+    """What to run for a workload's sidecar; makes the agent's folder.
+
+    Args:
+        workload: The workload.
+        ports: Ports of the run.
+        folder: Folder of the run.
+        authority: Signs the sidecars' certificates.
+        issuer: Signs the workload's token.
+        settings: More settings of the agent, such as `SECRET_TTL`.
+
+    Raises:
+        NotInstalledError: There is no agent or no Envoy program.
+    """
+    program = istio_program("pilot-agent")
+    home = agent_folder(workload, folder)
+    shutil.rmtree(home, ignore_errors=True)
+    for path in (XDS_SOCKET, SDS_SOCKET, TOKEN, TRUSTED, ANNOTATIONS):
+        (home / path).parent.mkdir(parents=True, exist_ok=True)
+    home.chmod(0o700)
+    issuer.write(workload, home / TOKEN)
+    shutil.copy(authority.root_cert, home / TRUSTED)
+    # The port of the agent's own status page, which would be open to other machines; 0 is none.
+    (home / ANNOTATIONS).write_text('status.sidecar.istio.io/port="0"\n')
+    (home / "bootstrap.json").write_text(json.dumps(_bootstrap(workload, ports)))
+    # The agent takes the path of a program only. Envoy must not outlive it, whoever ends it.
+    starter = home / "envoy"
+    starter.write_text(f'#!/bin/sh\nexec {shlex.join(guarded([str(envoy())], signal.SIGKILL))} "$@"\n')
+    starter.chmod(0o700)
+    proxy_config = {
+        "discoveryAddress": ports.address("istiod-xds"),
+        "binaryPath": str(starter),
+        "customConfigFile": "bootstrap.json",
+        # One worker, as the edge has.
+        "concurrency": 1,
+        "proxyAdminPort": ports["sidecar-admin"],
+        "terminationDrainDuration": "0.1s",
+    }
+    env = {
+        "INSTANCE_IP": workload.address,
+        "POD_NAME": workload.name,
+        "POD_NAMESPACE": NAMESPACE,
+        "SERVICE_ACCOUNT": workload.service,
+        "TRUST_DOMAIN": TRUST_DOMAIN,
+        "ISTIO_META_CLUSTER_ID": CLUSTER,
+        "ISTIO_META_DNS_CAPTURE": "false",
+        # The name in istiod's certificate, which has no addresses.
+        "ISTIOD_SAN": f"{ISTIOD}.{ROOT_NAMESPACE}.svc",
+        "PILOT_CERT_PROVIDER": "istiod",
+        "ECC_SIGNATURE_ALGORITHM": "ECDSA",
+        "GRPC_XDS_BOOTSTRAP": "",
+        # Otherwise it asks the metadata services of clouds where it is.
+        "CLOUD_PLATFORM": "none",
+        "PROXY_CONFIG": json.dumps(proxy_config),
+        **settings,
+    }
+    argv = [str(program), "proxy", "sidecar", "--domain", DNS_DOMAIN]
+    return Component(
+        workload.sidecar,
+        argv=lambda: ["/bin/sh", "-c", 'cd "$0" && exec "$@"', str(home), *argv],
+        env=env,
+        ready=_configured(workload, ports["sidecar-admin"]),
+        after=frozenset({ISTIOD}),
+        stop_rank=3,
+    )
+
+
+def agent_folder(workload: Workload, folder: RunFolder) -> Path:
+    """The working directory of a workload's agent."""
+    return folder.path / "istio" / workload.name
+
+
+def token_file(workload: Workload, folder: RunFolder) -> Path:
+    """The token of a workload."""
+    return agent_folder(workload, folder) / TOKEN
+
+
+def _bootstrap(workload: Workload, ports: Ports) -> dict[str, Any]:
+    metadata = {
+        "NAME": workload.name,
+        "NAMESPACE": NAMESPACE,
+        "SERVICE_ACCOUNT": workload.service,
+        "WORKLOAD_NAME": workload.name,
+        "LABELS": labels(workload),
+        "CLUSTER_ID": CLUSTER,
+        "INSTANCE_IPS": workload.address,
+        # No iptables: callers dial their sidecar's listeners themselves.
+        "INTERCEPTION_MODE": "NONE",
+    }
+    ads = {"ads": {}, "resource_api_version": "V3", "initial_fetch_timeout": "0s"}
+    runtime = {"tracing.opentelemetry.flush_interval_ms": 200, "tracing.opentelemetry.min_flush_spans": 64}
+    return {
+        "node": {
+            "id": f"sidecar~{workload.address}~{workload.name}.{NAMESPACE}~{DNS_DOMAIN}",
+            "cluster": f"{workload.service}.{NAMESPACE}",
+            "metadata": metadata,
+        },
+        "admin": {"address": tcp_address(workload.address, ports["sidecar-admin"])},
+        "layered_runtime": {"layers": [{"name": "static", "static_layer": runtime}]},
+        "dynamic_resources": {
+            "cds_config": ads,
+            "lds_config": ads,
+            "ads_config": {
+                "api_type": "DELTA_GRPC",
+                "transport_api_version": "V3",
+                "set_node_on_first_message_only": True,
+                "grpc_services": [{"envoy_grpc": {"cluster_name": "xds-grpc"}}],
+            },
+        },
+        "static_resources": {
+            "clusters": [_agent_cluster("xds-grpc", XDS_SOCKET), _agent_cluster("sds-grpc", SDS_SOCKET)]
+        },
+    }
+
+
+def _agent_cluster(name: str, socket: Path) -> dict[str, Any]:
+    endpoint = {"endpoint": {"address": pipe_address(Path(f"./{socket}"))}}
+    options = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+    http2 = {"@type": f"type.googleapis.com/{options}", "explicit_http_config": {"http2_protocol_options": {}}}
+    return {
+        "name": name,
+        "type": "STATIC",
+        "connect_timeout": "1s",
+        "typed_extension_protocol_options": {options: http2},
+        "load_assignment": {"cluster_name": name, "endpoints": [{"lb_endpoints": [endpoint]}]},
+    }
+
+
+def _configured(workload: Workload, admin: int) -> Check:
+    """Envoy is live, and has every listener of the workload."""
+    expected = {f"{workload.address}:{inbound.port}" for inbound in workload.inbound}
+    expected |= {str(outbound.socket) for outbound in workload.outbound}
+
+    def check() -> bool:
+        connection = http.client.HTTPConnection(workload.address, admin, timeout=TIMEOUT_S)
+        try:
+            connection.request("GET", "/ready")
+            ready = connection.getresponse()
+            ready.read()
+            if ready.status != http.client.OK:
+                return False
+            connection.request("GET", "/listeners")
+            listening = connection.getresponse().read().decode()
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+        return all(address in listening for address in expected)
+
+    return check

@@ -1,0 +1,93 @@
+"""istiod: gives the sidecars their configuration and their certificates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from mesh.istio.proxies import TRACES
+from mesh.istio.resource import ROOT_NAMESPACE
+from mesh.istio.services import JAEGER_HOST, JAEGER_PORT
+from mesh.istio.tokens import TokenIssuer
+from mesh.paths import RunFolder, istio_program
+from mesh.ports import Ports
+from mesh.processes import Component
+from mesh.readiness import tcp
+from mesh.sidecars.certificates import Authority
+from mesh.sidecars.workloads import TRUST_DOMAIN
+
+ISTIOD = "istiod"
+ISTIOD_PORTS = ("istiod-xds", "istiod-http")
+CLUSTER = "Kubernetes"
+"""Istio's default name of a cluster; istiod and the sidecars must state the same."""
+# Filters that only Istio's own build of Envoy has.
+UPSTREAM_ENVOY = {
+    "PILOT_ENABLE_ALPN_FILTER": "false",
+    "PILOT_ENABLE_METADATA_EXCHANGE": "false",
+    "PILOT_DISABLE_MX_ALPN": "true",
+}
+
+
+def istiod_component(ports: Ports, folder: RunFolder, authority: Authority, issuer: TokenIssuer) -> Component:
+    """What to run for istiod; writes its mesh configuration into the run's folder.
+
+    Args:
+        ports: Ports of the run.
+        folder: Folder of the run.
+        authority: Signs the sidecars' certificates.
+        issuer: Signs the sidecars' tokens.
+
+    Raises:
+        NotInstalledError: There is no istiod program.
+    """
+    program = istio_program(ISTIOD)
+    mesh_config = folder.config / "istio-mesh.yaml"
+    mesh_config.write_text(yaml.safe_dump(_mesh_config(ports)))
+    options = {
+        "resources": folder.istio_resources,
+        "mesh-config": mesh_config,
+        "http": ports.address("istiod-http"),
+        "xds": ports.address("istiod-xds"),
+        "cluster": CLUSTER,
+        "domain": TRUST_DOMAIN,
+    }
+    return Component(
+        ISTIOD,
+        argv=lambda: [str(program), *(f"-{name}={value}" for name, value in options.items())],
+        env={
+            **UPSTREAM_ENVOY,
+            "POD_NAMESPACE": ROOT_NAMESPACE,
+            "ROOT_CA_DIR": str(authority.folder),
+            "JWT_RULE": issuer.rule,
+        },
+        # Its own readiness waits for webhooks, which only Kubernetes calls. It listens here when it has read everything.
+        ready=tcp(ports["istiod-xds"]),
+        stop_rank=4,
+    )
+
+
+def _mesh_config(ports: Ports) -> dict[str, Any]:
+    return {
+        "trustDomain": TRUST_DOMAIN,
+        "rootNamespace": ROOT_NAMESPACE,
+        "enableAutoMtls": True,
+        "enableTracing": True,
+        "outboundTrafficPolicy": {"mode": "REGISTRY_ONLY"},
+        "ingressControllerMode": "OFF",
+        # Istio's own statistics need a filter that upstream Envoy does not have.
+        "defaultProviders": {},
+        "extensionProviders": [{"name": TRACES, "opentelemetry": {"service": JAEGER_HOST, "port": ports[JAEGER_PORT]}}],
+        # A call is repeated only where its route says so.
+        "defaultHttpRetryPolicy": {"attempts": 0},
+        "defaultConfig": {
+            "proxyHeaders": {
+                # Whatever others wrote into the header is removed; what the certificate says takes its place.
+                "forwardedClientCert": "SANITIZE_SET",
+                "setCurrentClientCertDetails": {"uri": True, "subject": False, "dns": False},
+                "server": {"disabled": True},
+                "attemptCount": {"disabled": True},
+                "metadataExchangeHeaders": {"mode": "IN_MESH"},
+            }
+        },
+    }

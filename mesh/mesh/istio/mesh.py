@@ -1,0 +1,88 @@
+"""A mesh that istiod configures: what to run for it, and what changes while it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from mesh.istio.agents import agent_component, token_file
+from mesh.istio.control_plane import istiod_component
+from mesh.istio.resource import Resource, write_resources
+from mesh.istio.resources import resources
+from mesh.istio.tokens import TokenIssuer
+from mesh.istio.validation import require_valid
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.processes import Component
+from mesh.sidecars.certificates import Authority
+from mesh.sidecars.workloads import Workload
+from mesh.switches import Switches
+from mesh.topology import Topology
+
+
+@dataclass(frozen=True)
+class IstioMesh:
+    """Everything that istiod and the sidecars' agents are told.
+
+    Attributes:
+        workloads: Every workload of the mesh.
+        topology: The topology that they were made from.
+        ports: Ports of the run.
+        switches: For mTLS, the canary's share, delays and aborts.
+        folder: Folder of the run.
+        settings: More settings of every agent, such as `SECRET_TTL`.
+    """
+
+    workloads: tuple[Workload, ...]
+    topology: Topology
+    ports: Ports
+    switches: Switches
+    folder: RunFolder
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def resources(self) -> list[Resource]:
+        """Istio's resources for the mesh."""
+        return resources(self.workloads, self.topology, self.switches, self.ports, self.folder)
+
+    def components(self, authority: Authority) -> list[Component]:
+        """What to run: istiod, then an agent with its Envoy for each workload.
+
+        Args:
+            authority: Signs the sidecars' certificates.
+
+        Raises:
+            NotInstalledError: A program is not there.
+            TopologyError: Istio refuses the resources that the topology leads to.
+        """
+        issuer = TokenIssuer(self.folder)
+        made = self.resources
+        write_resources(made, self._file)
+        require_valid(made, self._file, self.topology.name)
+        return [
+            istiod_component(self.ports, self.folder, authority, issuer),
+            *(
+                agent_component(workload, self.ports, self.folder, authority, issuer, self.settings)
+                for workload in self.workloads
+            ),
+        ]
+
+    def change(self, switches: Switches) -> IstioMesh:
+        """Give a running mesh other switches; istiod takes them up at once.
+
+        Args:
+            switches: The new switches; the canary must run if they need it, and mTLS must be as it was.
+        """
+        changed = replace(self, switches=switches)
+        write_resources(changed.resources, self._file)
+        return changed
+
+    def renew_tokens(self) -> None:
+        """Renew the tokens that are no longer new; for runs that last. It costs next to nothing where none is due."""
+        files = {workload: token_file(workload, self.folder) for workload in self.workloads}
+        TokenIssuer(self.folder).renew(files)
+
+    @property
+    def _file(self) -> Path:
+        return self.folder.istio_resources / "mesh.yaml"

@@ -1,0 +1,82 @@
+"""Resources for what Istio's own have no word for: how a sidecar names its spans, and the caller's remaining time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from mesh.envoy_config import TYPES
+from mesh.istio.resource import ENVOY, ROOT_NAMESPACE, TELEMETRY, Resource
+from mesh.istio.services import JAEGER_HOST, JAEGER_PORT, selector
+from mesh.ports import Ports
+from mesh.sidecars.static import BASE_FILE
+from mesh.sidecars.workloads import Outbound, Workload, host
+
+TRACES = "jaeger"
+"""The extension provider of the mesh configuration that spans go to."""
+MANAGER = "envoy.filters.network.http_connection_manager"
+ROUTER = "envoy.filters.http.router"
+SHARED = ("internal_address_config", "early_header_mutation_extensions", "http2_protocol_options", "tracing")
+"""What a sidecar has in common with those of mesh=envoy, as their configuration has it."""
+
+
+def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resource]:
+    """Tracing, and the patches of each sidecar's own configuration.
+
+    Args:
+        workloads: Every workload of the mesh.
+        ports: Ports of the run.
+    """
+    # A request that brings a trace context keeps its sampling decision; one without is traced.
+    tracing = {"providers": [{"name": TRACES}], "randomSamplingPercentage": 100.0, "enableIstioTags": False}
+    return [
+        Resource("Telemetry", "tracing", "component jaeger", {"tracing": [tracing]}, TELEMETRY, ROOT_NAMESPACE),
+        Resource("EnvoyFilter", "time-limits", "all links", _time_limits(), ENVOY, ROOT_NAMESPACE),
+        *(
+            Resource("EnvoyFilter", workload.name, f"component {workload.name}", _patches(workload, ports), ENVOY)
+            for workload in workloads
+        ),
+    ]
+
+
+def _time_limits() -> dict[str, Any]:
+    # The time that the caller has left comes in x-envoy-expected-rq-timeout-ms. It is the sidecar's limit too.
+    router = {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router", "respect_expected_rq_timeout": True}
+    match = {"listener": {"filterChain": {"filter": {"name": MANAGER, "subFilter": {"name": ROUTER}}}}}
+    value = {"name": ROUTER, "typed_config": router}
+    patch = {"applyTo": "HTTP_FILTER", "match": match, "patch": {"operation": "MERGE", "value": value}}
+    return {"configPatches": [patch]}
+
+
+def _patches(workload: Workload, ports: Ports) -> dict[str, Any]:
+    directions = {"SIDECAR_OUTBOUND": "outbound", **({"SIDECAR_INBOUND": "inbound"} if workload.inbound else {})}
+    return {
+        "workloadSelector": selector(workload),
+        "configPatches": [
+            *(_manager_patch(context, f"{workload.name}-{name}", ports) for context, name in directions.items()),
+            *(_domain_patch(outbound) for outbound in workload.outbound),
+        ],
+    }
+
+
+def _domain_patch(outbound: Outbound) -> dict[str, Any]:
+    # For a listener on a socket, Istio gives a host only domains with a port, and has Envoy compare hosts without one.
+    route = {"name": f"unix://{outbound.socket}", "vhost": {"name": outbound.authority}}
+    match = {"context": "SIDECAR_OUTBOUND", "routeConfiguration": route}
+    patch = {"operation": "MERGE", "value": {"domains": [host(outbound.callee)]}}
+    return {"applyTo": "VIRTUAL_HOST", "match": match, "patch": patch}
+
+
+def _manager_patch(context: str, service_name: str, ports: Ports) -> dict[str, Any]:
+    (listener,) = yaml.safe_load(BASE_FILE.read_text())["static_resources"]["listeners"]
+    static = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    manager = {name: static[name] for name in ("@type", *SHARED)}
+    # Istio's own provider has one name for both directions. A patch replaces it whole.
+    provider = manager["tracing"]["provider"]["typed_config"]
+    provider["service_name"] = service_name
+    provider["grpc_service"]["envoy_grpc"]["cluster_name"] = f"outbound|{ports[JAEGER_PORT]}||{JAEGER_HOST}"
+    match = {"context": context, "listener": {"filterChain": {"filter": {"name": MANAGER}}}}
+    patch = {"operation": "MERGE", "value": {"name": MANAGER, "typed_config": manager}}
+    return {"applyTo": "NETWORK_FILTER", "match": match, "patch": patch}

@@ -1,0 +1,58 @@
+"""One of Istio's resources, and how a set of them is written for istiod."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mesh.sidecars.workloads import NAMESPACE
+
+ROOT_NAMESPACE = "istio-system"
+"""Resources in it apply to the whole mesh."""
+MADE_FOR = "hopwise/made-for"
+"""The annotation with the topology's link or component that a resource was made for, so that errors can name it."""
+NETWORKING, ENVOY = "networking.istio.io/v1", "networking.istio.io/v1alpha3"
+SECURITY, TELEMETRY = "security.istio.io/v1", "telemetry.istio.io/v1"
+
+
+@dataclass(frozen=True)
+class Resource:
+    """A resource of Istio.
+
+    Attributes:
+        kind: Kind, such as `VirtualService`.
+        name: Name, unique among those of its kind.
+        made_for: What it was made for, such as `link order -> product` or `component product`.
+        spec: Its content.
+        version: API group and version of the kind.
+        namespace: Namespace; the mesh's own resources are in `ROOT_NAMESPACE`.
+    """
+
+    kind: str
+    name: str
+    made_for: str
+    spec: Mapping[str, Any]
+    version: str = NETWORKING
+    namespace: str = NAMESPACE
+
+    def document(self) -> dict[str, Any]:
+        """The resource as Kubernetes has it, ready for YAML."""
+        metadata = {"name": self.name, "namespace": self.namespace, "annotations": {MADE_FOR: self.made_for}}
+        return {"apiVersion": self.version, "kind": self.kind, "metadata": metadata, "spec": dict(self.spec)}
+
+
+def write_resources(resources: Iterable[Resource], file: Path) -> None:
+    """Write resources into one file, all at once: istiod watches its folder and takes up what changes.
+
+    Args:
+        resources: The resources.
+        file: File in a folder that istiod watches; its name ends in `.yaml`.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    new = file.with_suffix(".new")
+    new.write_text(yaml.safe_dump_all([resource.document() for resource in resources], sort_keys=False))
+    new.replace(file)

@@ -1,0 +1,34 @@
+"""Everything that istiod is told about a mesh, made from its workloads."""
+
+from __future__ import annotations
+
+from mesh.istio.access import access_resources
+from mesh.istio.proxies import proxy_resources
+from mesh.istio.resource import Resource
+from mesh.istio.services import service_resources
+from mesh.istio.traffic import traffic_resources
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.sidecars.workloads import Workload
+from mesh.switches import Switches
+from mesh.topology import Topology
+
+
+def resources(
+    workloads: tuple[Workload, ...], topology: Topology, switches: Switches, ports: Ports, folder: RunFolder
+) -> list[Resource]:
+    """Istio's resources for a mesh.
+
+    Args:
+        workloads: Every workload of the mesh.
+        topology: The topology that they were made from.
+        switches: The switches that it runs with.
+        ports: Ports of the run.
+        folder: Folder of the run, for its sockets.
+    """
+    return [
+        *service_resources(workloads, ports, folder.sockets),
+        *traffic_resources(workloads, switches),
+        *access_resources(workloads, topology, switches),
+        *proxy_resources(workloads, ports),
+    ]

@@ -1,0 +1,84 @@
+"""The tokens by which sidecars prove to istiod whose they are, as Kubernetes issues them to service accounts."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from mesh.paths import RunFolder
+from mesh.sidecars.workloads import NAMESPACE, Workload
+
+ISSUER, AUDIENCE = "hopwise", "istio-ca"
+LIFETIME_S = 24 * 3600.0
+RENEWED_AFTER_S = 3600.0
+"""Long before they expire: an agent reads its token anew for each certificate."""
+
+
+class TokenIssuer:
+    """Who signs the tokens of a run.
+
+    Args:
+        folder: Folder of the run; the key is among its keys, and is kept.
+    """
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._key_file = folder.keys / "istio-token-key.pem"
+        self._jwks = folder.keys / "istio-jwks.json"
+        if not self._key_file.is_file():
+            key = generate_private_key(public_exponent=65537, key_size=2048)
+            self._key_file.touch(mode=0o600)
+            self._key_file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        public = jwt.algorithms.RSAAlgorithm.to_jwk(self._key().public_key(), as_dict=True)
+        self._jwks.write_text(json.dumps({"keys": [{**public, "use": "sig", "alg": "RS256"}]}))
+
+    @property
+    def rule(self) -> str:
+        """What istiod accepts as a token, as its setting `JWT_RULE` has it."""
+        return json.dumps({"issuer": ISSUER, "jwks_uri": self._jwks.as_uri(), "audiences": [AUDIENCE]})
+
+    def issue(self, service: str, lifetime_s: float = LIFETIME_S) -> str:
+        """Sign a token.
+
+        Args:
+            service: Service account of its holder.
+            lifetime_s: How long it is valid, in seconds.
+        """
+        now = time.time()
+        claims = {
+            "iss": ISSUER,
+            "aud": [AUDIENCE],
+            "sub": f"system:serviceaccount:{NAMESPACE}:{service}",
+            "iat": int(now),
+            "exp": int(now + lifetime_s),
+        }
+        return jwt.encode(claims, self._key(), algorithm="RS256")
+
+    def write(self, workload: Workload, file: Path) -> None:
+        """Write a new token of a workload, in place of the one that is there."""
+        file.parent.mkdir(parents=True, exist_ok=True)
+        new = file.with_suffix(".new")
+        new.touch(mode=0o600)
+        new.write_text(self.issue(workload.service))
+        new.replace(file)
+
+    def renew(self, files: Mapping[Workload, Path]) -> None:
+        """Renew the tokens that are no longer new; costs next to nothing where all are."""
+        for workload, file in files.items():
+            if time.time() - file.stat().st_mtime > RENEWED_AFTER_S:
+                self.write(workload, file)
+
+    def _key(self) -> RSAPrivateKey:
+        key = load_pem_private_key(self._key_file.read_bytes(), None)
+        assert isinstance(key, RSAPrivateKey)
+        return key

@@ -1,0 +1,124 @@
+"""Resources that say how calls are made: their time limits, repetition, the canary's share, faults, connections."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mesh.istio.resource import Resource
+from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
+from mesh.sidecars.contract import repeatable_paths
+from mesh.sidecars.static import REPEATED_WHEN, TIMEOUT
+from mesh.sidecars.workloads import Inbound, Workload, callers, host, weights
+from mesh.switches import Switches
+from mesh.topology import Protocol
+
+
+def traffic_resources(workloads: tuple[Workload, ...], switches: Switches) -> list[Resource]:
+    """How each service is called.
+
+    Args:
+        workloads: Every workload of the mesh.
+        switches: For mTLS, the canary's share, delays and aborts.
+    """
+    services = {workload.service: workload for workload in workloads if workload.inbound}
+    return [
+        resource
+        for service, workload in services.items()
+        for resource in (
+            _destination(service, workload, workloads, switches),
+            _virtual_service(service, workload, workloads, switches),
+        )
+    ]
+
+
+def _destination(service: str, workload: Workload, workloads: Sequence[Workload], switches: Switches) -> Resource:
+    versions = sorted({other.version for other in workloads if other.service == service})
+    spec = {
+        "host": host(service),
+        "trafficPolicy": {
+            "tls": {"mode": _tls_mode(switches)},
+            "portLevelSettings": [
+                {"port": {"number": inbound.port}, **_policy(inbound, switches)} for inbound in workload.inbound
+            ],
+        },
+        "subsets": [{"name": version, "labels": {"version": version}} for version in versions],
+    }
+    return Resource("DestinationRule", service, f"component {service}", spec)
+
+
+def _tls_mode(switches: Switches) -> str:
+    return "ISTIO_MUTUAL" if switches.encrypted else "DISABLE"
+
+
+def _policy(inbound: Inbound, switches: Switches) -> dict[str, Any]:
+    # Settings of a port take the place of the service's own, rather than add to them.
+    over_http1 = SPOKEN[inbound.protocol] == "HTTP"
+    limits = {"http1MaxPendingRequests": 1024, "http2MaxRequests": 1024}
+    return {
+        "tls": {"mode": _tls_mode(switches)},
+        "connectionPool": {
+            "tcp": {"maxConnections": 256, "connectTimeout": "1s"},
+            "http": {**limits, "idleTimeout": IDLE_TIMEOUT} if over_http1 else limits,
+        },
+        "outlierDetection": {
+            "consecutiveGatewayErrors": 5,
+            "consecutive5xxErrors": 0,
+            "interval": "1s",
+            "baseEjectionTime": "5s",
+            "maxEjectionPercent": 100,
+        },
+    }
+
+
+def _virtual_service(service: str, workload: Workload, workloads: tuple[Workload, ...], switches: Switches) -> Resource:
+    # One port serves one protocol, and a caller speaks one protocol to a service: so its label names the port.
+    routes = [
+        route
+        for inbound in workload.inbound
+        for caller in callers(workloads, service, inbound.protocol)
+        for route in _routes(service, inbound, caller, weights(workloads, service, switches.canary), switches)
+    ]
+    spec = {"hosts": [host(service)], "http": routes}
+    return Resource("VirtualService", service, f"links to {service}", spec)
+
+
+def _routes(
+    service: str, inbound: Inbound, caller: str, split: Mapping[str, int], switches: Switches
+) -> list[dict[str, Any]]:
+    route = [
+        {
+            "destination": {"host": host(service), "subset": version, "port": {"number": inbound.port}},
+            **({"weight": weight} if len(split) > 1 else {}),
+        }
+        for version, weight in split.items()
+    ]
+    faults = _faults(service, inbound.protocol, switches)
+    common = {**({"fault": faults} if faults else {}), "route": route, "timeout": TIMEOUT}
+    by_caller = {"sourceLabels": {"app": caller}}
+    once = {"name": f"{caller}-once", "match": [by_caller], **common, "retries": {"attempts": 0}}
+    repeatable = _repeatable(service, inbound.protocol)
+    if not repeatable:
+        return [once]
+    retries = {"attempts": 1, "retryOn": REPEATED_WHEN[inbound.protocol]}
+    matches = [{**by_caller, **match} for match in repeatable]
+    return [{"name": f"{caller}-repeatable", "match": matches, **common, "retries": retries}, once]
+
+
+def _repeatable(service: str, protocol: Protocol) -> list[dict[str, Any]]:
+    """Matches of the calls that change nothing. A GraphQL request does not show whether it does."""
+    if protocol is Protocol.REST:
+        return [{"method": {"exact": "GET"}}]
+    paths = repeatable_paths(service) if protocol is Protocol.GRPC else ()
+    return [{"uri": {"exact": path}} for path in paths]
+
+
+def _faults(service: str, protocol: Protocol, switches: Switches) -> dict[str, Any]:
+    faults: dict[str, Any] = {}
+    if service in switches.delay_ms:
+        delay = f"{switches.delay_ms[service] / 1000:.6f}s"
+        faults["delay"] = {"percentage": {"value": 100.0}, "fixedDelay": delay}
+    if service in switches.abort_share:
+        answer = {"grpcStatus": "UNAVAILABLE"} if protocol is Protocol.GRPC else {"httpStatus": 503}
+        faults["abort"] = {"percentage": {"value": round(100 * switches.abort_share[service], 4)}, **answer}
+    return faults

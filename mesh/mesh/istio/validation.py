@@ -1,0 +1,98 @@
+"""Istio's own opinion of resources, told in the words of the topology."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from mesh.errors import StartError, TopologyError
+from mesh.istio.resource import Resource
+from mesh.paths import istio_program
+
+LIMIT_S = 60.0
+_INVALID = re.compile(r"\* (\w+)/([\w-]+)/([\w-]+): (.+)")
+_TO_BE_EXPECTED = {
+    "IST0133"  # an EnvoyFilter depends on Envoy's own configuration; so it does
+}
+
+
+def require_valid(resources: Iterable[Resource], file: Path, topology: str) -> None:
+    """Check resources one by one, as a cluster does before it takes them.
+
+    Args:
+        resources: The resources.
+        file: The file that they were written to.
+        topology: Name of the topology that they were made from.
+
+    Raises:
+        TopologyError: Istio refuses some; the message names the links or components that they were made for.
+        NotInstalledError: There is no istioctl.
+    """
+    done = _istioctl("validate", "-f", str(file))
+    if done.returncode == 0:
+        return
+    # Warnings are on its standard output.
+    problems = [_named(resources, *problem) for problem in _INVALID.findall(done.stderr)]
+    if not problems:
+        raise StartError(f"istioctl cannot validate {file}:\n{done.stderr.strip()}")
+    raise TopologyError(_message(topology, problems))
+
+
+def require_consistent(resources: Iterable[Resource], file: Path, topology: str) -> None:
+    """Check that resources fit together: that what they refer to exists, and that they do not contradict each other.
+
+    Args:
+        resources: The resources.
+        file: The file that they were written to.
+        topology: Name of the topology that they were made from.
+
+    Raises:
+        TopologyError: They do not; the message names the links or components that they were made for.
+        NotInstalledError: There is no istioctl.
+    """
+    done = _istioctl("analyze", "--use-kube=false", "-o", "json", str(file))
+    try:
+        messages = json.loads(done.stdout)
+    except ValueError as error:
+        raise StartError(f"istioctl cannot analyze {file}:\n{done.stdout}{done.stderr}") from error
+    problems = [
+        _named(resources, *_origin(message["origin"]), f"{message['code']}: {message['message']}")
+        for message in messages
+        if message["code"] not in _TO_BE_EXPECTED
+    ]
+    if problems:
+        raise TopologyError(_message(topology, problems))
+
+
+def _istioctl(*arguments: str) -> subprocess.CompletedProcess[str]:
+    argv = [str(istio_program("istioctl")), *arguments]
+    try:
+        return subprocess.run(argv, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603 - our own
+    except subprocess.TimeoutExpired as error:
+        raise StartError(f"istioctl did not answer within {LIMIT_S:g} s: {' '.join(arguments)}") from error
+
+
+def _origin(origin: str) -> tuple[str, str, str]:
+    kind, _, name = origin.partition(" ")
+    namespace, _, name = name.rpartition("/")
+    return kind, namespace, name
+
+
+def _named(resources: Iterable[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
+    """A problem of a resource, by the link or component that it was made for."""
+    made_for = next(
+        (
+            resource.made_for
+            for resource in resources
+            if (resource.kind, resource.namespace, resource.name) == (kind, namespace, name)
+        ),
+        f"{namespace}/{name}",
+    )
+    return f"{made_for}: {kind}: {problem}"
+
+
+def _message(topology: str, problems: Sequence[str]) -> str:
+    return "\n".join([f"topology={topology}: Istio refuses what was made of it:", *(f"  {item}" for item in problems)])

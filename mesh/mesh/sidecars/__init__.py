@@ -1,0 +1,1 @@
+"""The mesh: a proxy beside each component, which everything that the component receives and sends passes."""

@@ -1,0 +1,278 @@
+"""The certificates of a mesh: an authority, and a certificate for each workload with its SPIFFE ID.
+
+The authority has the files of Istio's plug-in CA. It is made anew for every run, unless `HOPWISE_MESH_CA` names a
+folder with one.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificateIssuerPrivateKeyTypes
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from mesh.errors import CertificateError
+from mesh.paths import RunFolder
+from mesh.sidecars.workloads import TRUST_DOMAIN, Workload
+
+VARIABLE = "HOPWISE_MESH_CA"
+ISTIOD_IDENTITY = f"spiffe://{TRUST_DOMAIN}/ns/istio-system/sa/citadel"
+ROOT_DAYS, WORKLOAD_DAYS = 3650, 30
+"""A workload's certificate outlives any run but a forgotten one; Istio's own agent renews its certificates."""
+_MARGIN = datetime.timedelta(minutes=5)
+"""Certificates begin a little earlier, for clocks that differ."""
+
+
+@dataclass(frozen=True)
+class Authority:
+    """Who signs the certificates of a mesh: a folder with the four files of Istio's plug-in CA.
+
+    Attributes:
+        folder: The folder.
+    """
+
+    folder: Path
+
+    @property
+    def root_cert(self) -> Path:
+        """The certificate that everyone in the mesh trusts."""
+        return self.folder / "root-cert.pem"
+
+    @property
+    def ca_cert(self) -> Path:
+        """The certificate that signs those of workloads."""
+        return self.folder / "ca-cert.pem"
+
+    @property
+    def ca_key(self) -> Path:
+        """Its private key."""
+        return self.folder / "ca-key.pem"
+
+    @property
+    def cert_chain(self) -> Path:
+        """The certificates from `ca_cert` up to the root, that one left out or not."""
+        return self.folder / "cert-chain.pem"
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate with its chain, its private key, and what its holder trusts: three PEM files."""
+
+    chain: Path
+    key: Path
+    trusted: Path
+
+
+def authority(folder: RunFolder, environ: Mapping[str, str]) -> Authority:
+    """The authority of a run: a new one, or the one that the user names, checked.
+
+    Args:
+        folder: Folder of the run; a new authority is among its keys.
+        environ: `HOPWISE_MESH_CA` is read from it.
+
+    Raises:
+        CertificateError: The named one cannot be used; the message names the file and the reason.
+    """
+    named = environ.get(VARIABLE)
+    if not named:
+        return make_authority(folder.keys / "mesh-ca")
+    given = Authority(Path(named).expanduser().absolute())
+    _check(given)
+    return given
+
+
+def make_authority(folder: Path) -> Authority:
+    """Make an authority: a root, and below it the certificate that signs.
+
+    Args:
+        folder: Folder for its files; made if it is not there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    made = Authority(folder)
+    root_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+    root_name, name = _name("Hopwise mesh root"), _name("Hopwise mesh")
+    root = _sign(root_name, root_key.public_key(), root_name, root_key, ROOT_DAYS, ca=True)
+    own = _sign(name, key.public_key(), root_name, root_key, ROOT_DAYS, ca=True, identity=ISTIOD_IDENTITY)
+    _write(made.root_cert, root.public_bytes(Encoding.PEM))
+    _write(made.ca_cert, own.public_bytes(Encoding.PEM))
+    _write(made.cert_chain, own.public_bytes(Encoding.PEM))
+    _write(made.ca_key, _pem(key))
+    return made
+
+
+def issue(by: Authority, identity: str, into: Path, *, days: float = WORKLOAD_DAYS) -> Certificate:
+    """Issue a certificate for one identity.
+
+    Args:
+        by: Who signs it.
+        identity: SPIFFE ID of the holder.
+        into: Folder for its files; made if it is not there.
+        days: How long it is valid, but no longer than the authority's own.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    into.chmod(0o700)
+    signer, signing_key = _load_certificates(by.ca_cert)[0], _load_key(by.ca_key)
+    key = ec.generate_private_key(ec.SECP256R1())
+    signed = _sign(
+        None, key.public_key(), signer.subject, signing_key, days, identity=identity, latest=signer.not_valid_after_utc
+    )
+    made = Certificate(into / "cert-chain.pem", into / "key.pem", into / "root-cert.pem")
+    _write(made.chain, signed.public_bytes(Encoding.PEM) + by.cert_chain.read_bytes())
+    _write(made.key, _pem(key))
+    _write(made.trusted, by.root_cert.read_bytes())
+    return made
+
+
+def issue_all(by: Authority, workloads: Sequence[Workload], folder: RunFolder) -> dict[str, Certificate]:
+    """A certificate for each workload, by its name."""
+    return {workload.name: issue(by, workload.identity, folder.keys / "mesh" / workload.name) for workload in workloads}
+
+
+def _check(given: Authority) -> None:
+    """Check that an authority can sign for this mesh.
+
+    Raises:
+        CertificateError: It cannot.
+    """
+    for file in (given.root_cert, given.ca_cert, given.cert_chain, given.ca_key):
+        if not file.is_file():
+            raise _unusable(
+                file, "is missing; an authority has root-cert.pem, ca-cert.pem, cert-chain.pem and ca-key.pem"
+            )
+    chain = [*_load_certificates(given.ca_cert), *_load_certificates(given.cert_chain)]
+    root = _load_certificates(given.root_cert)[0]
+    now = datetime.datetime.now(datetime.UTC)
+    for certificate, file in [(chain[0], given.ca_cert), (root, given.root_cert)]:
+        if certificate.not_valid_after_utc <= now:
+            raise _unusable(file, f"expired on {certificate.not_valid_after_utc:%Y-%m-%d}; renew it")
+        if certificate.not_valid_before_utc > now:
+            raise _unusable(file, f"is valid only from {certificate.not_valid_before_utc:%Y-%m-%d} on")
+    if _public(_load_key(given.ca_key).public_key()) != _public(chain[0].public_key()):
+        raise _unusable(given.ca_key, f"is not the key of {given.ca_cert.name}")
+    if not _leads_to(chain, root):
+        raise _unusable(given.ca_cert, f"is foreign: it does not lead to {given.root_cert.name}")
+
+
+def _leads_to(chain: Sequence[x509.Certificate], root: x509.Certificate) -> bool:
+    certificate, rest = chain[0], [*chain[1:], root]
+    # Each issuer signs at most one step, so the walk is no longer than the chain.
+    for _ in rest:
+        if certificate == root or _issued_by(certificate, root):
+            return True
+        issuers = [issuer for issuer in rest if issuer != certificate and _issued_by(certificate, issuer)]
+        if not issuers:
+            return False
+        certificate = issuers[0]
+    return False
+
+
+def _issued_by(certificate: x509.Certificate, issuer: x509.Certificate) -> bool:
+    try:
+        certificate.verify_directly_issued_by(issuer)
+    except (ValueError, TypeError, InvalidSignature):
+        return False
+    return True
+
+
+def _load_certificates(file: Path) -> list[x509.Certificate]:
+    try:
+        return x509.load_pem_x509_certificates(file.read_bytes())
+    except (OSError, ValueError) as error:
+        raise _unusable(file, f"is not a certificate in PEM form ({error})") from error
+
+
+def _load_key(file: Path) -> CertificateIssuerPrivateKeyTypes:
+    try:
+        key = load_pem_private_key(file.read_bytes(), None)
+    except (OSError, ValueError, TypeError) as error:
+        raise _unusable(file, f"is not an unencrypted private key in PEM form ({error})") from error
+    return key  # type: ignore[return-value]  # one that cannot sign fails the comparison with its certificate
+
+
+def _unusable(file: Path, problem: str) -> CertificateError:
+    return CertificateError(f"{VARIABLE}={file.parent}: {file.name} {problem}.")
+
+
+def _sign(
+    subject: x509.Name | None,
+    public_key: ec.EllipticCurvePublicKey,
+    issuer: x509.Name,
+    key: CertificateIssuerPrivateKeyTypes,
+    days: float,
+    *,
+    ca: bool = False,
+    identity: str = "",
+    latest: datetime.datetime | None = None,
+) -> x509.Certificate:
+    now = datetime.datetime.now(datetime.UTC)
+    end = now + datetime.timedelta(days=days)
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject or x509.Name([]))
+        .issuer_name(issuer)
+        .public_key(public_key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _MARGIN)
+        .not_valid_after(min(end, latest) if latest else end)
+        .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
+        .add_extension(_usage(ca=ca), critical=True)
+    )
+    if identity:
+        names = x509.SubjectAlternativeName([x509.UniformResourceIdentifier(identity)])
+        # RFC 5280: without a subject, the alternative name is critical.
+        builder = builder.add_extension(names, critical=subject is None)
+    if not ca:
+        purposes = [ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH]
+        builder = builder.add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
+    return builder.sign(key, hashes.SHA256())
+
+
+def _usage(*, ca: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not ca,
+        key_cert_sign=ca,
+        crl_sign=ca,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _name(common: str) -> x509.Name:
+    return x509.Name(
+        [
+            x509.NameAttribute(NameOID.ORGANIZATION_NAME, TRUST_DOMAIN),
+            x509.NameAttribute(NameOID.COMMON_NAME, common),
+        ]
+    )
+
+
+def _public(key: object) -> bytes:
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)  # type: ignore[attr-defined, no-any-return]
+
+
+def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+def _write(file: Path, content: bytes) -> None:
+    file.touch(mode=0o600)
+    file.write_bytes(content)

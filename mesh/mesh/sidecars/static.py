@@ -1,0 +1,222 @@
+"""Sidecars for mesh=envoy: Envoy's configuration for each workload, and the processes that run it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from mesh.envoy_config import EDGE_FILE, OTLP_CLUSTER, TYPES, command, endpoints, pipe_address, tcp_address
+from mesh.paths import ROOT, RunFolder
+from mesh.ports import HOST, Ports
+from mesh.processes import Component
+from mesh.readiness import http_ok
+from mesh.sidecars.certificates import Certificate
+from mesh.sidecars.contract import repeatable_paths
+from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, weights
+from mesh.switches import Switches
+from mesh.topology import Protocol
+
+BASE_FILE = ROOT / "mesh" / "envoy" / "sidecar.yaml"
+"""The part of the configuration that does not depend on the workload."""
+TIMEOUT = "5s"
+"""As the edge's: the time that the caller has left is shorter, and counts."""
+REPEATED_WHEN = {
+    Protocol.GRPC: "connect-failure,refused-stream,reset-before-request,unavailable",
+    Protocol.REST: "connect-failure,refused-stream,reset-before-request,gateway-error",
+}
+OUTLIER_DETECTION = {
+    # Counts connections that fail, and answers that a proxy or an unavailable service gives: 502, 503, 504.
+    "consecutive_gateway_failure": 5,
+    "enforcing_consecutive_gateway_failure": 100,
+    "consecutive_5xx": 0,
+    "enforcing_consecutive_5xx": 0,
+    "enforcing_success_rate": 0,
+    "interval": "1s",
+    "base_ejection_time": "5s",
+    "max_ejection_percent": 100,
+}
+
+
+@dataclass(frozen=True)
+class StaticMesh:
+    """Everything that the sidecars' configuration is made of.
+
+    Attributes:
+        workloads: Every workload of the mesh.
+        ports: Ports of the run.
+        switches: For mTLS, the canary's share, delays and aborts.
+        certificates: Of each workload, by its name; empty without mTLS.
+    """
+
+    workloads: tuple[Workload, ...]
+    ports: Ports
+    switches: Switches
+    certificates: Mapping[str, Certificate]
+
+    def components(self, folder: RunFolder) -> list[Component]:
+        """What to run: Envoy for each workload; writes the configurations into the run's folder.
+
+        Raises:
+            NotInstalledError: There is no Envoy program.
+        """
+        return [self._component(workload, folder) for workload in self.workloads]
+
+    def render(self, workload: Workload) -> dict[str, Any]:
+        """Envoy's whole configuration for the sidecar of one workload, as plain data."""
+        config: dict[str, Any] = yaml.safe_load(BASE_FILE.read_text())
+        config["admin"]["address"] = tcp_address(workload.address, self.ports["sidecar-admin"])
+        resources = config["static_resources"]
+        (listener,) = resources["listeners"]
+        resources["listeners"] = [
+            *(self._inbound(copy.deepcopy(listener), workload, inbound) for inbound in workload.inbound),
+            *(self._outbound(copy.deepcopy(listener), workload, outbound) for outbound in workload.outbound),
+        ]
+        over_http1, over_http2, collector = yaml.safe_load(EDGE_FILE.read_text())["static_resources"]["clusters"]
+        base = {**dict.fromkeys(Protocol, over_http1), Protocol.GRPC: over_http2}
+        resources["clusters"] = [
+            *(
+                {**base[inbound.protocol], **endpoints(_inbound_cluster(inbound), [pipe_address(inbound.socket)])}
+                for inbound in workload.inbound
+            ),
+            *(
+                {**base[outbound.protocol], **self._upstream(workload, outbound, version)}
+                for outbound in workload.outbound
+                for version in weights(self.workloads, outbound.callee, self.switches.canary)
+            ),
+            {**collector, **endpoints(OTLP_CLUSTER, [tcp_address(HOST, self.ports["jaeger-otlp-grpc"])])},
+        ]
+        return config
+
+    def _component(self, workload: Workload, folder: RunFolder) -> Component:
+        file = folder.config / f"{workload.sidecar}.yaml"
+        file.write_text(yaml.safe_dump(self.render(workload), sort_keys=False))
+        return Component(
+            workload.sidecar,
+            argv=lambda: command(file),
+            ready=http_ok(self.ports["sidecar-admin"], "/ready", host=workload.address),
+            stop_rank=3,
+        )
+
+    def _inbound(self, listener: dict[str, Any], workload: Workload, inbound: Inbound) -> dict[str, Any]:
+        name = _inbound_cluster(inbound)
+        manager = _named(listener, name, f"{workload.name}-inbound", inbound.protocol)
+        listener["address"] = tcp_address(workload.address, inbound.port)
+        rbac, _, router = manager["http_filters"]
+        manager["http_filters"] = [router]
+        # The sidecar of the caller, and whatever it reaches within the caller's time, has a limit; this one has none.
+        _routes(manager)[:] = [{"match": {"prefix": "/"}, "route": {"cluster": name, "timeout": "0s"}}]
+        if self.switches.encrypted:
+            permitted = [identity(caller) for caller in callers(self.workloads, workload.service, inbound.protocol)]
+            principals = [{"authenticated": {"principal_name": {"exact": caller}}} for caller in permitted]
+            policy = {"permissions": [{"any": True}], "principals": principals}
+            rbac["typed_config"]["rules"]["policies"]["callers"] = policy
+            manager["http_filters"] = [rbac, router]
+            # Whatever others wrote into the header is removed; what the certificate says takes its place.
+            manager["forward_client_cert_details"] = "SANITIZE_SET"
+            manager["set_current_client_cert_details"] = {"uri": True}
+            context = {**self._tls(workload), "require_client_certificate": True}
+            listener["filter_chains"][0]["transport_socket"] = _tls_socket("DownstreamTlsContext", context)
+        return listener
+
+    def _outbound(self, listener: dict[str, Any], workload: Workload, outbound: Outbound) -> dict[str, Any]:
+        callee = outbound.callee
+        manager = _named(listener, f"outbound|{callee}", f"{workload.name}-outbound", outbound.protocol)
+        listener["address"] = pipe_address(outbound.socket, mode=0o600)
+        del listener["enable_reuse_port"]
+        _, fault, router = manager["http_filters"]
+        faults = self._faults(callee)
+        manager["http_filters"] = [fault, router] if faults else [router]
+        if faults:
+            fault["typed_config"].update(faults)
+        split = weights(self.workloads, callee, self.switches.canary)
+        clusters = [
+            {"name": _outbound_cluster(outbound, version), "weight": weight} for version, weight in split.items()
+        ]
+        where = {"weighted_clusters": {"clusters": clusters}} if len(clusters) > 1 else {"cluster": clusters[0]["name"]}
+        action = {**where, "timeout": TIMEOUT}
+        again = {**action, "retry_policy": {"retry_on": REPEATED_WHEN.get(outbound.protocol), "num_retries": 1}}
+        _routes(manager)[:] = [
+            *({"match": match, "route": again} for match in _repeatable(outbound)),
+            {"match": {"prefix": "/"}, "route": action},
+        ]
+        return listener
+
+    def _upstream(self, workload: Workload, outbound: Outbound, version: str) -> dict[str, Any]:
+        addresses = [
+            tcp_address(other.address, other.inbound_of(outbound.protocol).port)
+            for other in self.workloads
+            if (other.service, other.version) == (outbound.callee, version)
+        ]
+        cluster = {
+            **endpoints(_outbound_cluster(outbound, version), addresses),
+            "outlier_detection": OUTLIER_DETECTION,
+            # A service whose only instance is ejected answers at once that it is away, rather than be asked further.
+            "common_lb_config": {"healthy_panic_threshold": {"value": 0}},
+        }
+        if self.switches.encrypted:
+            context = {**self._tls(workload, expects=identity(outbound.callee)), "sni": outbound.authority}
+            cluster["transport_socket"] = _tls_socket("UpstreamTlsContext", context)
+        return cluster
+
+    def _faults(self, callee: str) -> dict[str, Any]:
+        faults: dict[str, Any] = {}
+        if callee in self.switches.delay_ms:
+            always = {"numerator": 100, "denominator": "HUNDRED"}
+            faults["delay"] = {"fixed_delay": f"{self.switches.delay_ms[callee] / 1000:.6f}s", "percentage": always}
+        if callee in self.switches.abort_share:
+            share = {"numerator": round(self.switches.abort_share[callee] * 1e6), "denominator": "MILLION"}
+            faults["abort"] = {"http_status": 503, "percentage": share}
+        return faults
+
+    def _tls(self, workload: Workload, expects: str | None = None) -> dict[str, Any]:
+        own = self.certificates[workload.name]
+        validation: dict[str, Any] = {"trusted_ca": {"filename": str(own.trusted)}}
+        if expects is not None:
+            validation["match_typed_subject_alt_names"] = [{"san_type": "URI", "matcher": {"exact": expects}}]
+        files = {"certificate_chain": {"filename": str(own.chain)}, "private_key": {"filename": str(own.key)}}
+        return {
+            "common_tls_context": {
+                "tls_params": {"tls_minimum_protocol_version": "TLSv1_2", "tls_maximum_protocol_version": "TLSv1_3"},
+                "tls_certificates": [files],
+                "validation_context": validation,
+            }
+        }
+
+
+def _named(listener: dict[str, Any], name: str, service_name: str, protocol: Protocol) -> dict[str, Any]:
+    """Name a copy of the base listener; returns its connection manager."""
+    manager: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    listener["name"] = manager["stat_prefix"] = manager["route_config"]["name"] = name
+    manager["codec_type"] = "HTTP2" if protocol is Protocol.GRPC else "HTTP1"
+    manager["tracing"]["provider"]["typed_config"]["service_name"] = service_name
+    return manager
+
+
+def _routes(manager: dict[str, Any]) -> list[dict[str, Any]]:
+    routes: list[dict[str, Any]] = manager["route_config"]["virtual_hosts"][0]["routes"]
+    return routes
+
+
+def _repeatable(outbound: Outbound) -> Sequence[dict[str, Any]]:
+    """Envoy's matches of the calls that change nothing. A GraphQL request does not show whether it does."""
+    if outbound.protocol is Protocol.REST:
+        return [{"prefix": "/", "headers": [{"name": ":method", "string_match": {"exact": "GET"}}]}]
+    paths = repeatable_paths(outbound.callee) if outbound.protocol is Protocol.GRPC else ()
+    return [{"path": path} for path in paths]
+
+
+def _inbound_cluster(inbound: Inbound) -> str:
+    return f"inbound|{inbound.port}"
+
+
+def _outbound_cluster(outbound: Outbound, version: str) -> str:
+    return f"outbound|{outbound.port}|{version}|{outbound.callee}"
+
+
+def _tls_socket(kind: str, context: Mapping[str, Any]) -> dict[str, Any]:
+    typed = {"@type": f"{TYPES}/envoy.extensions.transport_sockets.tls.v3.{kind}", **context}
+    return {"name": "envoy.transport_sockets.tls", "typed_config": typed}

@@ -1,0 +1,170 @@
+"""What the mesh is made of: each component with its sidecar, what it serves, and whom it calls.
+
+Static configuration and Istio's resources are both made from these, so that they describe the same mesh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.topology import CLIENT, EDGE, TRANSCODER, Protocol, Topology, port_name
+
+TRUST_DOMAIN = "cluster.local"
+NAMESPACE = "default"
+CANARY = "product-canary"
+CANARY_OF = "product"
+STABLE, CANARY_VERSION = "stable", "canary"
+
+
+@dataclass(frozen=True)
+class Inbound:
+    """One protocol that a component serves through its sidecar.
+
+    Attributes:
+        protocol: What callers speak.
+        port: TCP port of the sidecar, at the workload's address.
+        socket: Where the component itself listens, for its sidecar alone.
+    """
+
+    protocol: Protocol
+    port: int
+    socket: Path
+
+
+@dataclass(frozen=True)
+class Outbound:
+    """One service that a component calls through its sidecar.
+
+    Attributes:
+        callee: Name of the service or gateway.
+        protocol: What it is asked in.
+        port: Port of the service, which all workloads of it share.
+        socket: Where the sidecar listens, for its component alone.
+    """
+
+    callee: str
+    protocol: Protocol
+    port: int
+    socket: Path
+
+    @property
+    def authority(self) -> str:
+        """What requests carry as their host: `product.mesh.local:18020`."""
+        return f"{host(self.callee)}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A component and its sidecar.
+
+    Attributes:
+        name: Name of the component, such as `product` or `product-canary`.
+        service: The service that it is an instance of, such as `product` for both.
+        version: `stable` or `canary`.
+        address: Loopback address of the sidecar.
+        inbound: What it serves; empty for the edge, whose clients are outside of the mesh.
+        outbound: Whom it calls.
+    """
+
+    name: str
+    service: str
+    version: str
+    address: str
+    inbound: tuple[Inbound, ...]
+    outbound: tuple[Outbound, ...]
+
+    @property
+    def sidecar(self) -> str:
+        """Name of the sidecar's process."""
+        return f"{self.name}-sidecar"
+
+    @property
+    def identity(self) -> str:
+        """What its certificate says who it is; instances of one service are the same."""
+        return identity(self.service)
+
+    def inbound_of(self, protocol: Protocol) -> Inbound:
+        """Where it serves a protocol."""
+        return next(inbound for inbound in self.inbound if inbound.protocol is protocol)
+
+
+def host(service: str) -> str:
+    """The name under which the mesh knows a service."""
+    return f"{service}.mesh.local"
+
+
+def identity(service: str) -> str:
+    """The SPIFFE ID of a service."""
+    return f"spiffe://{TRUST_DOMAIN}/ns/{NAMESPACE}/sa/{service}"
+
+
+def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bool = False) -> tuple[Workload, ...]:
+    """Every workload of a topology: the edge, its components, and the canary if there is one.
+
+    Args:
+        topology: Which components run, and which calls which.
+        ports: Ports of the run, and the sidecars' addresses.
+        folder: Folder of the run, for its sockets.
+        canary: Whether a second product service runs beside the stable one.
+    """
+    names = [EDGE, *topology.components, *([CANARY] if canary else [])]
+    return tuple(_workload(name, topology, ports, folder.sockets) for name in names)
+
+
+def callers(all_workloads: Sequence[Workload], service: str, protocol: Protocol) -> list[str]:
+    """The services that may call a service over a protocol, as the topology's links have it; in a fixed order."""
+    return sorted(
+        {
+            workload.service
+            for workload in all_workloads
+            for outbound in workload.outbound
+            if (outbound.callee, outbound.protocol) == (service, protocol)
+        }
+    )
+
+
+def weights(all_workloads: Sequence[Workload], service: str, canary: int) -> dict[str, int]:
+    """Percent of a service's calls that each of its versions gets; versions without any are left out.
+
+    Args:
+        all_workloads: Every workload of the mesh.
+        service: The service.
+        canary: Percent for the canary of the service that has one.
+    """
+    versions = {workload.version for workload in all_workloads if workload.service == service}
+    share = canary if CANARY_VERSION in versions else 0
+    return {version: weight for version, weight in ((STABLE, 100 - share), (CANARY_VERSION, share)) if weight}
+
+
+def link_of(caller: str, callee: str, topology: Topology) -> str:
+    """How a topology's file calls the link between two services: `client -> product` for what enters by the edge."""
+    if caller != EDGE:
+        return f"{caller} -> {callee}"
+    for outside in (CLIENT, TRANSCODER):
+        if callee in topology.links.get(outside, {}):
+            return f"{outside} -> {callee}"
+    channels = [channel for channel, entry in topology.entry.items() if entry == callee]
+    return f"{', '.join(channels)} -> {callee}"
+
+
+def _workload(name: str, topology: Topology, ports: Ports, sockets: Path) -> Workload:
+    service = CANARY_OF if name == CANARY else name
+    calls = topology.behind_edge if name == EDGE else topology.links.get(service, {})
+    return Workload(
+        name=name,
+        service=service,
+        version=CANARY_VERSION if name == CANARY else STABLE,
+        address=ports.addresses[name],
+        inbound=tuple(
+            Inbound(protocol, ports[port_name(service, protocol)], sockets / f"{name}-{protocol}.sock")
+            for protocol in ([] if name == EDGE else topology.protocols_of(service))
+        ),
+        outbound=tuple(
+            Outbound(callee, protocol, ports[port_name(callee, protocol)], sockets / f"{name}-to-{callee}.sock")
+            for callee, protocol in calls.items()
+        ),
+    )

@@ -1,0 +1,139 @@
+"""A mesh whose components are stand-ins: the sidecars are real, what stands behind them only says what it was asked."""
+
+from __future__ import annotations
+
+import json
+import socketserver
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from mesh.istio.mesh import IstioMesh
+from mesh.paths import ROOT, RunFolder
+from mesh.ports import Ports
+from mesh.processes import Component
+from mesh.run import Run
+from mesh.sidecars.certificates import Authority, issue_all, make_authority
+from mesh.sidecars.static import StaticMesh
+from mesh.sidecars.workloads import Outbound, Workload, workloads
+from mesh.switches import Switches
+from mesh.topology import Topology
+
+needs_istio = pytest.mark.skipif(
+    not (ROOT / ".tools" / "bin" / "istiod").is_file(), reason="Istio is not built: run `make istio`"
+)
+"""For tests that run Istio's programs, which the ordinary set-up does not build."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers with the request. `x-sleep` slows it, `x-fail` names a status to fail with, `x-fail-first` fails once."""
+
+    protocol_version = "HTTP/1.1"
+    server: StandIn
+
+    def do_GET(self) -> None:
+        """Answer with the request."""
+        own = self.server
+        body = self.rfile.read(int(self.headers.get("content-length", "0")))
+        own.requests += 1
+        time.sleep(float(self.headers.get("x-sleep", "0")))
+        status = int(self.headers.get("x-fail", "200"))
+        first = self.headers.get("x-fail-first", "")
+        if first and own.seen[first] == 0:
+            status = 503
+        own.seen[first] += 1
+        answer = {"served_by": own.name, "path": self.path, "headers": dict(self.headers), "body": body.decode()}
+        sent = json.dumps(answer).encode()
+        self.send_response(status)
+        self.send_header("content-length", str(len(sent)))
+        self.end_headers()
+        self.wfile.write(sent)
+
+    do_POST = do_GET  # noqa: N815 (http.server's name)
+
+    def log_message(self, *args: object) -> None:
+        """Say nothing."""
+
+
+class StandIn(socketserver.ThreadingUnixStreamServer):
+    """An HTTP server at the place of a component.
+
+    Attributes:
+        name: The component.
+        requests: How many requests have arrived.
+    """
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, name: str, socket: Path) -> None:
+        super().__init__(str(socket), Handler)
+        self.name = name
+        self.requests = 0
+        self.seen: Counter[str] = Counter()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def get_request(self) -> tuple[Any, Any]:
+        """A connection; a Unix domain socket has no address of a client."""
+        connection, _ = super().get_request()
+        return connection, ("local", 0)
+
+
+class MeshRun(Run):
+    """Sidecars of a topology that speaks HTTP/1.1, and stand-ins behind them."""
+
+    def __init__(
+        self, topology: Topology, switches: Switches, ports: Ports, folder: RunFolder, settings: Mapping[str, str] = {}
+    ) -> None:
+        super().__init__(ports, folder)
+        self.istio = IstioMesh(
+            workloads(topology, ports, folder, canary=switches.canary > 0), topology, ports, switches, folder, settings
+        )
+        self.workloads = workloads(topology, ports, folder, canary=switches.canary > 0)
+        self.switches = switches
+        self.authority: Authority | None = None
+        self.stand_ins: dict[str, StandIn] = {}
+
+    def components(self) -> Sequence[Component]:
+        """The sidecars."""
+        self.folder.fresh_sockets()
+        for workload in self.workloads:
+            for inbound in workload.inbound:
+                self.stand_ins[workload.name] = StandIn(workload.name, inbound.socket)
+        return self.sidecars()
+
+    def sidecars(self) -> Sequence[Component]:
+        """Those of static configuration, or Istio's."""
+        self.authority = make_authority(self.folder.keys / "ca")
+        if self.switches.mesh == "istio":
+            return self.istio.components(self.authority)
+        certificates = issue_all(self.authority, self.workloads, self.folder) if self.switches.encrypted else {}
+        return StaticMesh(self.workloads, self.ports, self.switches, certificates).components(self.folder)
+
+    def tidy(self) -> None:
+        """Stop the stand-ins."""
+        for stand_in in self.stand_ins.values():
+            stand_in.shutdown()
+            stand_in.server_close()
+        self.folder.remove_sockets()
+
+    def workload(self, name: str) -> Workload:
+        """One workload."""
+        return next(workload for workload in self.workloads if workload.name == name)
+
+    def outbound(self, caller: str, callee: str) -> Outbound:
+        """Where a caller finds a callee."""
+        return next(outbound for outbound in self.workload(caller).outbound if outbound.callee == callee)
+
+    def caller(self, caller: str, callee: str) -> httpx.Client:
+        """A client that calls as a component does, through its own sidecar."""
+        outbound = self.outbound(caller, callee)
+        transport = httpx.HTTPTransport(uds=str(outbound.socket))
+        return httpx.Client(transport=transport, base_url=f"http://{outbound.authority}", timeout=10)

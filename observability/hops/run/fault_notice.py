@@ -1,0 +1,36 @@
+"""The notice above the figures of a run that was disturbed on purpose: components slowed, or calls failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+DELAYS = "delay_ms"
+ABORTS = "abort_share"
+
+
+def aborts(switches: Mapping[str, Any]) -> Mapping[str, float]:
+    """The share of calls to each component that sidecars fail on purpose; empty in runs that know no such switch."""
+    return switches.get(ABORTS) or {}
+
+
+def fault_notice(switches: Mapping[str, Any]) -> str:
+    """Says which components of a run were slowed, by how much, and which calls failed on purpose.
+
+    Args:
+        switches: of `summary.json` or the manifest.
+
+    Returns:
+        A few sentences; empty if nothing was disturbed.
+    """
+    delays: Mapping[str, float] = switches.get(DELAYS) or {}
+    # In a mesh the caller's sidecar waits before it sends the call on.
+    where = "in" if switches.get("mesh", "none") == "none" else "on the way to"
+    sentences = []
+    if delays:
+        listed = ", ".join(f"{delay:g} ms {where} {component}" for component, delay in delays.items())
+        sentences.append(f"DELAY INJECTED: {listed}, in every request.")
+    if shares := aborts(switches):
+        listed = ", ".join(f"{100 * share:g} % of the calls to {component}" for component, share in shares.items())
+        sentences.append(f"FAILURES INJECTED: {listed}.")
+    return " ".join([*sentences, "These figures are not the shop's own."]) if sentences else ""

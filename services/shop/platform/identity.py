@@ -1,0 +1,55 @@
+"""The identity of a caller, as its certificate gives it and the own sidecar's header passes it on.
+
+A sidecar verifies the client's certificate and describes it in `x-forwarded-client-cert`: elements separated by commas,
+one for each proxy on the way, each with pairs separated by semicolons, whose values are quoted where they contain
+either (https://www.envoyproxy.io/docs/envoy/latest/configuration/http/http_conn_man/headers#x-forwarded-client-cert).
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+CERTIFICATE_HEADER = "x-forwarded-client-cert"
+# Certificates rotate, and with them the header: what is remembered is bounded.
+_REMEMBERED = 256
+
+# https://github.com/spiffe/spiffe/blob/main/standards/SPIFFE-ID.md#2-spiffe-identity
+_SPIFFE_ID = re.compile(r"(spiffe://[a-z0-9._-]+/)[a-zA-Z0-9._-]+(?:/[a-zA-Z0-9._-]+)*")
+_PAIR = re.compile(r'[ \t]*([A-Za-z]+)=("(?:[^"\\]|\\.)*"|[^",;]*)([,;]|\Z)')
+
+
+def trust_domain(identity: str) -> str | None:
+    """Returns the beginning that the identities of a trust domain share: "spiffe://cluster.local/".
+
+    Args:
+        identity: "spiffe://cluster.local/ns/default/sa/edge".
+
+    Returns:
+        Scheme and trust domain; None if it is not the identity of a workload.
+    """
+    parts = _SPIFFE_ID.fullmatch(identity)
+    return None if parts is None else parts[1]
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def caller_identity(header: str) -> str | None:
+    """Returns the identity that a header names; None if it is malformed, or its last element does not name just one.
+
+    Args:
+        header: Value of `CERTIFICATE_HEADER`. The last element counts: it is about whoever called the own sidecar.
+    """
+    uris: list[str] = []
+    at, separator = 0, ","
+    while separator:
+        pair = _PAIR.match(header, at)
+        if pair is None:
+            return None
+        if separator == ",":
+            uris = []
+        name, value, separator = pair.groups()
+        if name == "URI":
+            uris.append(value[1:-1] if value.startswith('"') else value)
+        at = pair.end()
+    # An X.509 identity has exactly one URI; with more, nothing says which of them was meant.
+    return uris[0] if len(uris) == 1 and trust_domain(uris[0]) is not None else None

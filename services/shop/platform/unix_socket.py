@@ -1,0 +1,60 @@
+"""The file of a Unix domain socket that a server listens on: a stale one is replaced, a live one is not."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from pathlib import Path
+from urllib.parse import quote
+
+from shop.platform.config import UNIX_SCHEME, socket_path
+from shop.platform.errors import StartError
+
+
+def bind_unix(path: str) -> socket.socket:
+    """Returns a socket that is bound to a path, in place of one that nobody listens on any more.
+
+    Args:
+        path: Where the socket's file is to be; its folder exists.
+
+    Raises:
+        StartError: Another process listens there, or the file cannot be made.
+    """
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        if _is_stale(path):
+            Path(path).unlink(missing_ok=True)
+        listener.bind(path)
+    except OSError as error:
+        listener.close()
+        raise StartError(
+            f"cannot listen on unix:{path}: {error.strerror}; the folder must exist and be writable, no other "
+            "process may listen there, and no file of another kind may be there"
+        ) from error
+    return listener
+
+
+def unlink(listen: str) -> None:
+    """Removes the file of the socket that an address names, if it names one; to be called while its owner listens.
+
+    Once the owner listens no more, the file may already be that of the next process.
+    """
+    path = socket_path(listen)
+    if path is not None:
+        Path(path).unlink(missing_ok=True)
+
+
+def grpc_target(path: str) -> str:
+    """Returns the target of gRPC's channels and servers for a socket; they read it as a URI."""
+    return f"{UNIX_SCHEME}{quote(path)}"
+
+
+def _is_stale(path: str) -> bool:
+    """Whether a socket is there that nobody listens on."""
+    # A connection to a file of another kind is refused, too.
+    if not Path(path).is_socket():
+        return False
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        # Whoever listens may have a full queue, which a blocking caller would wait for.
+        caller.setblocking(False)
+        return caller.connect_ex(path) == errno.ECONNREFUSED

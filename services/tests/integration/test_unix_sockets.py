@@ -1,0 +1,219 @@
+"""Servers on Unix domain sockets, and calls that go to a socket in place of an address."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from h2.config import H2Configuration
+from h2.connection import H2Connection
+from h2.events import RequestReceived
+
+from shop.clients.connect import connect
+from shop.clients.ports import Clients
+from shop.errors import NotFound, Unavailable
+from shop.money import Money
+from shop.platform.config import ServiceConfig
+from shop.platform.deadline import deadline
+from shop.platform.errors import StartError
+from shop.platform.http_server import http_server
+from shop.platform.serve import servers
+from shop.product import bootstrap as product_bootstrap
+from shop.product.domain import Product
+
+pytestmark = pytest.mark.integration
+
+# Nothing answers at this name: calls arrive only if they go to the socket.
+AUTHORITY = "product.mesh.local:18020"
+POT = Product(1, "Tea pot", "Holds tea.", "tea", Money(1999, "EUR"), 10)
+SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
+
+
+class Pots:
+    """A product service that knows one product."""
+
+    async def get_product(self, product_id: int) -> Product:
+        if product_id != POT.id:
+            raise NotFound(f"there is no product {product_id}")
+        return POT
+
+
+@pytest.fixture(params=sorted(SCHEMES))
+def protocol(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    """The path of a socket, short enough, with characters that mean something in a URI."""
+    with tempfile.TemporaryDirectory(prefix="shop é?#%41-") as folder:
+        yield f"{folder}/product.sock"
+
+
+@pytest.fixture
+def precious(path: str) -> Iterator[None]:
+    """A file that is no socket is where the socket would be, and stays."""
+    Path(path).write_text("precious")
+    yield
+    assert Path(path).read_text() == "precious"
+
+
+def is_socket(path: str) -> bool:
+    return Path(path).is_socket()
+
+
+@contextlib.asynccontextmanager
+async def serving(protocol: str, path: str) -> AsyncIterator[str]:
+    config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
+    async with servers(config, product_bootstrap.protocols(Pots())) as addresses:
+        yield addresses[protocol]
+
+
+@contextlib.asynccontextmanager
+async def calling(protocol: str, path: str) -> AsyncIterator[Clients]:
+    address = f"{SCHEMES[protocol]}://{AUTHORITY}"
+    async with connect({"product": address}, "test", {"product": path}) as clients:
+        yield clients
+
+
+async def test_calls_go_to_the_socket_and_errors_come_back(protocol: str, path: str) -> None:
+    async with serving(protocol, path) as address, calling(protocol, path) as clients:
+        assert address == f"unix:{path}"
+        assert await clients.product.get_product(1) == POT
+        with pytest.raises(NotFound, match="there is no product 2"):
+            await clients.product.get_product(2)
+
+
+async def test_spans_name_the_authority(protocol: str, path: str, traces: Any) -> None:
+    async with serving(protocol, path), calling(protocol, path) as clients:
+        await clients.product.get_product(1)  # the first of a GraphQL operation is sent twice
+        with traces.journey() as root:
+            await clients.product.get_product(1)
+        await asyncio.sleep(0.05)
+    caller, callee = (span for span in traces.of(root) if span.kind.name in ("CLIENT", "SERVER"))
+    assert (caller.attributes["server.address"], caller.attributes["server.port"]) == ("product.mesh.local", 18020)
+    assert callee.parent.span_id == caller.context.span_id
+
+
+async def test_requests_carry_the_authority(protocol: str, path: str) -> None:
+    authority: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def receive(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        link = H2Connection(H2Configuration(client_side=False, header_encoding="utf-8"))
+        if protocol == "grpc":
+            link.initiate_connection()
+        while not authority.done():
+            data = await reader.read(65536)
+            if protocol != "grpc":
+                authority.set_result(next(line for line in data.decode().splitlines() if line.startswith("Host: "))[6:])
+                break
+            for event in link.receive_data(data):
+                if isinstance(event, RequestReceived):
+                    authority.set_result(dict(event.headers)[":authority"])
+            writer.write(link.data_to_send())
+        writer.close()
+
+    async with await asyncio.start_unix_server(receive, path), calling(protocol, path) as clients:
+        with contextlib.suppress(Unavailable), deadline(2):
+            await clients.product.get_product(1)
+    assert await authority == AUTHORITY
+
+
+async def test_service_that_is_away_is_unavailable_and_then_back(protocol: str, path: str) -> None:
+    async with calling(protocol, path) as clients:
+        for _ in range(2):
+            with pytest.raises(Unavailable, match="the product service does not answer"), deadline(2):
+                await clients.product.get_product(1)
+            async with serving(protocol, path):
+                await until_it_answers(clients)
+
+
+async def until_it_answers(clients: Clients) -> None:
+    for _ in range(100):
+        with contextlib.suppress(Unavailable):
+            assert await clients.product.get_product(1) == POT
+            return
+        await asyncio.sleep(0.05)
+    pytest.fail("the channel did not come back")
+
+
+async def test_file_is_gone_at_the_end(protocol: str, path: str) -> None:
+    async with serving(protocol, path):
+        assert is_socket(path)
+    assert not is_socket(path)
+
+
+async def test_file_of_a_process_that_died_is_replaced(protocol: str, path: str) -> None:
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(path)
+        dead.listen()
+    assert is_socket(path)
+    async with serving(protocol, path), calling(protocol, path) as clients:
+        assert await clients.product.get_product(1) == POT
+
+
+async def test_socket_in_use_is_said_clearly_and_stays(protocol: str, path: str) -> None:
+    async with serving(protocol, path), calling(protocol, path) as clients:
+        with pytest.raises(StartError, match="Address already in use") as refusal:
+            async with serving(protocol, path):
+                pass
+        assert f"unix:{path}" in str(refusal.value)
+        assert await clients.product.get_product(1) == POT
+
+
+@pytest.mark.usefixtures("precious")
+async def test_file_that_is_no_socket_stays(protocol: str, path: str) -> None:
+    with pytest.raises(StartError, match="file of another kind"):
+        async with serving(protocol, path):
+            pass
+
+
+async def test_missing_folder_is_said_clearly(protocol: str, path: str) -> None:
+    with pytest.raises(StartError, match="No such file or directory; the folder must exist"):
+        async with serving(protocol, f"{path}/none/product.sock"):
+            pass
+
+
+async def test_application_that_fails_to_start_leaves_no_file(path: str) -> None:
+    async def broken(scope: Any, receive: Any, send: Any) -> None:
+        await receive()
+        await send({"type": "lifespan.startup.failed", "message": "no peers"})
+
+    with pytest.raises(StartError, match="failed to start"):
+        async with asyncio.timeout(5), http_server(broken, f"unix:{path}"):
+            pass
+    assert not is_socket(path)
+
+
+async def test_call_under_way_is_answered_before_the_stop_and_the_next_process_keeps_its_socket(
+    protocol: str, path: str
+) -> None:
+    began, go_on = asyncio.Event(), asyncio.Event()
+
+    class Slow:
+        async def get_product(self, product_id: int) -> Product:
+            began.set()
+            await go_on.wait()
+            return POT
+
+    config = ServiceConfig(component="product", **{f"listen_{protocol}": f"unix:{path}"})
+    async with calling(protocol, path) as clients, contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(servers(config, product_bootstrap.protocols(Slow())))
+        last = asyncio.ensure_future(clients.product.get_product(1))
+        await began.wait()
+        stopping = asyncio.ensure_future(stack.aclose())
+        for _ in range(500):
+            if not is_socket(path):
+                break
+            await asyncio.sleep(0.01)
+        async with serving(protocol, path):
+            go_on.set()
+            assert await last == POT
+            await stopping
+            await until_it_answers(clients)

@@ -1,0 +1,147 @@
+"""Who calls, by the header that the own sidecar makes of the client's certificate; malformed headers name nobody."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shop.errors import PermissionDenied, Unauthenticated
+from shop.platform.access import Access, Authenticator, EdgeIdentity, NoVerifier, gateway_authenticator, is_internal
+from shop.platform.config import ServiceConfig
+from shop.platform.errors import ConfigError
+from shop.platform.identity import caller_identity
+
+EDGE = "spiffe://cluster.local/ns/default/sa/edge"
+ORDER = "spiffe://cluster.local/ns/default/sa/order"
+BY = "By=spiffe://cluster.local/ns/default/sa/product"
+HASH = "Hash=" + "0f" * 32
+
+
+def element(uri: str) -> str:
+    """What a sidecar writes of a certificate."""
+    return f'{BY};{HASH};Subject="";URI={uri}'
+
+
+@pytest.mark.parametrize(
+    ("header", "identity"),
+    [
+        (element(ORDER), ORDER),
+        (f"URI={ORDER}", ORDER),
+        (f'URI="{ORDER}"', ORDER),
+        (f"{element(EDGE)},{element(ORDER)}", ORDER),
+        (f"{element(EDGE)}, {element(ORDER)}", ORDER),
+        # Separators inside quotes separate nothing.
+        (f'Subject="CN=a,URI={EDGE};O=b";URI={ORDER}', ORDER),
+        (f'URI={ORDER};Subject="CN=a,URI={EDGE}"', ORDER),
+        (rf'Subject="\",URI={EDGE}";URI={ORDER}', ORDER),
+        (rf'URI={ORDER};Subject="\\"', ORDER),
+        # A name that is not exactly the one, and parts that say nothing of who calls.
+        (f"uri={ORDER}", None),
+        (f"DNS={ORDER};{BY}", None),
+        (f"{BY};{HASH}", None),
+        # The last element counts, even if an earlier one names somebody.
+        (f"{element(ORDER)},{BY};{HASH}", None),
+        (f"{element(ORDER)},", None),
+        # Several URIs, in whatever way, name nobody.
+        (f"URI={EDGE};URI={ORDER}", None),
+        (f"URI={ORDER};{HASH};URI={ORDER}", None),
+        (element(f"{ORDER} {EDGE}"), None),
+        # What is not well formed names nobody.
+        ("", None),
+        (",", None),
+        (";", None),
+        ("URI", None),
+        ("URI=", None),
+        ("=", None),
+        (ORDER, None),
+        (f'URI="{ORDER}', None),
+        (f'URI={ORDER}"', None),
+        (f'URI="{ORDER}"x', None),
+        (f'Subject="CN=a;URI={ORDER}', None),
+        (rf'Subject="\";URI={ORDER}', None),
+        (f"URI = {ORDER}", None),
+        (f";URI={ORDER}", None),
+        (f"URI={ORDER};", None),
+        (f"{HASH};;URI={ORDER}", None),
+        (f"URI={ORDER}\n", None),
+        (f"U\u0130RI={ORDER}", None),
+        # What is no identity of a workload.
+        ("URI=spiffe://cluster.local", None),
+        ("URI=spiffe://cluster.local/", None),
+        ("URI=spiffe:///ns/default", None),
+        ("URI=spiffe://cluster.local/ns//edge", None),
+        ("URI=spiffe://Cluster.local/ns/default/sa/edge", None),
+        ("URI=spiffe://cluster.local/ns/default/sa/ed%67e", None),
+        ("URI=spiffe://cluster.local/ns/default/sa/edge?x", None),
+        ("URI=spiffe://user@cluster.local/ns/default/sa/edge", None),
+        ("URI=https://cluster.local/ns/default/sa/edge", None),
+    ],
+)
+def test_header_names_one_caller_or_nobody(header: str, identity: str | None) -> None:
+    assert caller_identity(header) == identity
+
+
+@given(st.text(alphabet='UURI=;,"\\ bspiffe:/.é\x00', max_size=80))
+def test_no_text_fails_and_what_stands_before_the_last_element_has_no_say(text: str) -> None:
+    caller_identity(text)
+    after = caller_identity(f"{text},URI={ORDER}")
+    # Either the text is malformed, by an open quote for one, or the last element counts.
+    assert after in (None, ORDER)
+
+
+@pytest.mark.parametrize("part", ['"', "\\", "URI=", ";", ",", "URI=a;", "URI=a,", 'S="\\"', " ", "a"])
+def test_long_hostile_header_is_read_to_its_end(part: str) -> None:
+    # As long as a proxy lets headers be; the answer would not come if a pattern looked again at what it had read.
+    assert caller_identity(part * (60_000 // len(part))) is None
+
+
+def admit(header: str | None, access: Access = Access.INTERNAL, *, trusts_inside: bool = True) -> None:
+    Authenticator(NoVerifier(), EdgeIdentity(EDGE), trusts_inside=trusts_inside).admit(access, None, header)
+
+
+def test_edge_is_outside_and_others_are_inside() -> None:
+    admit(element(ORDER))
+    assert is_internal()
+    with pytest.raises(PermissionDenied):
+        admit(element(EDGE))
+    assert not is_internal()
+    admit(element(EDGE), Access.EVERYBODY)
+    assert not is_internal()
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        None,
+        "",
+        "1",
+        f"{BY};{HASH}",
+        # Somebody of another trust domain is a stranger, even where the sidecar lets it in.
+        element("spiffe://other.local/ns/default/sa/order"),
+        element("spiffe://cluster.local.evil/ns/default/sa/order"),
+    ],
+)
+@pytest.mark.parametrize("access", Access)
+@pytest.mark.parametrize("trusts_inside", [True, False])
+def test_call_without_an_identity_is_refused(header: str | None, access: Access, trusts_inside: bool) -> None:
+    with pytest.raises(Unauthenticated, match="without an identity"):
+        admit(header, access, trusts_inside=trusts_inside)
+    assert not is_internal()
+
+
+def test_gateway_trusts_nobody_inside() -> None:
+    with pytest.raises(PermissionDenied):
+        admit(element(ORDER), trusts_inside=False)
+    assert not is_internal()
+
+
+@pytest.mark.parametrize("identity", ["edge", "spiffe://cluster.local", "spiffe://cluster.local/ns/default/sa/edge/"])
+def test_wrong_identity_of_the_edge_is_named_with_a_valid_one(keys: object, identity: str) -> None:
+    config = ServiceConfig(
+        component="rest-gateway",
+        jwt_public_key_file=str(keys.public_file),  # type: ignore[attr-defined]
+        edge_identity=identity,
+    )
+    with pytest.raises(ConfigError, match=r"SHOP_EDGE_IDENTITY is .*; valid: a SPIFFE ID, as spiffe://cluster\.local/"):
+        gateway_authenticator(config)
