@@ -19,6 +19,7 @@ from hops.gates.gates import gate_name, kind_of
 from hops.report import chart
 from hops.report.facts import machine_facts
 from hops.report.write import write_sections
+from hops.run.switches import switches_text
 from hops.tables.validity import gate_elements
 from hops.terminal.render import rendered
 
@@ -252,7 +253,7 @@ def _setup(document: Document) -> Section:
     facts = [f"{name}: {text}" for name, text in machine_facts(manifest)]
     facts += [
         f"workload {manifest['workload']}, seed {manifest['seeds']['tape']}",
-        f"switches: {', '.join(f'{name}={value}' for name, value in shown.items())}",
+        f"switches: {switches_text(shown)}",
     ]
     limit = (
         "One machine carries the generator, the shop, its database and its telemetry: the figures compare topologies "

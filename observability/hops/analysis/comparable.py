@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from hops.errors import MalformedRunError, NotComparableError
 from hops.run.documents import TrialRecord
 from hops.run.files import MANIFEST, TRIALS, RunFiles
+from hops.run.switches import value_text
 
 #: Switches that change the work itself, not how it is done.
 _OF_THE_DATA = ("scale",)
@@ -103,10 +104,14 @@ def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
         Differs(what="commit", a=_commit(first), b=_commit(second)),
         Differs(what="blocks", a=str(a.blocks), b=str(b.blocks)),
     ]
-    for title, key in (("machine", "machine"), ("switch", "switches"), ("version", "versions")):
+    for title, key, text in (
+        ("machine", "machine", _text),
+        ("switch", "switches", value_text),
+        ("version", "versions", _text),
+    ):
         mine, other = first.get(key, {}), second.get(key, {})
         names = dict.fromkeys((*mine, *other))
-        rows += [Differs(what=f"{title}: {name}", a=_text(mine, name), b=_text(other, name)) for name in names]
+        rows += [Differs(what=f"{title}: {name}", a=text(mine, name), b=text(other, name)) for name in names]
     for name in a.topologies:
         if name in b.topologies and first["topologies"][name] != second["topologies"][name]:
             mine, other = first["topologies"][name], second["topologies"][name]

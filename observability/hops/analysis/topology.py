@@ -10,8 +10,9 @@ import polars as pl
 
 from hops.analysis.latencies import Latencies
 from hops.budget.bands import banded_budgets, totals
+from hops.budget.budget import PROXY, is_sidecar
 from hops.errors import NotEnoughDataError
-from hops.run.documents import Estimate, JourneySummary, TopologySummary, WireSummary
+from hops.run.documents import Estimate, JourneySummary, SidecarSummary, TopologySummary, WireSummary
 from hops.run.rows import FAILURES
 from hops.statistics.over_blocks import sections_of
 from hops.statistics.sample import Floats, describe
@@ -62,8 +63,28 @@ def summarise_topology(
         rss_mb=dict(sorted(rss_mb.items())),
         cost=dict(cost),
         wire=wire,
+        sidecars=_sidecars(hops),
         journeys=cells,
     )
+
+
+def _sidecars(hops: pl.DataFrame) -> dict[str, SidecarSummary]:
+    traces = hops["trace_id"].n_unique()
+    sums = (
+        hops.with_columns(proxy=pl.col("part").str.strip_prefix(PROXY))
+        .filter(pl.col("part").str.starts_with(PROXY))
+        .group_by("proxy")
+        .agg(pl.col("ns").sum(), pl.col("crossings").sum(), pl.col("on_path").sum())
+        .sort("proxy")
+    )
+    return {
+        proxy: SidecarSummary(
+            crossings_per_journey=crossings / traces,
+            ms_per_crossing=ns / on_path / NS_PER_MS if on_path else None,
+        )
+        for proxy, ns, crossings, on_path in sums.iter_rows()
+        if is_sidecar(proxy)
+    }
 
 
 def _wall_ns(journeys: pl.DataFrame) -> int:

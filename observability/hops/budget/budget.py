@@ -30,6 +30,7 @@ START_LAG_SPAN = "start_lag"
 #: On the SERVER span of a request that was delayed on purpose: for how long, ms.
 DELAY_TOOK = "shop.injected_delay_took_ms"
 
+PROXY = "proxy:"
 CLIENT_PART = "client"
 START_LAG_PART = "start_lag"
 UNATTRIBUTED = "unattributed"
@@ -207,14 +208,14 @@ def part_of(node: Node) -> str:
             return f"db:{service}"
         if node.callee is not None:
             return f"wire:{service}→{node.callee}"
-        return f"proxy:{service}" if never_connected(node) and is_proxy(service) else UNATTRIBUTED
+        return f"{PROXY}{service}" if never_connected(node) and is_proxy(service) else UNATTRIBUTED
     if kind is not INTERNAL and kind is not SERVER:
         return UNATTRIBUTED
     if service == GENERATOR:
         return START_LAG_PART if span.name == START_LAG_SPAN else CLIENT_PART
     if span.name == POOL_SPAN:
         return f"pool:{service}"
-    return f"proxy:{service}" if is_proxy(service) else f"work:{service}"
+    return f"{PROXY}{service}" if is_proxy(service) else f"work:{service}"
 
 
 def is_proxy(service: str) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.report.view import View
+from hops.run.switches import mesh_text, switches_text
 from hops.tables.latency import loop_text
 
 
@@ -44,12 +45,9 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         ("workload", str(manifest["workload"])),
         ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random"),
-        (
-            "switches",
-            ", ".join(f"{key} {value}" for key, value in switches.items() if key != "trace" and value != {}),
-        ),
+        ("switches", switches_text({name: value for name, value in switches.items() if name != "trace"})),
         *(
-            (f"switches of {topology}", ", ".join(f"{key} {arm[key]}" for key in differing))
+            (f"switches of {topology}", switches_text({name: arm[name] for name in differing}))
             for topology, arm in zip(view.topologies, arms, strict=True)
             if differing
         ),
@@ -60,6 +58,18 @@ def _tracing(shares: Sequence[float]) -> str:
     """Which share of the journeys is traced, or which shares if topologies differ in it."""
     told = " or ".join(f"{100 * share:g}" for share in dict.fromkeys(shares))
     return f"{told} % of the journeys"
+
+
+def mesh_fact(view: View) -> str:
+    """The mesh, and where topologies ran with different ones, that of each; empty without any."""
+    manifest = view.run.manifest
+    arms = manifest.get("arms", {})
+    meshes = {name: mesh_text(arms.get(name, manifest["switches"])) for name in view.topologies}
+    if not any(meshes.values()):
+        return ""
+    if len(set(meshes.values())) == 1:
+        return next(iter(meshes.values()))
+    return "; ".join(f"{name}: {mesh or 'none'}" for name, mesh in meshes.items())
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:

@@ -41,6 +41,14 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     ("critical path", "At each moment of a journey, the one piece of work that its answer was waiting for."),
     ("hop budget", "Where the time of a journey went along its critical path. The parts add up to the whole."),
+    (
+        "sidecar",
+        "A proxy beside a component that forwards everything that the component sends (outbound) and receives "
+        "(inbound). Together they are the mesh.",
+    ),
+    ("mTLS", "Mutual TLS: both ends of a connection prove by certificate which component they are."),
+    ("control plane", "What configures the sidecars and issues their certificates while they run."),
+    ("canary", "A second instance of the product service that gets a share of its calls."),
     ("hop", "One link crossed once, from a caller to its callee."),
     ("part", "One line of a hop budget: the work of a component, the wire between two, a database, a proxy."),
     ("band", "The traces whose end-to-end time lies near a percentile; the budget of a band is their mean."),

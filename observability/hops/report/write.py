@@ -11,7 +11,7 @@ from hops.elements.element import Section
 from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
-from hops.report.facts import load_facts, machine_facts
+from hops.report.facts import load_facts, machine_facts, mesh_fact
 from hops.report.markdown import markdown
 from hops.report.page import render, source
 from hops.report.view import View
@@ -105,12 +105,14 @@ def facts(view: View) -> list[tuple[str, str]]:
     """The run in a few lines, below the title."""
     loads, machine = dict(load_facts(view)), dict(machine_facts(view.run.manifest))
     journeys = view.run.journeys.height
+    mesh = mesh_fact(view)
     return [
         (
             "journeys",
             f"{journeys:,} in {view.summary['blocks']} {'block' if view.summary['blocks'] == 1 else 'blocks'}",
         ),
         ("load", loads["load"]),
+        *([("mesh", mesh)] if mesh else []),
         ("machine", machine["machine"]),
         ("measured", machine["when"]),
     ]

@@ -55,11 +55,22 @@ class Estimate(TypedDict):
     ci95: list[float | None]
 
 
+class SidecarSummary(TypedDict):
+    """One direction of a component's sidecar: how often a traced journey crosses it, and its own time for each.
+
+    `ms_per_crossing` is of the crossings on the critical path, None without any.
+    """
+
+    crossings_per_journey: float
+    ms_per_crossing: float | None
+
+
 class TopologySummary(TypedDict):
     """Figures of one topology over all blocks. `wire` is None where the connections were not counted.
 
     `cost` is in core-hours for a million journeys, by group of components (`hops.analysis.cost.GROUPS`) and `total`,
-    which leaves out the load generator: it is no part of a shop.
+    which leaves out the load generator: it is no part of a shop. `sidecars` are by the names of their spans, as
+    `order-outbound`; empty without a mesh.
     """
 
     throughput_per_s: float
@@ -68,6 +79,7 @@ class TopologySummary(TypedDict):
     rss_mb: dict[str, float]
     cost: dict[str, Estimate]
     wire: WireSummary | None
+    sidecars: dict[str, SidecarSummary]
     journeys: dict[str, JourneySummary]
 
 

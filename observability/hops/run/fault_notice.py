@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
-DELAYS = "delay_ms"
-ABORTS = "abort_share"
+from hops.run.switches import Switches
 
 
-def aborts(switches: Mapping[str, Any]) -> Mapping[str, float]:
+def aborts(switches: Switches) -> Mapping[str, float]:
     """The share of calls to each component that sidecars fail on purpose; empty in runs that know no such switch."""
-    return switches.get(ABORTS) or {}
+    return switches.get("abort_share") or {}
 
 
-def fault_notice(switches: Mapping[str, Any]) -> str:
+def fault_notice(switches: Switches) -> str:
     """Says which components of a run were slowed, by how much, and which calls failed on purpose.
 
     Args:
@@ -23,7 +21,7 @@ def fault_notice(switches: Mapping[str, Any]) -> str:
     Returns:
         A few sentences; empty if nothing was disturbed.
     """
-    delays: Mapping[str, float] = switches.get(DELAYS) or {}
+    delays: Mapping[str, float] = switches.get("delay_ms") or {}
     # In a mesh the caller's sidecar waits before it sends the call on.
     where = "in" if switches.get("mesh", "none") == "none" else "on the way to"
     sentences = []

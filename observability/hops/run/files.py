@@ -19,6 +19,8 @@ SUMMARY = "summary.json"
 FRAMES = {"journeys": JOURNEYS, "hops": HOPS, "resources": RESOURCES}
 CALLS_FILE = "calls.parquet"
 LABELS: dict[str, pl.DataType] = {"block": pl.Int32(), "topology": pl.String()}
+#: Columns that older runs lack; what was not counted is null.
+_LATER = ("on_path",)
 SAMPLE_FILE = "parity_answers.jsonl"
 
 
@@ -131,6 +133,7 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
         raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
     except (OSError, pl.exceptions.PolarsError) as error:
         raise MalformedRunError(f"{path}: not a valid parquet file; the file may be truncated: {error}") from error
+    frame = frame.with_columns(pl.lit(None).alias(name) for name in _LATER if name not in frame.columns)
     lacking = [name for name in (*LABELS, *schema) if name not in frame.columns]
     if lacking:
         raise MalformedRunError(f"{path}: the column {', '.join(lacking)} is missing")

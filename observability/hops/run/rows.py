@@ -53,9 +53,10 @@ HOPS = pl.Schema(
         "part": pl.String,
         "ns": pl.Int64,
         "crossings": pl.Int64,
+        "on_path": pl.Int64,
     }
 )
-_HOPS_MADE = pl.Schema([*HOPS.items(), ("on_path", pl.Int64()), ("injected_ns", pl.Int64())])
+_HOPS_MADE = pl.Schema([*HOPS.items(), ("injected_ns", pl.Int64())])
 #: A row per call of a component by another.
 CALLS = pl.Schema(
     {
@@ -142,8 +143,9 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
         labels: constant columns to put in front.
 
     Returns:
-        The columns of `HOPS`, and `on_path`: how many of the crossings lie on the critical path, and `injected_ns`: how
-        long these were delayed on purpose. A part that was crossed but cost nothing on the path has a row with 0 ns.
+        The columns of `HOPS`, of which `on_path` is how many of the crossings lie on the critical path, and
+        `injected_ns`: how long these were delayed on purpose. A part that was crossed but cost nothing on the path has
+        a row with 0 ns.
     """
     rows = [
         (

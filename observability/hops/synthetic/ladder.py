@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping
 
-from hops.budget.budget import EDGE, GENERATOR, INBOUND, OUTBOUND
+from hops.budget.budget import EDGE, GENERATOR
 from hops.run import ladder
+from hops.synthetic.shop import TO_SIDECAR_MS, by_way_of_sidecars
 
 #: What the arms change of the switches, by the manifest.
 ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
@@ -16,9 +16,8 @@ ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
     ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
     ladder.UNTRACED: {"trace": 0.0},
 }
-#: Mean time in one proxy of a pair, ms, and on each of the two wires that it adds.
+#: Mean time in one proxy of a pair, ms.
 PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2}
-WIRE_MS = 0.06
 
 
 def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
@@ -33,13 +32,13 @@ def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
     if arm == ladder.MEMORY:
         return {part: ms for part, ms in parts.items() if not part.startswith(("db:", "pool:"))}
     if arm in PROXY_MS:
-        return _with_sidecars(parts, PROXY_MS[arm])
+        return by_way_of_sidecars(parts, PROXY_MS[arm])
     return dict(parts)
 
 
 def call_ms(arm: str, wire_ms: float) -> float:
     """The mean time of a call between its two components in an arm, whose wire is so long without sidecars."""
-    return wire_ms + 2 * (PROXY_MS[arm] + WIRE_MS) if arm in PROXY_MS else wire_ms
+    return wire_ms + 2 * (PROXY_MS[arm] + TO_SIDECAR_MS) if arm in PROXY_MS else wire_ms
 
 
 def _without_edge(parts: Mapping[str, float]) -> dict[str, float]:
@@ -49,20 +48,3 @@ def _without_edge(parts: Mapping[str, float]) -> dict[str, float]:
         for part, ms in parts.items()
         if part not in (to_edge, f"proxy:{EDGE}")
     }
-
-
-def _with_sidecars(parts: Mapping[str, float], proxy_ms: float) -> dict[str, float]:
-    meshed: dict[str, float] = defaultdict(float)
-    for part, ms in parts.items():
-        kind, _, link = part.partition(":")
-        caller, _, callee = link.partition("→")
-        if kind != "wire" or caller == GENERATOR:
-            meshed[part] += ms
-            continue
-        outbound, inbound = caller + OUTBOUND, callee + INBOUND
-        meshed[f"wire:{caller}→{outbound}"] += WIRE_MS
-        meshed[f"proxy:{outbound}"] += proxy_ms
-        meshed[f"wire:{outbound}→{inbound}"] += ms
-        meshed[f"proxy:{inbound}"] += proxy_ms
-        meshed[f"wire:{inbound}→{callee}"] += WIRE_MS
-    return dict(meshed)

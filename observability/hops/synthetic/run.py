@@ -38,6 +38,7 @@ _REQUEST_BYTES = 160
 _SPANS_OF_EXEMPLAR = 16
 #: The topology of every ladder.
 _CLIMBED = "hybrid"
+_SPANS_OF_MESHED_EXEMPLAR = 40
 COMMIT = "0" * 40
 
 
@@ -53,6 +54,7 @@ def write_generated_run(
     delays_ms: Mapping[str, Mapping[str, float]] | None = None,
     failing: Mapping[tuple[int, str], str] | None = None,
     ladder: bool = False,
+    mesh: str = "none",
 ) -> Path:
     """Writes a run of schema 2, without summary and report.
 
@@ -67,13 +69,14 @@ def write_generated_run(
         delays_ms: topology -> part -> ms that each journey with this part takes longer.
         failing: (block, topology) -> name of a gate that fails in this trial.
         ladder: whether the topologies are arms of a ladder of `hybrid`.
+        mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
 
     Returns:
         The folder.
     """
     rng = np.random.default_rng(seed)
     noise = noise or Noise()
-    run = _Run(folder, journeys_per_trial, traced, noise, rng)
+    run = _Run(folder, journeys_per_trial, traced, noise, rng, mesh)
     for block in range(1, blocks + 1):
         shift = rng.normal(0, noise.block)
         for position, index in enumerate(rng.permutation(len(topologies)).tolist(), 1):
@@ -100,13 +103,16 @@ def write_generated_ladder(
 class _Run:
     """A run under way, trial by trial; all of them replay one tape."""
 
-    def __init__(self, folder: Path, count: int, traced: float, noise: Noise, rng: np.random.Generator) -> None:
+    def __init__(
+        self, folder: Path, count: int, traced: float, noise: Noise, rng: np.random.Generator, mesh: str
+    ) -> None:
         weights = np.array([shape.weight for shape in JOURNEY_SHAPES.values()], dtype=np.float64)
         self.journeys: list[str] = rng.choice(list(JOURNEY_SHAPES), size=count, p=weights / weights.sum()).tolist()
         arrivals = np.cumsum(rng.exponential(1 / _RATE, count)) * NS_PER_S
         self.arrivals_ns: npt.NDArray[np.int64] = arrivals.astype(np.int64)
         self.length_ns = int(self.arrivals_ns[-1])
         self.traced = traced
+        self.mesh = mesh
         self._folder, self._noise, self._rng = folder, noise, rng
         self._calls_rng = rng.spawn(1)[0]  # one of its own, so that calls change no other figure
         self._begins_ns = BASE_NS
@@ -117,7 +123,8 @@ class _Run:
         self, name: str, block: int, position: int, factor: float, delays: Mapping[str, float], fails: str | None
     ) -> None:
         shape = shape_of(name)
-        budgets = {journey: arm_parts(name, parts_ms(shape, journey)) for journey in JOURNEY_SHAPES}
+        meshed = self.mesh != "none"
+        budgets = {journey: arm_parts(name, parts_ms(shape, journey, mesh=meshed)) for journey in JOURNEY_SHAPES}
         added = {journey: [delays.get(part, 0.0) for part in parts] for journey, parts in budgets.items()}
         means = np.array([sum(budgets[journey].values()) for journey in self.journeys])
         added_ms = np.array([sum(added[journey]) for journey in self.journeys])
@@ -134,7 +141,7 @@ class _Run:
         chosen = exemplars(hops)
         trial = self._folder / trial_folder(name, block)
         trial.mkdir(parents=True, exist_ok=True)
-        _write_exemplars(trial / "exemplars.jsonl", journeys, chosen)
+        _write_exemplars(trial / "exemplars.jsonl", journeys, chosen, mesh=meshed)
         _write_lines(trial / SAMPLE_FILE, [_sample(shape, journey) for journey in JOURNEY_SHAPES])
         length_s = self.length_ns / NS_PER_S
         self._trials.append(
@@ -218,7 +225,7 @@ class _Run:
                 pl.Series("ns", (split_ns + added_ns).tolist(), dtype=pl.List(pl.Int64)),
             )
             .explode("part", "ns")
-            .with_columns(pl.lit(1, dtype=pl.Int64).alias("crossings"))
+            .with_columns(pl.lit(1, dtype=pl.Int64).alias(name) for name in ("crossings", "on_path"))
         )
 
     def _call_rows(self, arm: str, shape: TopologyShape, journeys: pl.DataFrame) -> pl.DataFrame:
@@ -235,7 +242,7 @@ class _Run:
     def _resource_rows(self, shape: TopologyShape, factor: float) -> pl.DataFrame:
         seconds = max(2, math.ceil(self.length_ns / NS_PER_S) + 1)
         rows: list[tuple[int, str, float, float, int]] = []
-        for component, mean_ms in cpu_ms(shape).items():
+        for component, mean_ms in cpu_ms(shape, mesh=self.mesh).items():
             whole_s = mean_ms / 1e3 * len(self.journeys) * factor * math.exp(self._rng.normal(0, 0.01))
             memory_mb = 40 + 60 * self._rng.random()
             for second in range(seconds):
@@ -245,19 +252,22 @@ class _Run:
         return pl.DataFrame(rows, schema=RESOURCES, orient="row")
 
 
-def _write_exemplars(path: Path, journeys: pl.DataFrame, chosen: Mapping[str, Mapping[str, str]]) -> None:
+def _write_exemplars(
+    path: Path, journeys: pl.DataFrame, chosen: Mapping[str, Mapping[str, str]], *, mesh: bool
+) -> None:
     """Writes a trace for each exemplar, as long as its journey took."""
     wanted = {trace_id for traces in chosen.values() for trace_id in traces.values()}
     rows = journeys.filter(pl.col("trace_id").is_in(list(wanted))).iter_rows(named=True)
     traces = [
         shop_trace(
             row["seq"],
-            _SPANS_OF_EXEMPLAR,
+            _SPANS_OF_MESHED_EXEMPLAR if mesh else _SPANS_OF_EXEMPLAR,
             trace_id=row["trace_id"],
             journey=row["journey"],
             channel=row["channel"],
             start_ns=row["intended_ns"],
             total_ns=row["latency_ns"],
+            mesh=mesh,
         )
         for row in rows
     ]
@@ -312,8 +322,8 @@ def _manifest(run: _Run, topologies: Sequence[str], blocks: int, seed: int) -> d
         "versions": {},
         "topologies": {name: topology_document(name, shape_of(name)) for name in topologies},
         "switches": {
-            "edge": "envoy", "mesh": "none", "mtls": "off", "trace": run.traced, "scale": 1, "http": 2, "rtt_ms": 0,
-            "connections": 4,
+            "edge": "envoy", "mesh": run.mesh, "mtls": "off" if run.mesh == "none" else "on", "trace": run.traced,
+            "scale": 1, "http": 2, "rtt_ms": 0, "connections": 4,
         },
         "journeys": len(run.journeys),
         "mode": "open",

@@ -9,11 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, START_LAG_PART
+from hops.analysis.cost import CONTROL_PLANE, SIDECAR_SUFFIX
+from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, INBOUND, OUTBOUND, START_LAG_PART
 from hops.units import SERVICES
 
 GATEWAY = "graphql-gateway"
 REST_GATEWAY = "rest-gateway"
+#: Mean of one sidecar's own time for a call, and of the wire between a component and its sidecar.
+PROXY_MS = 0.11
+TO_SIDECAR_MS = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +94,14 @@ def shape_of(topology: str) -> TopologyShape:
     return TOPOLOGY_SHAPES.get(topology, TOPOLOGY_SHAPES["hybrid"])
 
 
-def parts_ms(shape: TopologyShape, journey: str) -> dict[str, float]:
-    """Mean of each part of a journey's budget, ms."""
+def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[str, float]:
+    """Mean of each part of a journey's budget, ms.
+
+    Args:
+        shape: of the topology.
+        journey: one of `JOURNEY_SHAPES`.
+        mesh: whether calls go by way of sidecars.
+    """
     plan = JOURNEY_SHAPES[journey]
     gateway = shape.gateways.get(plan.channel)
     first, *others = plan.work_ms
@@ -110,7 +120,33 @@ def parts_ms(shape: TopologyShape, journey: str) -> dict[str, float]:
         parts[f"wire:{first if plan.nested else outside}→{other}"] = shape.call_ms
     for service, work_ms in plan.work_ms.items():
         parts |= {f"work:{service}": 0.55 * work_ms, f"db:{service}": 0.4 * work_ms, f"pool:{service}": 0.05 * work_ms}
-    return parts
+    return by_way_of_sidecars(parts) if mesh else parts
+
+
+def by_way_of_sidecars(parts: Mapping[str, float], proxy_ms: float = PROXY_MS) -> dict[str, float]:
+    """Each wire behind the edge becomes five legs; those of several callers or callees share parts.
+
+    Args:
+        parts: ms by part, without sidecars.
+        proxy_ms: mean time in each of the two proxies of a call.
+    """
+    legs: dict[str, float] = {}
+    for part, ms in parts.items():
+        kind, _, ends = part.partition(":")
+        caller, _, callee = ends.partition("→")
+        if kind != "wire" or caller == GENERATOR:
+            legs[part] = legs.get(part, 0.0) + ms
+            continue
+        way_out, way_in = caller + OUTBOUND, callee + INBOUND
+        for leg, leg_ms in (
+            (f"wire:{caller}→{way_out}", TO_SIDECAR_MS),
+            (f"proxy:{way_out}", proxy_ms),
+            (f"wire:{way_out}→{way_in}", ms),
+            (f"proxy:{way_in}", proxy_ms),
+            (f"wire:{way_in}→{callee}", TO_SIDECAR_MS),
+        ):
+            legs[leg] = legs.get(leg, 0.0) + leg_ms
+    return legs
 
 
 def waves(shape: TopologyShape, journey: str) -> int:
@@ -121,13 +157,23 @@ def waves(shape: TopologyShape, journey: str) -> int:
     return 1 if plan.nested or shape.gateways else min(2, len(plan.work_ms))
 
 
-def cpu_ms(shape: TopologyShape) -> dict[str, float]:
-    """Mean CPU of each component for a journey of the default mix, ms."""
+def cpu_ms(shape: TopologyShape, *, mesh: str = "none") -> dict[str, float]:
+    """Mean CPU of each component for a journey of the default mix, ms.
+
+    Args:
+        shape: of the topology.
+        mesh: none, envoy or istio.
+    """
     services = {"order": 1.1, "payment": 0.4, "product": 1.0, "user": 1.1}
     components = {name: work_ms + shape.cpu_ms for name, work_ms in services.items()}
     for gateway in sorted(set(shape.gateways.values())):
         components[gateway] = shape.gateway_ms * (1.6 if gateway == GATEWAY else 0.5)
-    return components | {EDGE: 0.8, "postgres": 0.8, "jaeger": 0.3, GENERATOR: 1.0}
+    components[EDGE] = 0.8
+    if mesh != "none":
+        components |= {f"{name}{SIDECAR_SUFFIX}": 0.5 for name in components}
+    if mesh == "istio":
+        components[CONTROL_PLANE] = 0.02
+    return components | {"postgres": 0.8, "jaeger": 0.3, GENERATOR: 1.0}
 
 
 def topology_document(name: str, shape: TopologyShape) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from hops.budget.budget import EDGE, GENERATOR, POOL_SPAN, START_LAG_SPAN
+from hops.budget.budget import EDGE, GENERATOR, INBOUND, OUTBOUND, POOL_SPAN, START_LAG_SPAN
 from hops.synthetic.shop import GATEWAY
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
 from hops.units import SERVICES
@@ -24,17 +24,19 @@ def shop_trace(
     channel: str = "web",
     start_ns: int = BASE_NS,
     total_ns: int | None = None,
+    mesh: bool = False,
 ) -> list[Span]:
     """Makes one trace of a journey through edge and gateway to the services.
 
     Args:
         seed: same seed, same trace.
-        spans: how many there are; at least 6.
+        spans: how many there are; at least 6. In a mesh a few more, so that each call gets to its callee.
         trace_id: 32 hex digits; drawn if not given.
         journey: name of the journey; drawn if not given.
         channel: who sends the journey.
         start_ns: Unix time of the root's start, ns.
         total_ns: length of the root; drawn if not given.
+        mesh: whether calls go by way of two sidecars.
     """
     rng = random.Random(seed)
     drawn_id = f"{rng.getrandbits(128) | 1:032x}"
@@ -54,6 +56,13 @@ def shop_trace(
             outer.end_ns - 1 - int(length * share * rng.random()),
         )
 
+    def by_way_of_sidecars(call: Span, callee: str) -> Span:
+        """The CLIENT span that the callee answers."""
+        for sidecar in (call.service + OUTBOUND, callee + INBOUND) if mesh else ():
+            proxy = add("proxy", SERVER, sidecar, call, *within(call))
+            call = add("router", CLIENT, sidecar, proxy, *within(proxy))
+        return call
+
     drawn_ns = int(rng.lognormvariate(16.5, 0.4))
     length_ns = drawn_ns if total_ns is None else total_ns
     drawn_journey = rng.choice(("browse", "product", "order_history", "checkout"))
@@ -64,12 +73,14 @@ def shop_trace(
     request = add("POST /graphql", CLIENT, GENERATOR, root, lag.end_ns, end_ns - 1000)
     edge = add(EDGE, SERVER, EDGE, request, *within(request))
     upstream = add("router", CLIENT, EDGE, edge, *within(edge))
+    upstream = by_way_of_sidecars(upstream, GATEWAY)
     gateway = add("POST /graphql", SERVER, GATEWAY, upstream, *within(upstream))
     while len(trace) < spans:
         service = rng.choice(SERVICES)
         low, high = within(gateway, 0.8)
         call = add("rpc", CLIENT, GATEWAY, gateway, min(low, high), max(low, high) + 100)
-        if len(trace) < spans:
+        call = by_way_of_sidecars(call, service)
+        if len(trace) < spans or mesh:
             server = add("rpc", SERVER, service, call, *within(call, 0.3))
         if len(trace) < spans:
             low, high = within(server, 0.9)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hops.budget.bands import BANDS
 from hops.budget.budget import UNATTRIBUTED
-from hops.budget.groups import group_of
+from hops.budget.groups import GROUPS, group_of
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text
@@ -34,6 +34,46 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
         for name, cell in traced
     )
     return [parts_table(view, journey, least_share=least_share), Text(sums)]
+
+
+def used_groups(view: SummaryView) -> list[str]:
+    """The groups that any budget has, in the order of a journey."""
+    used = {
+        group_of(part)
+        for name in view.journeys_and_all
+        for _, cell in view.cells(name)
+        for band in cell["budget_ms"].values()
+        for part in band
+    }
+    return [group for group in GROUPS if group in used]
+
+
+def by_group(parts: Mapping[str, float]) -> dict[str, float]:
+    """Adds up the parts of a budget by group, in the order of the groups."""
+    sums = dict.fromkeys(GROUPS, 0.0)
+    for part, value in parts.items():
+        sums[group_of(part)] += value
+    return {group: value for group, value in sums.items() if value}
+
+
+def journey_groups_table(view: SummaryView, journey: str) -> Table:
+    """One journey's budgets by group, in the order of the journey, a column per topology and band."""
+    budgets = [
+        (name, band, by_group(cell["budget_ms"].get(band, {})))
+        for name, cell in view.cells(journey)
+        if cell["traces"]
+        for band in BANDS
+    ]
+    columns = [Column("group", numeric=False)]
+    columns += [Column(f"{name}, {band.replace('_', ' ')}", "ms") for name, band, _ in budgets]
+    rows = [
+        [words(group), *(_cell(budget, [group], bar=band == MEAN) for _, band, budget in budgets)]
+        for group in used_groups(view)
+        if any(group in budget for _, _, budget in budgets)
+    ]
+    rows.append([words("adds up to"), *(number(sum(budget.values())) for _, _, budget in budgets)])
+    caption = view.titled(f"Hop budgets of {journey} by group of parts, ms")
+    return Table(f"budget_groups_{journey}", caption, columns, rows, totals=1)
 
 
 def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) -> Table:

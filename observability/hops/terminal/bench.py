@@ -10,10 +10,12 @@ from hops.elements.element import Element, Text
 from hops.elements.table import Table
 from hops.run.documents import Summary
 from hops.run.fault_notice import fault_notice
-from hops.tables.budget import budget_elements
+from hops.run.switches import mesh_text
+from hops.tables.budget import budget_elements, journey_groups_table
 from hops.tables.latency import latency_table, latency_text
 from hops.tables.network import bytes_table, wire_table
 from hops.tables.observer import observer_text
+from hops.tables.sidecars import sidecar_elements
 from hops.tables.validity import validity_elements
 from hops.tables.view import SummaryView
 from hops.terminal.render import rendered
@@ -24,17 +26,23 @@ LEAST_SHARE = 0.01
 
 
 def bench(summary: Summary) -> Group:
-    """Latencies, requests and bytes, hop budgets, the cost of tracing, gates.
+    """Latencies, requests and bytes, hop budgets, sidecars, the cost of tracing, gates.
 
     Args:
         summary: as of `summary.json`.
     """
     view = SummaryView(summary)
     notice = fault_notice(summary["switches"])
+    mesh = mesh_text(summary["switches"])
     elements: list[Element] = [Text(notice, tone="notice")] if notice else []
+    elements += [Text(f"Mesh: {mesh}.")] if mesh else []
     elements += [latency_text(view), latency_table(view), bytes_table(view), wire_table(view)]
+    sidecars = sidecar_elements(view)
+    if sidecars:  # with twice as many parts, the whole is easier to see first
+        elements.append(journey_groups_table(view, ALL))
     for journey in (ALL, *view.journeys):
-        elements += budget_elements(view, journey, least_share=0.0 if journey == ALL else LEAST_SHARE)
+        elements += budget_elements(view, journey, least_share=0.0 if journey == ALL and not sidecars else LEAST_SHARE)
+    elements += sidecars
     elements += [observer_text(view), *validity_elements(view)]
     (topology,) = view.topologies
     return rendered([_unnamed(element, topology) if isinstance(element, Table) else element for element in elements])

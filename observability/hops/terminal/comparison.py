@@ -5,31 +5,36 @@ from __future__ import annotations
 from rich.console import Group
 
 from hops.conclusions.notes import suspect_sentences
-from hops.elements.element import Heading, Points
+from hops.elements.element import Heading, Points, Text
 from hops.run.documents import Summary
+from hops.run.switches import mesh_text
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.cost import cost_table
 from hops.tables.latency import latency_table, latency_text, shown_differences
+from hops.tables.sidecars import sidecar_texts
 from hops.tables.validity import validity_elements
 from hops.tables.view import SummaryView
 from hops.terminal.render import rendered
 
 
 def compare(summary: Summary) -> Group:
-    """Conclusions, latencies, the differences that are shown, cost, gates, suspect trials.
+    """Conclusions, latencies, the differences that are shown, cost, sidecars, gates, suspect trials.
 
     Args:
         summary: as of `summary.json`.
     """
     view = SummaryView(summary)
+    mesh = mesh_text(summary["switches"])
     return rendered(
         [
+            *([Text(f"Mesh: {mesh}.")] if mesh else []),
             Heading("What this run says"),
             *conclusion_elements(view),
             latency_text(view),
             latency_table(view),
             *shown_differences(view),
             cost_table(view),
+            *sidecar_texts(view),
             *validity_elements(view),
             Points(suspect_sentences(summary)),
         ]

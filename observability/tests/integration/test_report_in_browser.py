@@ -70,7 +70,7 @@ def browser() -> Iterator[Browser]:
 def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("reports")
     write_generated_run(root / "compare", topologies=("hybrid", "rest", "hybrid-transcoded"), journeys_per_trial=500)
-    write_generated_run(root / "bench", topologies=("grpc",), blocks=1, journeys_per_trial=300)
+    write_generated_run(root / "bench", topologies=("grpc",), blocks=1, journeys_per_trial=300, mesh="istio")
     failing = {(1, "rest"): "steal_share"}
     write_generated_run(
         root / "suspect", topologies=("rest", "grpc"), blocks=2, journeys_per_trial=200, failing=failing

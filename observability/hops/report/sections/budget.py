@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from markupsafe import Markup
 
 from hops.budget.bands import BANDS
-from hops.budget.groups import GROUPS, group_of
+from hops.budget.groups import GROUPS
 from hops.elements import numbers
 from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
@@ -17,7 +16,8 @@ from hops.report.encodings import amount, label, stacked, topology_axis
 from hops.report.palette import group_class, group_fill
 from hops.report.sections.differences import difference_elements
 from hops.report.view import View
-from hops.tables.budget import budget_elements
+from hops.tables.budget import budget_elements, by_group, used_groups
+from hops.tables.sidecars import sidecar_elements
 
 BAND_TITLES = {"mean": "mean of all traces", "p50_band": "around the median", "p99_band": "above p99"}
 _CHARTED = ("p50_band", "p99_band")
@@ -36,40 +36,22 @@ def section(view: View) -> Section:
         ),
         Figures(
             [chart for journey in traced if (chart := budget_chart(view, journey))],
-            [(f"fill {group_class(group)}", group) for group in GROUPS if group in used_groups(view)],
+            [(f"fill {group_class(group)}", group) for group in used_groups(view)],
         ),
         Fold("The budgets by group, as a table", [groups_table(view, traced)]),
         Fold(
             "Every part of every budget",
             [element for journey in traced for element in budget_elements(view, journey)],
         ),
+        *sidecar_elements(view),
         Heading("Why two topologies differ"),
     ]
     return Section("budgets", "Where the wait goes", [*elements, *difference_elements(view)])
 
 
-def used_groups(view: View) -> set[str]:
-    """Groups that any budget has."""
-    return {
-        group_of(part)
-        for name in view.journeys_and_all
-        for _, cell in view.cells(name)
-        for band in cell["budget_ms"].values()
-        for part in band
-    }
-
-
-def by_group(parts: Mapping[str, float]) -> dict[str, float]:
-    """Adds up the parts of a budget by group, in the order of the groups."""
-    sums = dict.fromkeys(GROUPS, 0.0)
-    for part, value in parts.items():
-        sums[group_of(part)] += value
-    return {group: value for group, value in sums.items() if value}
-
-
 def groups_table(view: View, journeys: list[str]) -> Table:
     """Budgets by group, a row per journey, topology and band."""
-    groups = [group for group in GROUPS if group in used_groups(view)]
+    groups = used_groups(view)
     columns = [Column(name, numeric=False) for name in ("journey", "topology", "band")]
     columns += [Column("traces"), *(Column(group, "ms") for group in groups), Column("adds up to", "ms")]
     rows: list[list[Cell]] = []

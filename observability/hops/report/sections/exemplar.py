@@ -16,20 +16,26 @@ from hops.report.page import render
 from hops.report.palette import Look, group_class
 from hops.report.view import View
 from hops.run.documents import TrialRecord
+from hops.tables.budget import used_groups
 from hops.traces import otlp
 from hops.traces.critical_path import walk
 from hops.traces.span import Span
 from hops.traces.tree import Node, Tree, grow
 
 EXEMPLARS = "exemplars.jsonl"
-#: Spans beyond these are left out, the shortest first: a naive plan may have hundreds.
-MOST_SPANS = 48
+#: Spans beyond these are left out, the shortest first: a naive plan may have hundreds. A checkout through sidecars has
+#: about 60 on its path alone.
+MOST_SPANS = 80
+#: A level is indented by so many rem; of a deep tree less, so that the names keep their place.
+_STEP, _DEEPEST = 0.7, 6.0
 _LEAST_PERCENT = 0.25
 
 
 def section(view: View) -> Section:
     """Makes the section."""
-    key = [(f"fill {group_class(group)}", group) for group in GROUPS if group != "sidecars"]
+    key = [
+        (f"fill {group_class(group)}", group) for group in GROUPS if group != "sidecars" or group in used_groups(view)
+    ]
     elements: list[Element] = [
         Text(
             "One real trace for each journey and topology: the one nearest to the median of its trial, in the first "
@@ -80,7 +86,7 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
         part = part_of(node)
         rows.append(
             {
-                "depth": min(depth, 12),
+                "depth": depth,
                 "component": node.span.service,
                 "name": node.span.name,
                 "kind": node.span.kind.value.lower(),
@@ -103,6 +109,7 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
         trace_id=root.span.trace_id,
         spans=tree.quality.spans,
         rows=rows,
+        step=f"{min(_STEP, _DEEPEST / max(1, *(depth for depth, _ in nodes))):.2f}",
         ticks=ticks,
         left_out=left_out,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 from hops.elements.element import Element, Figures, Fold, Heading, Section
 from hops.elements.table import Column, Table, words
-from hops.report.facts import load_facts, machine_facts, switches_of
+from hops.report.facts import load_facts, machine_facts, mesh_fact, switches_of
 from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
 from hops.report.view import View
 
@@ -23,7 +23,8 @@ def section(view: View) -> Section:
         Figures(
             drawings,
             [(f"line p-{key}", name) for key, name in PROTOCOLS.items() if key in used],
-            "Requests go from left to right. In a checkout, order calls the other services.",
+            "Requests go from left to right. In a checkout, order calls the other services."
+            + (" Behind the edge, a call passes the sidecars of its caller and its callee." if mesh_fact(view) else ""),
             wide=True,
         ),
         Fold(

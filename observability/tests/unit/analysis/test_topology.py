@@ -118,7 +118,9 @@ def test_an_empty_replay_has_no_rows_and_no_summary(tmp_path, hops):
 
 def test_every_key_is_there_and_adds_up(journeys_file, hops):
     found = summarise(journeys_of(journeys_file), hops, cpu_s={"order": 3.0}, rss_mb={"order": 80.0})
-    assert set(found) == {"throughput_per_s", "errors", "cpu_ms_per_journey", "rss_mb", "cost", "wire", "journeys"}
+    assert set(found) == {
+        "throughput_per_s", "errors", "cpu_ms_per_journey", "rss_mb", "cost", "wire", "sidecars", "journeys",
+    }  # fmt: skip
     assert found["wire"] is None
     assert found["errors"] == {"client": 0, "server": 0, "timeout": 2, "wrong_answer": 0}
     assert found["cpu_ms_per_journey"] == {"order": 10.0}
@@ -174,6 +176,22 @@ def test_a_sample_without_bytes_on_the_wire_is_named(tmp_path):
 def test_traces_of_failed_journeys_are_left_out(journeys_file, hops):
     found = summarise(journeys_of(journeys_file), hops)
     assert found["journeys"]["all"]["traces"] == TRACED - 1
+
+
+def test_a_sidecars_time_is_that_of_its_crossings_on_the_path(journeys_file, hops):
+    """In every trace, one of two crossings lay beside the path and cost nothing; the other took 4 ms."""
+
+    def crossed(proxy, ns, on_path):
+        figures = {"ns": ns, "crossings": 2, "on_path": on_path}
+        literals = {name: pl.lit(value, dtype=pl.Int64) for name, value in figures.items()}
+        return hops.filter(pl.col("part") == "proxy:edge").with_columns(part=pl.lit(f"proxy:{proxy}"), **literals)
+
+    added = [crossed("order-outbound", 4_000_000, 1), crossed("user-inbound", 0, 0)]
+    assert summarise(journeys_of(journeys_file), pl.concat([hops, *added]))["sidecars"] == {
+        "order-outbound": {"crossings_per_journey": 2.0, "ms_per_crossing": pytest.approx(4.0)},
+        "user-inbound": {"crossings_per_journey": 2.0, "ms_per_crossing": None},
+    }
+    assert summarise(journeys_of(journeys_file), hops)["sidecars"] == {}
 
 
 def test_a_run_without_traces_has_no_budget(journeys_file, hops):

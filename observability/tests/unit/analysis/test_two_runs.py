@@ -154,6 +154,16 @@ def test_what_may_differ_is_told(runs):
     assert told["blocks"] == ("5", "4")
 
 
+def test_a_run_from_before_a_switch_existed_had_its_default(runs):
+    later = {"canary": 0, "abort_share": {}, "store": "postgres"}
+    change(runs[1], MANIFEST, **{f"switches__{name}": value for name, value in later.items()})
+    told = [row["what"] for row in compare_runs(*map(read_run, runs))["differs"]]
+    assert [what for what in told if what.startswith("switch: ")] == []
+    change(runs[1], MANIFEST, switches__canary=10, switches__abort_share={"payment": 0.01})
+    told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
+    assert (told["switch: canary"], told["switch: abort_share"]) == (("0", "10"), ("none", "payment 0.01"))
+
+
 def test_a_run_that_was_slowed_on_purpose_says_so(runs):
     change(runs[1], MANIFEST, switches__delay_ms={"payment": 2.0})
     assert "b: DELAY INJECTED: 2 ms in payment" in " ".join(headline(compare_runs(*map(read_run, runs))))

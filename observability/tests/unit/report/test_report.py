@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from hops.__main__ import app
 from hops.commands.report import make_report
-from hops.elements.numbers import plain
+from hops.elements.numbers import NOTHING, plain
 from hops.run.files import MANIFEST, TRIALS
 from hops.synthetic.run import write_generated_run
 from hops.terminal.comparison import compare
@@ -120,6 +120,14 @@ def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     # the wait is beside the sidecars, and a part that does not belong to them has it
     slowed = {"sidecars": {"work:product": 4.0}}
     write_generated_run(folder, topologies=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed, ladder=True)
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def meshed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("meshed") / "run"
+    write_generated_run(folder, topologies=("hybrid", "grpc"), blocks=2, journeys_per_trial=300, mesh="istio")
     make_report(folder)
     return folder
 
@@ -286,6 +294,65 @@ def test_page_markdown_and_csv_have_the_same_figures(compared: Path, page: Calla
         figure, _, interval = shown[4].partition(" ")
         figure = figure.replace("\\", "")
         assert f"{figure} ({interval})" in text if interval else figure in text
+
+
+def test_a_mesh_has_its_groups_its_sidecars_and_a_line_below_the_title(
+    meshed: Path, page: Callable[[Path], Page]
+) -> None:
+    found = page(meshed)
+    groups = [head.removesuffix(" ms") for head in found.tables["budget_groups"][0]]
+    assert groups.index("internal calls") < groups.index("sidecars") < groups.index("services")
+    assert "mesh: Istio, mTLS on" in (meshed / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert dict(found.tables["setup"])["switches"].startswith("edge envoy, mesh istio, mtls on")
+    _, *rows = found.tables["sidecars"]
+    assert [row[1] for row in rows if row[0] == "grpc"] == ["edge", "order", "payment", "product", "user"]
+    assert rows[0][2:4] == [NOTHING] * 2  # nothing comes in by the edge's
+    assert {row[1] for row in found.tables["cpu"][1:]} >= {"sidecars", "control plane"}
+
+
+def test_without_a_mesh_there_is_nothing_of_one(compared: Path, page: Callable[[Path], Page]) -> None:
+    found = page(compared)
+    assert "sidecars" not in found.tables
+    assert not any("sidecars" in head for head in found.tables["budget_groups"][0])
+    assert "mesh:" not in (compared / "report.md").read_text(encoding="utf-8").partition("## ")[0]
+
+
+def test_topologies_with_different_meshes_are_told_apart(tmp_path: Path) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["arms"] = {"grpc": manifest["switches"], "rest": manifest["switches"] | {"mesh": "envoy"}}
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    make_report(folder)
+    text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert "mesh: grpc: none; rest: Envoy with static configuration, mTLS off" in text
+
+
+def test_a_deep_trace_is_drawn_in_the_order_of_its_path(meshed: Path) -> None:
+    html = (meshed / "report.html").read_text(encoding="utf-8")
+    waterfall = html.partition('<table class="waterfall"')[2].partition("</table>")[0]
+    rows = re.findall(r'style="--d:(\d+)"><b>([^<]+)</b>', waterfall)
+    assert [name for _, name in rows][2:10] == [
+        "client",
+        "edge",
+        "edge",
+        "edge-outbound",
+        "edge-outbound",
+        "graphql-gateway-inbound",
+        "graphql-gateway-inbound",
+        "graphql-gateway",
+    ]
+    deepest = max(int(depth) for depth, _ in rows)
+    assert deepest > 12
+    step = re.search(r"--step:([\d.]+)rem", waterfall)
+    assert step is not None
+    assert deepest * float(step[1]) < 6.1
+
+
+def test_the_terminal_has_the_mesh_too(meshed: Path) -> None:
+    out = io.StringIO()
+    terminal(out, width=400).print(compare(json.loads((meshed / "summary.json").read_text(encoding="utf-8"))))
+    assert out.getvalue().startswith("Mesh: Istio, mTLS on.")
+    assert out.getvalue().count("a journey crosses sidecars") == 2
 
 
 def test_every_table_of_the_page_has_its_csv_file(compared: Path, page: Callable[[Path], Page]) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
+from hops.budget.budget import budgets_of, bypasses_sidecars
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run
+from hops.synthetic.traces import shop_trace
 from hops.traces import otlp
 
 
@@ -57,3 +59,13 @@ def test_the_same_seed_gives_the_same_run(tmp_path, run):
     assert again.hops.equals(run.hops)
     assert again.resources.equals(run.resources)
     assert again.trials == run.trials
+
+
+def test_in_a_mesh_every_call_goes_by_way_of_two_sidecars(tmp_path):
+    folder = write_generated_run(tmp_path, topologies=["hybrid"], blocks=1, journeys_per_trial=300, mesh="envoy")
+    parts = read_run(folder).hops["part"].unique().to_list()
+    assert [part for part in parts if bypasses_sidecars(part)] == []
+    assert {"proxy:edge-outbound", "proxy:order-inbound", "wire:order→order-outbound"} <= set(parts)
+    budgets, quality = budgets_of(shop_trace(seed, mesh=True) for seed in range(20))
+    assert quality.complete
+    assert [part for budget in budgets for part in budget.crossings if bypasses_sidecars(part)] == []

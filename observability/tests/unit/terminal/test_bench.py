@@ -99,6 +99,7 @@ def summary():
         "cpu_ms_per_journey": {},
         "rss_mb": {},
         "wire": wire,
+        "sidecars": {},
         "journeys": journeys,
     }
     return {
@@ -162,6 +163,58 @@ def test_a_closed_loop_is_marked_wherever_its_numbers_show(closed):
     titles = [line for line in text.splitlines() if any(words in line.lower() for words in captions)]
     assert len(titles) == 6
     assert [line for line in titles if not line.startswith("Closed loop: ")] == []
+
+
+@pytest.fixture
+def meshed(summary):
+    """The same with a mesh: each part of a call with a leg of its own, most of them small."""
+    topology = summary["topologies"]["hybrid"]
+    legs = {
+        "wire:edge→edge-outbound": 0.04,
+        "proxy:edge-outbound": 0.1,
+        "wire:edge-outbound→graphql-gateway-inbound": 0.03,
+        "proxy:graphql-gateway-inbound": 0.15,
+        "wire:graphql-gateway-inbound→graphql-gateway": 0.02,
+    }
+    topology["journeys"] = {
+        name: cell(100, 5.0, None, 20, BUDGET | legs) for name in ("all", "browse", "update_profile")
+    }
+    topology["sidecars"] = {
+        "edge-outbound": {"crossings_per_journey": 1.5, "ms_per_crossing": 0.0667},
+        "graphql-gateway-inbound": {"crossings_per_journey": 1.25, "ms_per_crossing": 0.12},
+        "graphql-gateway-outbound": {"crossings_per_journey": 0.5, "ms_per_crossing": None},
+    }
+    topology["cpu_ms_per_journey"] = {"edge": 0.5, "edge-sidecar": 0.25, "graphql-gateway-sidecar": 0.5}
+    topology["rss_mb"] = {"edge": 30.0, "edge-sidecar": 40.0, "graphql-gateway-sidecar": 60.0}
+    return summary | {"switches": {"edge": "envoy", "mesh": "istio", "mtls": "on", "canary": 10, "delay_ms": {}}}
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_run_with_a_mesh_shows_its_groups_first_and_its_sidecars(meshed, width):
+    text = rendered(bench(meshed), width)
+    golden = GOLDEN / f"bench_mesh_{width}.txt"
+    if os.environ.get("HOPS_UPDATE_GOLDEN"):
+        golden.write_text(text, encoding="utf-8")
+    assert text == golden.read_text(encoding="utf-8")
+    assert text.startswith("Mesh: Istio, mTLS on, 10 % of the calls to product go to the canary.")
+    assert text.index("Hop budgets of all by group") < text.index("Parts of the hop budgets of all")
+    flat = " ".join(text.split())
+    assert (
+        "hybrid: a journey crosses sidecars 3.25 times; they take 0.25 ms of its time (4.5 %), 0.75 ms of CPU for each "
+        "journey and 100 MiB of memory together." in flat
+    )
+
+
+def test_a_run_without_a_mesh_says_nothing_of_sidecars(summary):
+    assert "idecar" not in rendered(bench(summary), 120)
+
+
+def test_sidecars_of_a_run_without_traces_show_what_they_use(meshed):
+    topology = meshed["topologies"]["hybrid"]
+    topology["journeys"] = {"all": cell(100, 5.0)}
+    topology["sidecars"] = {}
+    flat = " ".join(rendered(bench(meshed), 120).split())
+    assert "hybrid: they take 0.75 ms of CPU for each journey and 100 MiB of memory together." in flat
 
 
 def test_what_was_not_counted_is_not_made_up(summary):

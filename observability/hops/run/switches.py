@@ -1,0 +1,43 @@
+"""The switches of a run, as the manifest and the summary keep them; older runs lack those that came later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Switches = Mapping[str, Any]
+
+#: What a run had that knows no such switch.
+DEFAULTS: Switches = {
+    "mesh": "none",
+    "mtls": "off",
+    "canary": 0,
+    "delay_ms": {},
+    "abort_share": {},
+    "store": "postgres",
+}
+_MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
+
+
+def value_text(switches: Switches, name: str) -> str:
+    """One switch as people read it; `-` for one that neither the run nor `DEFAULTS` have."""
+    value = switches.get(name, DEFAULTS.get(name, "-"))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {inner:g}" for key, inner in value.items()) or "none"
+    return str(value)
+
+
+def mesh_text(switches: Switches) -> str:
+    """What the mesh of a run is: `Istio, mTLS on, 10 % of the calls to product go to the canary`; empty without one."""
+    mesh = value_text(switches, "mesh")
+    if mesh == "none":
+        return ""
+    told = [_MESHES.get(mesh, mesh), f"mTLS {value_text(switches, 'mtls')}"]
+    canary = switches.get("canary", 0)
+    return ", ".join([*told, f"{canary:g} % of the calls to product go to the canary"] if canary else told)
+
+
+def switches_text(switches: Switches) -> str:
+    """All switches but those that are off, in one line."""
+    told = [name for name in switches if switches[name] != DEFAULTS.get(name) or name in ("mesh", "mtls")]
+    return ", ".join(f"{name} {value_text(switches, name)}" for name in told)

@@ -1,0 +1,35 @@
+"""The switches of a run in words; a run from before a switch existed had its default."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.run.switches import mesh_text, switches_text, value_text
+
+OLD = {"edge": "envoy", "mesh": "none", "mtls": "off", "scale": 1, "delay_ms": {}}
+NEW = OLD | {"canary": 0, "abort_share": {}, "store": "postgres"}
+
+
+@pytest.mark.parametrize("switches", [OLD, NEW], ids=["of an older run", "of a newer one"])
+def test_what_is_off_is_not_listed(switches):
+    assert switches_text(switches) == "edge envoy, mesh none, mtls off, scale 1"
+    assert mesh_text(switches) == ""
+
+
+def test_what_is_on_is_listed():
+    switches = NEW | {"mesh": "istio", "mtls": "on", "canary": 10, "delay_ms": {"payment": 2.0, "user": 0.5}}
+    switches |= {"abort_share": {"payment": 0.01}, "store": "memory"}
+    assert switches_text(switches) == (
+        "edge envoy, mesh istio, mtls on, scale 1, delay_ms payment 2, user 0.5, canary 10, abort_share payment 0.01, "
+        "store memory"
+    )
+    assert mesh_text(switches) == "Istio, mTLS on, 10 % of the calls to product go to the canary"
+    assert mesh_text(OLD | {"mesh": "envoy"}) == "Envoy with static configuration, mTLS off"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("canary", "0"), ("abort_share", "none"), ("store", "postgres"), ("scale", "1"), ("of another version", "-")],
+)
+def test_a_switch_that_a_run_lacks_has_its_default(name, text):
+    assert value_text(OLD, name) == text
