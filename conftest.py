@@ -12,10 +12,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 import mesh  # noqa: F401
 from mesh.errors import PortError
 from mesh.ports import Ports, load_ports
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("hopwise", deadline=None)
+settings.load_profile("hopwise")
 
 SHARED_SYSTEMS = ("services/tests/integration/edge/",)
 """Folders whose files share systems that take seconds to start: one worker runs all of them."""

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
-from mesh.options import Abort, Canary, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, TopologyName
+from mesh.options import Abort, Canary, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, TopologyName
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
@@ -43,6 +43,7 @@ def up(
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
+    store: Store = None,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
     http: Http = None,
@@ -61,6 +62,7 @@ def up(
             "mesh": mesh,
             "mtls": mtls,
             "canary": canary,
+            "store": store,
             "scale": scale,
             "http": http,
             "rtt": rtt,

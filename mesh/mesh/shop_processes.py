@@ -45,6 +45,7 @@ class Surroundings:
         keys: Key pair of the tokens.
         trial: Name of the trial, for its traces.
         extra: More settings, by component.
+        store: Where the services keep their data: "postgres", or "memory" that is filled from it.
         delay_ms: Time added to every request that a component serves, by component.
         workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
         encrypted: Whether the sidecars prove to each other who they are.
@@ -56,6 +57,7 @@ class Surroundings:
     keys: KeyPair
     trial: str
     extra: Mapping[str, Mapping[str, str]]
+    store: str = "postgres"
     delay_ms: Mapping[str, float] = field(default_factory=dict)
     workloads: Mapping[str, Workload] = field(default_factory=dict)
     encrypted: bool = False
@@ -86,6 +88,7 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
     if service in GATEWAYS or service in topology.exposed or service == "user":
         env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
     if service not in GATEWAYS:
+        env["SHOP_STORE"] = around.store
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(service), TRIAL_DATABASE)
     for protocol in topology.protocols_of(service):
         kind = "HTTP" if service in GATEWAYS else protocol.upper()

@@ -24,6 +24,7 @@ class Switches:
     mesh: str = "none"
     mtls: str = "off"
     canary: int = 0
+    store: str = "postgres"
     trace: float = 0.2
     scale: int = 1
     http: int = 2
@@ -90,6 +91,11 @@ def parse_switches(**given: str | float | None) -> Switches:
             raise SwitchError(
                 f"{name}={given[name]} needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too."
             )
+    if switches.canary and switches.store == "memory":
+        raise SwitchError(
+            f"store=memory with canary={switches.canary}: two product services would keep two stocks; "
+            "give store=postgres, or no canary."
+        )
     if switches.mesh == "istio":
         _require_istio_delays(switches.delay_ms)
     return switches
@@ -205,6 +211,7 @@ SWITCHES: Mapping[str, Switch] = {
     "mesh": _choice("Sidecar mesh", "none", "envoy", "istio"),
     "mtls": _choice("Mutual TLS between sidecars", "off", "on"),
     "canary": _whole("Percent of calls to product that go to a second instance, the canary", 0, 100),
+    "store": _choice("Where the services keep their data while they run", "postgres", "memory"),
     "trace": Switch("Share of journeys to trace, 0 to 1.", "0 to 1", _share),
     "scale": _whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
     "http": _choice("HTTP version between client and edge", "1", "2", to=int),

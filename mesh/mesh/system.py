@@ -6,14 +6,12 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
 from mesh.envoy import ACCESS_LOG, envoy_component
 from mesh.errors import ComponentDiedError, SwitchError
-from mesh.istio.control_plane import ISTIOD_PORTS
-from mesh.istio.mesh import IstioMesh
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
@@ -26,6 +24,9 @@ from mesh.sidecars.stats import SidecarFacts, read_facts
 from mesh.sidecars.workloads import workloads
 from mesh.switches import Switches
 from mesh.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
+
+if TYPE_CHECKING:
+    from mesh.istio.mesh import IstioMesh
 
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
@@ -72,9 +73,7 @@ class System(Run):
         self._has_edge = switches.edge == "envoy"
         self.database = database(ports, self._environ, self.folder)
         self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if switches.meshed else ()
-        self.istio = (
-            IstioMesh(self.workloads, topology, ports, switches, self.folder) if switches.mesh == "istio" else None
-        )
+        self._istio: IstioMesh | None = None
 
     @property
     def database_name(self) -> str:
@@ -143,7 +142,7 @@ class System(Run):
             *([] if self.workloads else shop),
             *_database_ports(self.database),
             *jaeger_ports(self.ports),
-            *(ISTIOD_PORTS if self.istio else ()),
+            *(["istiod-xds", "istiod-http"] if self.switches.mesh == "istio" else []),
         ]
 
     def require_free(self) -> None:
@@ -154,8 +153,8 @@ class System(Run):
 
     def ended(self) -> list[ComponentDiedError]:
         # Whoever watches a run asks this again and again.
-        if self.istio:
-            self.istio.renew_tokens()
+        if self._istio is not None:
+            self._istio.renew_tokens()
         return super().ended()
 
     def tidy(self) -> None:
@@ -170,6 +169,7 @@ class System(Run):
             keys,
             self.trial,
             self._extra,
+            self.switches.store,
             # Where there are sidecars, those of the callers delay the calls.
             {} if self.workloads else self.switches.delay_ms,
             {workload.name: workload for workload in self.workloads},
@@ -196,8 +196,11 @@ class System(Run):
         from mesh.sidecars.certificates import authority, issue_all
         from mesh.sidecars.static import StaticMesh
 
-        if self.istio:
-            return self.istio.components(authority(self.folder, self._environ))
+        if self.switches.mesh == "istio":
+            from mesh.istio.mesh import IstioMesh
+
+            self._istio = IstioMesh(self.workloads, self.topology, self.ports, self.switches, self.folder)
+            return self._istio.components(authority(self.folder, self._environ))
         certificates = {}
         if self.switches.encrypted:
             certificates = issue_all(authority(self.folder, self._environ), self.workloads, self.folder)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import partial
 from pathlib import Path
 
 from provision import golang
@@ -26,7 +27,7 @@ def build() -> None:
         SetupError: A module cannot be fetched or does not compile.
     """
     for name, package in PROGRAMS.items():
-        link_to_shared(BIN / name, cached(name), lambda into, name=name, package=package: _build(name, package, into))
+        link_to_shared(BIN / name, cached(name), partial(_build, name, package))
 
 
 def cached(name: str) -> Path:

@@ -10,10 +10,12 @@ from typing import Annotated
 import typer
 
 from experiment.commands.options import reported_errors
+from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from experiment.runner import trial_name
 from experiment.trial.audit import audit, require_marked
 from experiment.trial.trial import JOURNEYS
+from hops.gates.trial import NOT_AUDITED
 from hops.run.files import TRIALS, read_document, trial_folder
 from mesh.options import Json
 from mesh.paths import RunFolder
@@ -34,6 +36,8 @@ def audit_command(
     with reported_errors():
         ports = load_ports(os.environ)
         state = None if run else read_state(RunFolder.of(ports.base))
+        if state is not None and state.switches["store"] == "memory":
+            raise UsageError(f"{state.topology} cannot be audited: {NOT_AUDITED}.")
         trial, journeys = (None, None) if state else _left_by(run or "latest")
         with open_database(ports) as database:
             if trial is not None:
@@ -50,8 +54,15 @@ def audit_command(
 
 
 def _left_by(run: str) -> tuple[str, Path]:
-    """The name of a run's last trial, and the journeys that it replayed."""
+    """The name of a run's last trial, and the journeys that it replayed.
+
+    Raises:
+        UsageError: There is no such run, or what it changed was never in the database.
+    """
     folder = find_run(RESULTS, run)
     last = max(read_document(folder / TRIALS)["trials"], key=lambda trial: trial["ended"])
+    for gate in last["gates_left_out"]:
+        if gate["reason"] == NOT_AUDITED:
+            raise UsageError(f"run={run} cannot be audited: {NOT_AUDITED}.")
     of_trial = trial_folder(last["topology"], last["block"])
     return trial_name(folder.name, of_trial.name), folder / of_trial / JOURNEYS

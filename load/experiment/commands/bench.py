@@ -29,6 +29,7 @@ from mesh.options import (
     Mtls,
     Rtt,
     Scale,
+    Store,
     TopologyName,
     Trace,
 )
@@ -51,6 +52,7 @@ def bench_command(
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
+    store: Store = None,
     http: Http = None,
     rtt: Rtt = None,
     connections: Connections = None,
@@ -67,6 +69,7 @@ def bench_command(
             mesh=mesh,
             mtls=mtls,
             canary=canary,
+            store=store,
             trace=trace,
             scale=scale,
             http=http,

@@ -17,7 +17,7 @@ from experiment.runner import begin, load_line, run_plan, take_up
 from hops.run.documents import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.terminal.comparison import compare as compare_view
-from mesh.options import Abort, Canary, Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Trace
+from mesh.options import Abort, Canary, Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 
@@ -36,6 +36,7 @@ def compare_command(
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
+    store: Store = None,
     http: Http = None,
     rtt: Rtt = None,
     connections: Connections = None,
@@ -59,6 +60,7 @@ def compare_command(
                 mesh=mesh,
                 mtls=mtls,
                 canary=canary,
+                store=store,
                 trace=trace,
                 scale=scale,
                 http=http,

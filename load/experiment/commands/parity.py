@@ -16,7 +16,7 @@ from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
 from experiment.progress import Progress
 from hops.terminal.render import rendered
-from mesh.options import Http, Json
+from mesh.options import Canary, Http, Json, Mesh, Mtls
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import names
@@ -28,13 +28,16 @@ def parity_command(
     ] = "",
     samples: Annotated[int, typer.Option(help="Samples per journey and channel.", min=1, max=1000)] = 50,
     seed: Seed = "1",
+    mesh: Mesh = None,
+    mtls: Mtls = None,
+    canary: Canary = None,
     http: Http = None,
     as_json: Json = False,
 ) -> None:
     """The command `parity`; `experiment.cli` has its help."""
     with reported_errors():
         shopload = Shopload(BINARY)
-        switches = parse_switches(http=http, trace=0)
+        switches = parse_switches(mesh=mesh, mtls=mtls, canary=canary, http=http, trace=0)
         done = check_topologies(
             topologies_of(topologies or ",".join(names())),
             switches,

@@ -51,3 +51,15 @@ def test_what_is_up_needs_no_run_to_be_audited() -> None:
         assert "run=no-such-run is not a finished run" in named.stderr
     finally:
         python("mesh", "down")
+
+
+def test_what_is_in_memory_is_not_said_to_be_sound() -> None:
+    up = python("mesh", "up", "--topology", "grpc", "--store", "memory", "--detach")
+    try:
+        assert up.returncode == 0, up.stderr
+        refused = python("experiment", "audit")
+        assert refused.returncode == 2
+        assert "grpc cannot be audited: with store=memory" in refused.stderr
+        assert refused.stdout == ""
+    finally:
+        python("mesh", "down")

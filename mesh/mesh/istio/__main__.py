@@ -1,4 +1,4 @@
-"""Checks, with Istio's own tools, the resources of every topology that comes with the project: `python -m mesh.istio`."""
+"""`python -m mesh.istio` checks, with Istio's own tools, the resources of every topology of the project."""
 
 from __future__ import annotations
 

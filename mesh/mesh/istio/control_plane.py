@@ -18,7 +18,6 @@ from mesh.sidecars.certificates import Authority
 from mesh.sidecars.workloads import TRUST_DOMAIN
 
 ISTIOD = "istiod"
-ISTIOD_PORTS = ("istiod-xds", "istiod-http")
 CLUSTER = "Kubernetes"
 """Istio's default name of a cluster; istiod and the sidecars must state the same."""
 # Filters that only Istio's own build of Envoy has.
@@ -61,7 +60,7 @@ def istiod_component(ports: Ports, folder: RunFolder, authority: Authority, issu
             "ROOT_CA_DIR": str(authority.folder),
             "JWT_RULE": issuer.rule,
         },
-        # Its own readiness waits for webhooks, which only Kubernetes calls. It listens here when it has read everything.
+        # Its own readiness waits for webhooks, which only Kubernetes calls. Here it listens once all is read.
         ready=tcp(ports["istiod-xds"]),
         stop_rank=4,
     )

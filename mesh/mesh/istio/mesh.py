@@ -10,7 +10,7 @@ from mesh.istio.agents import agent_component, token_file
 from mesh.istio.control_plane import istiod_component
 from mesh.istio.resource import Resource, write_resources
 from mesh.istio.resources import resources
-from mesh.istio.tokens import TokenIssuer
+from mesh.istio.tokens import TokenIssuer, is_due
 from mesh.istio.validation import require_valid
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -79,9 +79,13 @@ class IstioMesh:
         return changed
 
     def renew_tokens(self) -> None:
-        """Renew the tokens that are no longer new; for runs that last. It costs next to nothing where none is due."""
-        files = {workload: token_file(workload, self.folder) for workload in self.workloads}
-        TokenIssuer(self.folder).renew(files)
+        """Renew the tokens that are no longer new, for runs that last; costs next to nothing where none is due."""
+        tokens = {workload: token_file(workload, self.folder) for workload in self.workloads}
+        due = [workload for workload, token in tokens.items() if is_due(token)]
+        if due:
+            issuer = TokenIssuer(self.folder)
+            for workload in due:
+                issuer.write(workload, tokens[workload])
 
     @property
     def _file(self) -> Path:

@@ -28,7 +28,7 @@ def resources(
     """
     return [
         *service_resources(workloads, ports, folder.sockets),
-        *traffic_resources(workloads, switches),
+        *traffic_resources(workloads, topology, switches),
         *access_resources(workloads, topology, switches),
         *proxy_resources(workloads, ports),
     ]

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
 from pathlib import Path
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, load_pem_private_key
 
 from mesh.paths import RunFolder
 from mesh.sidecars.workloads import NAMESPACE, Workload
@@ -23,6 +17,11 @@ ISSUER, AUDIENCE = "hopwise", "istio-ca"
 LIFETIME_S = 24 * 3600.0
 RENEWED_AFTER_S = 3600.0
 """Long before they expire: an agent reads its token anew for each certificate."""
+
+
+def is_due(token: Path) -> bool:
+    """Whether a token should be renewed."""
+    return time.time() - token.stat().st_mtime > RENEWED_AFTER_S
 
 
 class TokenIssuer:
@@ -71,12 +70,6 @@ class TokenIssuer:
         new.touch(mode=0o600)
         new.write_text(self.issue(workload.service))
         new.replace(file)
-
-    def renew(self, files: Mapping[Workload, Path]) -> None:
-        """Renew the tokens that are no longer new; costs next to nothing where all are."""
-        for workload, file in files.items():
-            if time.time() - file.stat().st_mtime > RENEWED_AFTER_S:
-                self.write(workload, file)
 
     def _key(self) -> RSAPrivateKey:
         key = load_pem_private_key(self._key_file.read_bytes(), None)

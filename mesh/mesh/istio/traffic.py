@@ -9,16 +9,17 @@ from mesh.istio.resource import Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
 from mesh.sidecars.contract import repeatable_paths
 from mesh.sidecars.static import REPEATED_WHEN, TIMEOUT
-from mesh.sidecars.workloads import Inbound, Workload, callers, host, weights
+from mesh.sidecars.workloads import Inbound, Workload, callers, host, link_of, weights
 from mesh.switches import Switches
-from mesh.topology import Protocol
+from mesh.topology import Protocol, Topology
 
 
-def traffic_resources(workloads: tuple[Workload, ...], switches: Switches) -> list[Resource]:
+def traffic_resources(workloads: Sequence[Workload], topology: Topology, switches: Switches) -> list[Resource]:
     """How each service is called.
 
     Args:
         workloads: Every workload of the mesh.
+        topology: The topology, for the names of its links.
         switches: For mTLS, the canary's share, delays and aborts.
     """
     services = {workload.service: workload for workload in workloads if workload.inbound}
@@ -27,7 +28,7 @@ def traffic_resources(workloads: tuple[Workload, ...], switches: Switches) -> li
         for service, workload in services.items()
         for resource in (
             _destination(service, workload, workloads, switches),
-            _virtual_service(service, workload, workloads, switches),
+            _virtual_service(service, workload, workloads, topology, switches),
         )
     ]
 
@@ -71,16 +72,17 @@ def _policy(inbound: Inbound, switches: Switches) -> dict[str, Any]:
     }
 
 
-def _virtual_service(service: str, workload: Workload, workloads: tuple[Workload, ...], switches: Switches) -> Resource:
-    # One port serves one protocol, and a caller speaks one protocol to a service: so its label names the port.
-    routes = [
-        route
-        for inbound in workload.inbound
-        for caller in callers(workloads, service, inbound.protocol)
-        for route in _routes(service, inbound, caller, weights(workloads, service, switches.canary), switches)
+def _virtual_service(
+    service: str, workload: Workload, workloads: Sequence[Workload], topology: Topology, switches: Switches
+) -> Resource:
+    # A caller speaks one protocol to a service, and one port serves one protocol: so its label names the port.
+    calls = [
+        (caller, inbound) for inbound in workload.inbound for caller in callers(workloads, service, inbound.protocol)
     ]
-    spec = {"hosts": [host(service)], "http": routes}
-    return Resource("VirtualService", service, f"links to {service}", spec)
+    split = weights(workloads, service, switches.canary)
+    routes = [route for caller, inbound in calls for route in _routes(service, inbound, caller, split, switches)]
+    made_for = f"link {' and '.join(link_of(caller, service, topology) for caller, _ in calls)}"
+    return Resource("VirtualService", service, made_for, {"hosts": [host(service)], "http": routes})
 
 
 def _routes(

@@ -95,4 +95,6 @@ def _named(resources: Iterable[Resource], kind: str, namespace: str, name: str, 
 
 
 def _message(topology: str, problems: Sequence[str]) -> str:
-    return "\n".join([f"topology={topology}: Istio refuses what was made of it:", *(f"  {item}" for item in problems)])
+    return "\n".join(
+        [f"topology={topology}: Istio refuses what was made of it:", *(f"  {item}" for item in dict.fromkeys(problems))]
+    )

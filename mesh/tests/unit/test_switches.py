@@ -17,13 +17,13 @@ from mesh.topology import load_topology
 
 def test_defaults() -> None:
     assert parse_switches() == Switches(
-        edge="envoy", mesh="none", mtls="off", trace=0.2, scale=1, http=2, rtt_ms=0, connections=4
+        edge="envoy", mesh="none", mtls="off", store="postgres", trace=0.2, scale=1, http=2, rtt_ms=0, connections=4
     )
 
 
 def test_given() -> None:
-    found = parse_switches(edge="none", trace="1", scale="3", http="1", rtt="0", connections="256")
-    assert found == Switches(edge="none", trace=1.0, scale=3, http=1, connections=256)
+    found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", rtt="0", connections="256")
+    assert found == Switches(edge="none", store="memory", trace=1.0, scale=3, http=1, connections=256)
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,7 @@ def test_empty_stands_for_the_default() -> None:
         ("abort", "payment:0%", "payment:0% is out of range; valid: 0.0001% to 100%"),
         ("abort", "payment:101%", "out of range"),
         ("abort", "bank:1%", "bank is an unknown component"),
+        ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
         ("trace", "1.1", "trace=1.1: must be a number from 0 .* to 1"),
         ("trace", "-0.1", "from 0"),
         ("trace", "nan", "from 0"),
@@ -112,6 +113,11 @@ def test_a_mesh_s_switches() -> None:
 def test_clients_enter_a_mesh_by_the_edge() -> None:
     with pytest.raises(SwitchError, match="edge=none with mesh=envoy: clients are outside of the mesh"):
         parse_switches(edge="none", http="1", mesh="envoy")
+
+
+def test_a_canary_needs_the_database() -> None:
+    with pytest.raises(SwitchError, match="store=memory with canary=10: two product services would keep two stocks"):
+        parse_switches(mesh="envoy", canary="10", store="memory")
 
 
 def test_istio_has_a_shortest_delay() -> None:

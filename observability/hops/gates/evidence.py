@@ -30,6 +30,7 @@ def evidence_of(
     logged: Sequence[LoggedRequest] | None = None,
     spans_dropped: int = 0,
     sidecars: Sidecars | None = None,
+    audited: bool = True,
     stress: bool = False,
     closed: bool = False,
     tape_exhausted: bool = False,
@@ -49,6 +50,7 @@ def evidence_of(
         logged: the edge's access log, which may have other requests than these journeys'; None without an edge.
         spans_dropped: by exporters.
         sidecars: of the mesh; None without one.
+        audited: whether the shop's data can be looked at after the replay.
         stress: whether failures are expected.
         closed: whether virtual users sent the journeys, each after its answer.
         tape_exhausted: whether the tape ended before the time of a closed loop was over.
@@ -70,6 +72,7 @@ def evidence_of(
         steal_share=steal_share,
         other_cores=other_cores,
         spans_dropped=spans_dropped,
+        audited=audited,
         traced=sampled > 0,
         traces_expected=sampled,
         traces_found=quality.traces,

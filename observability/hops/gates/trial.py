@@ -42,6 +42,8 @@ class Evidence:
         generator_cores: CPU seconds of the generator for each second of the replay.
         failures: journeys whose outcome is not ok.
         spans_dropped: by exporters.
+        audited: whether the shop's data can be looked at after the replay; without, the gate on its invariants is left
+            out.
         traced: whether the run sampled any journey; without, the gates on traces are left out.
         traces_expected: sampled journeys.
         traces_found: in the trace store.
@@ -72,6 +74,7 @@ class Evidence:
     steal_share: float | None
     other_cores: float | None
     spans_dropped: int = 0
+    audited: bool = True
     traced: bool = True
     traces_expected: int = 0
     traces_found: int = 0
@@ -88,6 +91,7 @@ class Evidence:
     tape_exhausted: bool = False
 
 
+NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
 EDGE_GATES = ("edge_unmatched", "edge_off_ms")
 TRACE_GATES = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")
 
@@ -114,6 +118,8 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
         ]
     if evidence.stress:
         gates.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
+    if not evidence.audited:
+        gates.append(LeftOut(name="invariants_broken", reason=NOT_AUDITED))
     if not evidence.traced:
         names = TRACE_GATES if evidence.sidecars is None else (*TRACE_GATES, "bypassed_calls")
         gates += [LeftOut(name=name, reason="no journey was traced") for name in names]

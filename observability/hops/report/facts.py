@@ -8,7 +8,7 @@ from typing import Any
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.report.view import View
-from hops.run.switches import mesh_text, switches_text
+from hops.run.switches import mesh_text, switches_text, value_text
 from hops.tables.latency import loop_text
 
 
@@ -47,7 +47,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random"),
         ("switches", switches_text({name: value for name, value in switches.items() if name != "trace"})),
         *(
-            (f"switches of {topology}", switches_text({name: arm[name] for name in differing}))
+            (f"switches of {topology}", ", ".join(f"{key} {value_text(arm, key)}" for key in differing))
             for topology, arm in zip(view.topologies, arms, strict=True)
             if differing
         ),
@@ -62,9 +62,7 @@ def _tracing(shares: Sequence[float]) -> str:
 
 def mesh_fact(view: View) -> str:
     """The mesh, and where topologies ran with different ones, that of each; empty without any."""
-    manifest = view.run.manifest
-    arms = manifest.get("arms", {})
-    meshes = {name: mesh_text(arms.get(name, manifest["switches"])) for name in view.topologies}
+    meshes = {name: mesh_text(switches_of(view.run.manifest, name)) for name in view.topologies}
     if not any(meshes.values()):
         return ""
     if len(set(meshes.values())) == 1:

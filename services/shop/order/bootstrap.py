@@ -16,16 +16,18 @@ from shop.order.background import Background
 from shop.order.cancellation import CancellationSaga
 from shop.order.checkout import CheckoutSaga
 from shop.order.grpc import register
+from shop.order.memory import MemoryTables
 from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.recovery import Recovery
 from shop.order.service import OrderService
 from shop.platform.access import Authenticator
-from shop.platform.config import ServiceConfig, required
-from shop.platform.database import connect_database
+from shop.platform.config import ServiceConfig
+from shop.platform.database import Database
 from shop.platform.lifecycle import stop_signal
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.serve import Protocols, listening, servers
+from shop.platform.store import opened_store
 
 EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
 # With the server's own grace below the five seconds that a stop may take.
@@ -51,25 +53,21 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
         ConfigError: A setting is missing.
         StartError: The database does not answer.
     """
-    url = required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL)
     # Whatever it serves, an instance is told from others by the first address that only it can hold.
     listen = next(iter(listening(config).values()))
     driver = Driver(f"{socket.gethostname()}/{listen}", str(uuid.uuid4()))
+
+    def in_postgres(database: Database) -> tuple[PostgresOrders, PostgresCheckouts, PostgresCancellations]:
+        return PostgresOrders(database), PostgresCheckouts(database, driver), PostgresCancellations(database, driver)
+
     async with AsyncExitStack() as stack:
-        database = await connect_database(url, config.database_pool)
-        stack.push_async_callback(database.close)
+        stores = await stack.enter_async_context(opened_store(config, EXAMPLE_URL, in_postgres, MemoryTables.load))
+        orders, checkout_store, cancellation_store = stores
         clients = await stack.enter_async_context(connect(config.peers, config.component, config.sockets))
-        orders = PostgresOrders(database)
         checkouts = CheckoutSaga(
-            PostgresCheckouts(database, driver),
-            orders,
-            product=clients.product,
-            user=clients.user,
-            payment=clients.payment,
+            checkout_store, orders, product=clients.product, user=clients.user, payment=clients.payment
         )
-        cancellations = CancellationSaga(
-            PostgresCancellations(database, driver), orders, product=clients.product, payment=clients.payment
-        )
+        cancellations = CancellationSaga(cancellation_store, orders, product=clients.product, payment=clients.payment)
         background = Background()
         stack.push_async_callback(background.drain, DRAIN_S)
         service = OrderService(orders, checkouts, cancellations, background, page_token_key=config.page_token_key)

@@ -63,17 +63,17 @@ class PostgresOrders:
         self._database = database
 
     async def get(self, order_id: int) -> Order | None:
-        return next(_orders(await self._database.fetch(GET, order_id)), None)
+        return next(orders_of(await self._database.fetch(GET, order_id)), None)
 
     async def get_many(self, order_ids: Sequence[int]) -> list[Order]:
-        return list(_orders(await self._database.fetch(GET_MANY, order_ids)))
+        return list(orders_of(await self._database.fetch(GET_MANY, order_ids)))
 
     async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
-        return list(_orders(await self._database.fetch(OF_USER, user_id, before or LARGEST_ID, limit)))
+        return list(orders_of(await self._database.fetch(OF_USER, user_id, before or LARGEST_ID, limit)))
 
     async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
         rows = await self._database.fetch(MOVE, order_id, current.value, wanted.value)
-        return next(_orders(rows), None)
+        return next(orders_of(rows), None)
 
     async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
         if limit <= ROWS_AT_ONCE:
@@ -95,7 +95,7 @@ class PostgresOrders:
                 yield [_joined(row) for row in rows]
 
 
-def _orders(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:
+def orders_of(rows: Iterable[asyncpg.Record]) -> Iterator[Order]:
     """Builds orders from rows of `WITH_LINES`, in which the lines of one order stand together."""
     for _, group in groupby(rows, key=lambda row: row["id"]):
         lines = list(group)

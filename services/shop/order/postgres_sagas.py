@@ -159,7 +159,7 @@ class PostgresCheckouts:
         first = await self._database.fetchrow(FIRST, checkout.user_id, checkout.idempotency_key)
         if first is None:
             raise no_such("user", checkout.user_id)
-        return _checkout(first)
+        return checkout_of(first)
 
     async def advance(self, checkout: Checkout, step: Step) -> Checkout:
         await self._change(ADVANCE, checkout, step.value)
@@ -204,7 +204,7 @@ class PostgresCheckouts:
 
     async def take_stuck(self, limit: int) -> list[Checkout]:
         rows = await self._database.fetch(TAKE_STUCK, self._driver.instance, self._driver.boot, limit)
-        return [_checkout(row) for row in rows]
+        return [checkout_of(row) for row in rows]
 
     async def _change(self, statement: str, checkout: Checkout, *values: Any) -> list[asyncpg.Record]:
         rows = await self._database.fetch(statement, checkout.id, checkout.epoch, *values)
@@ -227,11 +227,11 @@ class PostgresCancellations:
 
     async def begin(self, order_id: int) -> Cancellation | None:
         row = await self._database.fetchrow(BEGIN_CANCELLATION, order_id, self._driver.instance, self._driver.boot)
-        return None if row is None else _cancellation(row)
+        return None if row is None else cancellation_of(row)
 
     async def unfinished(self, order_id: int) -> Cancellation | None:
         row = await self._database.fetchrow(UNFINISHED_CANCELLATION, order_id)
-        return None if row is None else _cancellation(row)
+        return None if row is None else cancellation_of(row)
 
     async def complete(self, cancellation: Cancellation) -> None:
         await self._database.fetchrow(COMPLETE_CANCELLATION, cancellation.order_id)
@@ -241,10 +241,11 @@ class PostgresCancellations:
 
     async def take_stuck(self, limit: int) -> list[Cancellation]:
         rows = await self._database.fetch(TAKE_STUCK_CANCELLATIONS, self._driver.instance, self._driver.boot, limit)
-        return [_cancellation(row) for row in rows]
+        return [cancellation_of(row) for row in rows]
 
 
-def _checkout(row: asyncpg.Record) -> Checkout:
+def checkout_of(row: asyncpg.Record) -> Checkout:
+    """Returns the checkout of a row with `CHECKOUT_COLUMNS`."""
     refusal = None
     if row["error_code"] is not None:
         refusal = Refusal(ErrorCode(row["error_code"]), row["error_message"], row["error_field"])
@@ -261,5 +262,6 @@ def _checkout(row: asyncpg.Record) -> Checkout:
     )
 
 
-def _cancellation(row: asyncpg.Record) -> Cancellation:
+def cancellation_of(row: asyncpg.Record) -> Cancellation:
+    """Returns the cancellation of a row with its order, checkout and epoch."""
     return Cancellation(row["order_id"], str(row["checkout_id"]), row["epoch"])

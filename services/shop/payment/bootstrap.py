@@ -8,12 +8,13 @@ from typing import Any
 
 from shop.payment.bank import SimulatedBank
 from shop.payment.grpc import register
+from shop.payment.memory import MemoryPayments
 from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
 from shop.platform.access import Authenticator
-from shop.platform.config import ServiceConfig, required
-from shop.platform.database import connect_database
+from shop.platform.config import ServiceConfig
 from shop.platform.serve import Protocols, run_servers
+from shop.platform.store import opened_store
 
 EXAMPLE_URL = "postgresql://shop_payment:…@127.0.0.1:18060/shop_trial"
 
@@ -29,13 +30,8 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[PaymentService]:
         ConfigError: A setting is missing.
         StartError: The database does not answer.
     """
-    database = await connect_database(
-        required(config.database_url, "SHOP_DATABASE_URL", EXAMPLE_URL), config.database_pool
-    )
-    try:
-        yield PaymentService(PostgresPayments(database), SimulatedBank(config.bank_delay_ms / 1000))
-    finally:
-        await database.close()
+    async with opened_store(config, EXAMPLE_URL, PostgresPayments, MemoryPayments.load) as store:
+        yield PaymentService(store, SimulatedBank(config.bank_delay_ms / 1000))
 
 
 def protocols(service: PaymentService) -> Protocols:

@@ -65,7 +65,7 @@ class PostgresPayments:
             row = await self._database.fetchrow(CAPTURE, checkout_id, order_id)
         except asyncpg.UniqueViolationError:
             return None
-        return None if row is None else _stored(row)
+        return None if row is None else stored_of(row)
 
     async def void(self, checkout_id: str) -> StoredPayment:
         row = await self._database.fetchrow(VOID, checkout_id, NOTHING.amount_minor, NOTHING.currency)
@@ -73,24 +73,25 @@ class PostgresPayments:
 
     async def of_checkout(self, checkout_id: str) -> StoredPayment | None:
         row = await self._database.fetchrow(f"SELECT {COLUMNS} FROM payment WHERE checkout_id = $1", checkout_id)
-        return None if row is None else _stored(row)
+        return None if row is None else stored_of(row)
 
     async def get(self, payment_id: int) -> StoredPayment | None:
         row = await self._database.fetchrow(GET, payment_id)
-        return None if row is None else _stored(row)
+        return None if row is None else stored_of(row)
 
     async def of_orders(self, order_ids: Sequence[int]) -> list[StoredPayment]:
         rows = await self._database.fetch(OF_ORDERS, order_ids)
-        return [_stored(row) for row in rows]
+        return [stored_of(row) for row in rows]
 
 
 def _present(row: asyncpg.Record | None) -> StoredPayment:
     if row is None:
         raise RuntimeError("an INSERT with RETURNING gave no row")
-    return _stored(row)
+    return stored_of(row)
 
 
-def _stored(row: asyncpg.Record) -> StoredPayment:
+def stored_of(row: asyncpg.Record) -> StoredPayment:
+    """Returns the payment of a row of `COLUMNS`."""
     payment = Payment(
         id=row["id"],
         checkout_id=str(row["checkout_id"]),

@@ -16,6 +16,7 @@ PEERS = ("product", "order", "user", "payment")
 PEER_SCHEMES = ("grpc", "http", "graphql")
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 SWITCH = ("on", "off")
+STORES = ("postgres", "memory")
 DEFAULT_POOL = 8
 LARGEST_POOL = 200
 LONGEST_BANK_DELAY_MS = 60_000
@@ -37,6 +38,7 @@ class ServiceConfig:
         listen_http: The same for a gateway; None in a service.
         database_url: PostgreSQL URL; None in a gateway.
         database_pool: Connections to keep open.
+        store: Where a service keeps its data: in the database, or in memory that is filled from it at the start.
         peers: Address of each service that this process calls, by name: "grpc://127.0.0.1:18020".
         sockets: Path of the Unix domain socket that calls of a service go to in place of its address, by name; a
             service without one is connected at its address.
@@ -61,6 +63,7 @@ class ServiceConfig:
     listen_http: str | None = None
     database_url: str | None = None
     database_pool: int = DEFAULT_POOL
+    store: str = "postgres"
     peers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     sockets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     otlp_endpoint: str | None = None
@@ -100,6 +103,7 @@ class ServiceConfig:
             listen_http=_address(env, "SHOP_LISTEN_HTTP"),
             database_url=_url(env, "SHOP_DATABASE_URL", ("postgresql", "postgres")),
             database_pool=_whole(env, "SHOP_DATABASE_POOL", DEFAULT_POOL, 1, LARGEST_POOL),
+            store=_choice(env, "SHOP_STORE", STORES, "postgres"),
             peers=MappingProxyType(peers),
             sockets=MappingProxyType(sockets),
             otlp_endpoint=_url(env, "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https")),

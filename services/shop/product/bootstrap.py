@@ -7,13 +7,16 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from shop.platform.access import Authenticator
-from shop.platform.config import ServiceConfig, required
-from shop.platform.database import connect_database
+from shop.platform.config import ServiceConfig
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.serve import Protocols, run_servers
+from shop.platform.store import opened_store
 from shop.product.grpc import register
+from shop.product.memory import MemoryProductStore
 from shop.product.postgres import PostgresProductStore
 from shop.product.service import ProductService
+
+EXAMPLE_URL = "postgresql://shop_product:…@127.0.0.1:18060/shop_trial"
 
 
 @asynccontextmanager
@@ -27,12 +30,8 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
         ConfigError: A setting is missing.
         StartError: The database does not answer.
     """
-    url = required(config.database_url, "SHOP_DATABASE_URL", "postgresql://shop_product:…@127.0.0.1:18060/shop_trial")
-    database = await connect_database(url, config.database_pool)
-    try:
-        yield ProductService(PostgresProductStore(database), page_token_key=config.page_token_key)
-    finally:
-        await database.close()
+    async with opened_store(config, EXAMPLE_URL, PostgresProductStore, MemoryProductStore.load) as store:
+        yield ProductService(store, page_token_key=config.page_token_key)
 
 
 def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:

@@ -104,7 +104,7 @@ class PostgresStockTransaction:
         return Reservation(reservation_id, ReservationState(rows[0][0]), lines)
 
     async def products_locked(self, ids: Sequence[int]) -> list[Product]:
-        return [_product(row) for row in await self._connection.fetch(PRODUCTS_LOCKED, ids)]
+        return [product_of(row) for row in await self._connection.fetch(PRODUCTS_LOCKED, ids)]
 
     async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
         await self._connection.execute(
@@ -147,17 +147,17 @@ class PostgresProductStore:
 
     async def get(self, product_id: int) -> Product | None:
         row = await self._database.fetchrow(GET, product_id)
-        return _product(row) if row is not None else None
+        return product_of(row) if row is not None else None
 
     async def batch_get(self, ids: Sequence[int]) -> list[Product]:
-        return [_product(row) for row in await self._database.fetch(BATCH_GET, ids)]
+        return [product_of(row) for row in await self._database.fetch(BATCH_GET, ids)]
 
     async def page(self, *, after: int, limit: int, category: str) -> list[Product]:
         if category:
             rows = await self._database.fetch(PAGE_OF_CATEGORY, after, limit, category)
         else:
             rows = await self._database.fetch(PAGE, after, limit)
-        return [_product(row) for row in rows]
+        return [product_of(row) for row in rows]
 
     async def add(self, product: NewProduct) -> Product:
         row = await self._database.fetchrow(
@@ -170,7 +170,7 @@ class PostgresProductStore:
             product.stock,
         )
         assert row is not None, "INSERT RETURNING gives a row"
-        return _product(row)
+        return product_of(row)
 
     async def change(self, product_id: int, change: ProductChange) -> Product | None:
         price = change.price
@@ -184,7 +184,7 @@ class PostgresProductStore:
             price.currency if price is not None else None,
             change.stock,
         )
-        return _product(row) if row is not None else None
+        return product_of(row) if row is not None else None
 
     async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
         rows = await self._database.fetch(REVIEWS, product_ids, limit)
@@ -200,5 +200,6 @@ class PostgresProductStore:
             yield PostgresStockTransaction(connection)
 
 
-def _product(row: asyncpg.Record) -> Product:
+def product_of(row: asyncpg.Record) -> Product:
+    """Returns the product of a row that begins with `_COLUMNS`."""
     return Product(row[0], row[1], row[2], row[3], Money(row[4], row[5]), row[6])

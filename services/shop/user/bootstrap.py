@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 from shop.platform.access import Authenticator
 from shop.platform.auth import TokenSigner
 from shop.platform.config import ServiceConfig, required
-from shop.platform.database import connect_database
 from shop.platform.errors import ConfigError
 from shop.platform.serve import Protocols, run_servers
+from shop.platform.store import opened_store
 from shop.user.grpc import register
+from shop.user.memory import MemoryUserStore
 from shop.user.passwords import Argon2Passwords
 from shop.user.postgres import PostgresUserStore
 from shop.user.service import UserService
+
+EXAMPLE_URL = "postgresql://shop_user:…@127.0.0.1:18060/shop_trial"
 
 
 @asynccontextmanager
@@ -31,13 +35,9 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
         StartError: The database does not answer.
     """
     signer = _signer(required(config.jwt_private_key_file, "SHOP_JWT_PRIVATE_KEY_FILE", "keys/jwt-private.pem"))
-    url = required(config.database_url, "SHOP_DATABASE_URL", "postgresql://shop_user:…@127.0.0.1:18060/shop_trial")
-    async with AsyncExitStack() as stack:
-        database = await connect_database(url, config.database_pool)
-        stack.push_async_callback(database.close)
-        passwords = Argon2Passwords()
-        stack.callback(passwords.close)
-        yield UserService(PostgresUserStore(database), passwords, signer, page_token_key=config.page_token_key)
+    async with opened_store(config, EXAMPLE_URL, PostgresUserStore, MemoryUserStore.load) as store:
+        with contextlib.closing(Argon2Passwords()) as passwords:
+            yield UserService(store, passwords, signer, page_token_key=config.page_token_key)
 
 
 def protocols(service: UserService) -> Protocols:

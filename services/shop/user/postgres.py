@@ -13,23 +13,23 @@ import asyncpg
 from shop.platform.database import Database
 from shop.user.domain import Address, Credentials, NewUser, User, UserChange
 
-_COLUMNS = "id, email, name, recipient, street, city, postal_code, country_code"
+COLUMNS = "id, email, name, recipient, street, city, postal_code, country_code"
 
-GET = f"SELECT {_COLUMNS} FROM account WHERE id = $1"
-BATCH_GET = f"SELECT {_COLUMNS} FROM account WHERE id = ANY($1::bigint[])"
-PAGE = f"SELECT {_COLUMNS} FROM account WHERE id > $1 ORDER BY id LIMIT $2"
+GET = f"SELECT {COLUMNS} FROM account WHERE id = $1"
+BATCH_GET = f"SELECT {COLUMNS} FROM account WHERE id = ANY($1::bigint[])"
+PAGE = f"SELECT {COLUMNS} FROM account WHERE id > $1 ORDER BY id LIMIT $2"
 ADD = f"""
     INSERT INTO account (email, name, recipient, street, city, postal_code, country_code, password_hash)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
     ON CONFLICT (email) DO NOTHING
-    RETURNING {_COLUMNS}"""
+    RETURNING {COLUMNS}"""
 CHANGE = f"""
     UPDATE account
     SET name = coalesce($2, name), recipient = coalesce($3, recipient), street = coalesce($4, street),
         city = coalesce($5, city), postal_code = coalesce($6, postal_code),
         country_code = coalesce($7, country_code)
     WHERE id = $1
-    RETURNING {_COLUMNS}"""
+    RETURNING {COLUMNS}"""
 # The tombstone, in the same statement: from here on the account's tokens reach neither orders nor payments.
 DELETE = """
     WITH tombstone AS (
@@ -37,7 +37,7 @@ DELETE = """
     )
     DELETE FROM account WHERE id = $1 RETURNING id"""
 CREDENTIALS = f"""
-    SELECT {_COLUMNS}, password_hash, failures
+    SELECT {COLUMNS}, password_hash, failures
     FROM account RIGHT JOIN (VALUES (1)) AS always ON email = $1
     LEFT JOIN failed_login ON address = $2 AND expires_at > now()"""
 # Forgets a few that have expired, so that the table stays small; whoever locks them already does the same.
@@ -69,43 +69,45 @@ class PostgresUserStore:
 
     async def get(self, user_id: int) -> User | None:
         row = await self._database.fetchrow(GET, user_id)
-        return _user(row) if row is not None else None
+        return user_of(row) if row is not None else None
 
     async def credentials(self, email: str) -> Credentials:
-        row = await self._database.fetchrow(CREDENTIALS, email, _digest(email))
+        row = await self._database.fetchrow(CREDENTIALS, email, email_digest(email))
         assert row is not None, "an outer join of one row gives one"
-        user = _user(row) if row[0] is not None else None
+        user = user_of(row) if row[0] is not None else None
         return Credentials(user, row[8], row[9] or 0)
 
     async def note_failure(self, email: str, seconds: float) -> None:
-        await self._database.fetchrow(NOTE_FAILURE, _digest(email), seconds)
+        await self._database.fetchrow(NOTE_FAILURE, email_digest(email), seconds)
 
     async def forget_failures(self, email: str) -> None:
-        await self._database.fetchrow(FORGET_FAILURES, _digest(email))
+        await self._database.fetchrow(FORGET_FAILURES, email_digest(email))
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
-        return [_user(row) for row in await self._database.fetch(BATCH_GET, ids)]
+        return [user_of(row) for row in await self._database.fetch(BATCH_GET, ids)]
 
     async def page(self, *, after: int, limit: int) -> list[User]:
-        return [_user(row) for row in await self._database.fetch(PAGE, after, limit)]
+        return [user_of(row) for row in await self._database.fetch(PAGE, after, limit)]
 
     async def add(self, user: NewUser, password_hash: str) -> User | None:
         row = await self._database.fetchrow(ADD, user.email, user.name, *_parts(user.address), password_hash)
-        return _user(row) if row is not None else None
+        return user_of(row) if row is not None else None
 
     async def change(self, user_id: int, change: UserChange) -> User | None:
         row = await self._database.fetchrow(CHANGE, user_id, change.name, *_parts(change.address))
-        return _user(row) if row is not None else None
+        return user_of(row) if row is not None else None
 
     async def delete(self, user_id: int) -> bool:
         return await self._database.fetchrow(DELETE, user_id) is not None
 
 
-def _user(row: asyncpg.Record) -> User:
+def user_of(row: asyncpg.Record) -> User:
+    """Returns the user of a row that begins with `COLUMNS`."""
     return User(row[0], row[1], row[2], Address(row[3], row[4], row[5], row[6], row[7]))
 
 
-def _digest(email: str) -> bytes:
+def email_digest(email: str) -> bytes:
+    """Returns what failed logins of an e-mail address are counted by."""
     return hashlib.sha256(email.encode()).digest()
 
 

@@ -35,15 +35,35 @@ BOOTSTRAPS: dict[str, Any] = {
 }
 
 
-@pytest.fixture(scope="module", params=sorted(PROTOCOLS))
-def protocol(request: pytest.FixtureRequest) -> str:
-    """Every test of behaviour runs over each protocol."""
-    return str(request.param)
+MEMORY = "memory"
+"""Stands among the protocols for a service whose data is in memory, served over gRPC."""
+TABLES = {"admin", "statements", "tables"}
+"""Fixtures of tests that look at the tables behind the services."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Runs every test of behaviour over each protocol, and those that do not look at the tables with memory too."""
+    if "protocol" in metafunc.fixturenames:
+        memory = [] if TABLES.intersection(metafunc.fixturenames) else [MEMORY]
+        metafunc.parametrize("protocol", [*sorted(PROTOCOLS), *memory], scope="module")
+
+
+@pytest.fixture
+def tables() -> None:
+    """Says that a test needs what is behind the services to be tables."""
+
+
+@pytest.fixture(scope="module")
+def store(protocol: str) -> str:
+    """Where the services of a module's tests keep their data."""
+    return "memory" if protocol == MEMORY else "postgres"
 
 
 @asynccontextmanager
 async def served(name: str, protocol: str, service: Any) -> AsyncIterator[str]:
     """A service over one protocol; gives the address that its callers are told."""
+    if protocol == MEMORY:
+        protocol = "grpc"
     config = ServiceConfig(component=name, **{f"listen_{protocol}": "127.0.0.1:0"})
     async with servers(config, BOOTSTRAPS[name].protocols(service)) as addresses:
         yield f"{PROTOCOLS[protocol]}://{addresses[protocol]}"
@@ -65,20 +85,21 @@ async def running(name: str, protocol: str, config: ServiceConfig) -> AsyncItera
 
 
 @pytest.fixture(scope="module")
-async def product(protocol: str, role_url: Callable[[str], str]) -> AsyncIterator[ProductClient]:
+async def product(protocol: str, store: str, role_url: Callable[[str], str]) -> AsyncIterator[ProductClient]:
     """A client of the product service, which the tests of a module share."""
-    config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=4)
+    config = ServiceConfig(component="product", database_url=role_url("product"), database_pool=4, store=store)
     async with running("product", protocol, config) as clients:
         yield clients.product
 
 
 @pytest.fixture(scope="module")
-async def user(protocol: str, role_url: Callable[[str], str], keys: Any) -> AsyncIterator[UserClient]:
+async def user(protocol: str, store: str, role_url: Callable[[str], str], keys: Any) -> AsyncIterator[UserClient]:
     """A client of the user service, which the tests of a module share."""
     config = ServiceConfig(
         component="user",
         database_url=role_url("user"),
         database_pool=4,
+        store=store,
         jwt_private_key_file=str(keys.private_file),
     )
     async with running("user", protocol, config) as clients:

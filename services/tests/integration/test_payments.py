@@ -28,10 +28,10 @@ ORDERS = count(1)
 
 @pytest.fixture(scope="module")
 async def payment(
-    protocol: str, served: Callable[..., Any], role_url: Callable[[str], str]
+    protocol: str, store: str, served: Callable[..., Any], role_url: Callable[[str], str]
 ) -> AsyncIterator[PaymentClient]:
     """A client of the payment service; every test runs over each protocol."""
-    config = ServiceConfig(component="payment", database_url=role_url("payment"), database_pool=4)
+    config = ServiceConfig(component="payment", database_url=role_url("payment"), database_pool=4, store=store)
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(payment_bootstrap.bootstrap(config))
         address = await stack.enter_async_context(served("payment", protocol, service))

@@ -76,6 +76,14 @@ def test_a_replay_without_an_edge_has_no_gates_on_its_log():
     assert [row["name"] for row in left_out(evidence)] == ["edge_unmatched", "edge_off_ms"]
 
 
+def test_a_replay_whose_data_no_audit_sees_has_no_gate_on_its_invariants():
+    journeys, budgets, quality = replay()
+    run = RUN | {"invariants_broken": None}
+    evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), audited=False, **run)
+    assert is_valid(evaluate(evidence))
+    assert [row["name"] for row in left_out(evidence)] == ["invariants_broken"]
+
+
 def test_an_untraced_replay_has_no_trace_gates():
     evidence = evidence_of(*replay(sampled=0, unsampled=100), **RUN)
     assert evidence.traced is False

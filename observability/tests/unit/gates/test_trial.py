@@ -160,7 +160,19 @@ def test_without_an_edge_its_gates_are_left_out_and_say_why():
     assert all("without an edge" in gate["reason"] for gate in found)
 
 
-@pytest.mark.parametrize("changes", [{}, {"stress": True}, {"traced": False}, {"closed": True}, {"edge_logged": False}])
+def test_without_an_audit_the_invariants_are_left_out_and_never_said_to_hold():
+    in_memory = dataclasses.replace(SOUND, audited=False, invariants_broken=None)
+    assert is_valid(evaluate(in_memory))
+    assert "invariants_broken" not in {gate["name"] for gate in evaluate(in_memory)}
+    (gate,) = left_out(in_memory)
+    assert gate["name"] == "invariants_broken"
+    assert "store=memory" in gate["reason"]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"stress": True}, {"traced": False}, {"closed": True}, {"edge_logged": False}, {"audited": False}],
+)
 def test_a_gate_is_either_looked_at_or_left_out(changes):
     evidence = dataclasses.replace(SOUND, **changes)
     looked_at = {gate["name"] for gate in evaluate(evidence)}

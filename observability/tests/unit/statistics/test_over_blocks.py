@@ -40,7 +40,7 @@ def test_figures_are_those_of_all_rows_together():
         assert low < found[name].value < high
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.floats(1e-3, 1e3), st.integers(0, 50))
 def test_intervals_scale_with_the_unit(factor, seed):
     plain, scaled = sections_of(blocks_of(seed)), sections_of([factor * block for block in blocks_of(seed)])
@@ -89,7 +89,7 @@ def test_a_block_without_a_journey_is_named():
     assert sections_of([])["p50"].interval == (None, None)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 200))
 def test_left_and_right_are_symmetric(seed):
     left, right = (sections_of(blocks_of(seed + side, factor=1 + side / 20)) for side in (0, 1))
@@ -102,7 +102,7 @@ def test_left_and_right_are_symmetric(seed):
         assert other.p == pytest.approx(one.p)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(st.integers(0, 300), st.floats(0.9, 1.1))
 def test_p_is_below_five_percent_where_the_ratio_leaves_out_1(seed, factor):
     found = contrast(sections_of(blocks_of(seed))["p50"], sections_of(blocks_of(seed + 1000, factor=factor))["p50"])

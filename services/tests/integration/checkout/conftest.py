@@ -148,7 +148,9 @@ async def backends(shared_trial: Trial, keys: Any) -> AsyncIterator[Backends]:
 
 
 @asynccontextmanager
-async def running_shop(trial: Trial, keys: Any, served: Callable[[str, Any], Any]) -> AsyncIterator[Clients]:
+async def running_shop(
+    trial: Trial, keys: Any, served: Callable[[str, Any], Any], store: str = "postgres"
+) -> AsyncIterator[Clients]:
     """All four services, and clients of them."""
     async with AsyncExitStack() as stack:
         peers: dict[str, str] = {}
@@ -163,6 +165,7 @@ async def running_shop(trial: Trial, keys: Any, served: Callable[[str, Any], Any
                 listen_grpc="127.0.0.1:0",
                 database_url=trial.role_url(name),
                 database_pool=4,
+                store=store,
                 jwt_private_key_file=str(keys.private_file),
                 peers=dict(peers),
             )
@@ -177,10 +180,17 @@ async def running_shop(trial: Trial, keys: Any, served: Callable[[str, Any], Any
 
 @pytest.fixture(scope="module")
 async def shop(
-    protocol: str, served: Callable[..., Any], shared_trial: Trial, keys: Any, counted_statements: Counter[str]
+    protocol: str,
+    store: str,
+    served: Callable[..., Any],
+    shared_trial: Trial,
+    keys: Any,
+    counted_statements: Counter[str],
 ) -> AsyncIterator[Clients]:
     """The four services over one protocol, which the tests of a module share; every test runs over each."""
-    async with running_shop(shared_trial, keys, lambda name, service: served(name, protocol, service)) as clients:
+    async with running_shop(
+        shared_trial, keys, lambda name, service: served(name, protocol, service), store
+    ) as clients:
         yield clients
 
 

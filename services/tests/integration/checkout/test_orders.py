@@ -150,6 +150,7 @@ async def test_an_order_moves_along(shop: Clients, buy: Buy) -> None:
         await shop.order.update_order_status(NOWHERE, OrderStatus.SHIPPED)
 
 
+@pytest.mark.usefixtures("tables")
 async def test_what_a_deleted_user_bought_is_nobody_s(shop: Clients, buy: Buy, user: int, shared_trial: Any) -> None:
     order = await buy(shop.order)
     (payment,) = await shop.payment.batch_get_payments_by_order([order.id])
@@ -222,6 +223,7 @@ async def test_shipping_and_cancelling_at_once_do_one_of_both(shop: Clients, buy
     assert all(finding.ok for finding in audit(shared_trial.admin_url, shared_trial.name, grace_s=0.0))
 
 
+@pytest.mark.usefixtures("tables")
 async def test_an_order_whose_checkout_is_under_way_is_not_cancelled(shop: Clients, shared_trial: Any) -> None:
     order = await seeded(shop, OrderStatus.CONFIRMED)
     with psycopg.connect(shared_trial.url, autocommit=True) as admin:

@@ -1,0 +1,311 @@
+"""Orders and sagas in memory, which are filled from their tables: what a call costs without its database.
+
+There is one process, so nobody takes a saga over from another one. What is left to recovery has a lease as in the
+database, and whoever takes it up counts its epoch up, so that the one before may not touch it any more.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import islice
+from typing import NamedTuple, TypeVar
+
+from shop.errors import no_such
+from shop.fields import LARGEST_ID
+from shop.order.domain import JoinedOrderLine, Order, OrderLine, OrderStatus, Purchase
+from shop.order.errors import TakenOver
+from shop.order.ports import Cancellation
+from shop.order.postgres_orders import LINE_COLUMNS, orders_of
+from shop.order.postgres_sagas import CHECKOUT_COLUMNS, cancellation_of, checkout_of
+from shop.order.retries import LEASE_S
+from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
+from shop.platform.database import Connection
+
+K = TypeVar("K", int, str)
+
+_DRIVEN = (SagaState.RUNNING, SagaState.UNDOING)
+_BEFORE_PIVOT = (Step.RESERVE, Step.AUTHORIZE)
+
+# ruff: noqa: S608 - nothing but lists of columns is put into the statements
+ORDERS = f"""
+    SELECT o.id, o.user_id, o.status, o.placed_at, o.total_minor, o.currency, {LINE_COLUMNS}
+    FROM orders o JOIN order_line l ON l.order_id = o.id ORDER BY o.id, l.line_number"""
+CHECKOUT_IDS = "SELECT id, checkout_id FROM orders"
+CHECKOUTS = f"SELECT {CHECKOUT_COLUMNS}, extract(epoch FROM lease_until - now())::float8 AS lease_s FROM checkout"
+CANCELLATIONS = """
+    SELECT c.order_id, o.checkout_id, c.epoch, extract(epoch FROM c.lease_until - now())::float8 AS lease_s
+    FROM cancellation c JOIN orders o ON o.id = c.order_id WHERE c.state = 'RUNNING'"""
+GONE = "SELECT id FROM shop_shared.deleted_user"
+
+
+class MemoryOrders:
+    """The order store in one process.
+
+    Args:
+        orders: The orders with their buyers, whether their accounts are there or gone.
+        checkout_ids: Names of the orders' stock reservations and payments, by order.
+        gone: Users whose accounts are gone.
+    """
+
+    def __init__(
+        self, orders: Iterable[Order] = (), checkout_ids: Iterable[tuple[int, str]] = (), gone: Iterable[int] = ()
+    ) -> None:
+        self._orders = {order.id: order for order in orders}
+        self._checkout_ids = dict(checkout_ids)
+        self._gone = frozenset(gone)
+        self._of_user: dict[int, list[int]] = {}
+        for order_id in sorted(self._orders):
+            self._of_user.setdefault(self._orders[order_id].user_id, []).append(order_id)
+        lines = sorted((line.id, order.id, line) for order in self._orders.values() for line in order.lines)
+        self._line_ids = [line_id for line_id, _, _ in lines]
+        self._lines = [(order_id, line) for _, order_id, line in lines]
+        self._last_id = max(self._orders, default=0)
+
+    async def get(self, order_id: int) -> Order | None:
+        order = self._orders.get(order_id)
+        return None if order is None else self._shown(order)
+
+    async def get_many(self, order_ids: Sequence[int]) -> list[Order]:
+        return [self._shown(self._orders[order_id]) for order_id in sorted(order_ids) if order_id in self._orders]
+
+    async def of_user(self, user_id: int, *, before: int, limit: int) -> list[Order]:
+        if self.is_gone(user_id):
+            return []
+        ids = self._of_user.get(user_id, [])
+        end = bisect_left(ids, before or LARGEST_ID)
+        return [self._orders[order_id] for order_id in reversed(ids[max(0, end - limit) : end])]
+
+    async def move(self, order_id: int, *, current: OrderStatus, wanted: OrderStatus) -> Order | None:
+        order = self._moved(order_id, current, wanted)
+        return None if order is None else self._shown(order)
+
+    async def lines(self, *, after: int, limit: int, chunk: int) -> AsyncIterator[list[JoinedOrderLine]]:
+        rows = self._joined(after, limit)
+        while joined := list(islice(rows, chunk)):
+            yield joined
+
+    def is_gone(self, user_id: int) -> bool:
+        """Whether a user's account is gone."""
+        return user_id in self._gone
+
+    def place(self, user_id: int, checkout_id: str, purchase: Purchase) -> Order:
+        """Stores an order, PENDING."""
+        self._last_id += 1
+        first = self._line_ids[-1] + 1 if self._line_ids else 1
+        lines = tuple(
+            OrderLine(first + index, line.line_number, line.product_id, line.quantity, line.unit_price)
+            for index, line in enumerate(purchase.lines)
+        )
+        placed_at = datetime.now(UTC).replace(microsecond=0)
+        order = Order(self._last_id, user_id, OrderStatus.PENDING, placed_at, purchase.total, lines)
+        self._orders[order.id] = order
+        self._checkout_ids[order.id] = checkout_id
+        self._of_user.setdefault(user_id, []).append(order.id)
+        self._line_ids.extend(line.id for line in lines)
+        self._lines.extend((order.id, line) for line in lines)
+        return order
+
+    def confirm(self, order_id: int) -> None:
+        """Makes an order CONFIRMED."""
+        self._orders[order_id] = replace(self._orders[order_id], status=OrderStatus.CONFIRMED)
+
+    def cancel(self, order_id: int) -> str | None:
+        """Makes a CONFIRMED order CANCELLED; returns the name of its reservation and payment, None if it is not."""
+        if self._moved(order_id, OrderStatus.CONFIRMED, OrderStatus.CANCELLED) is None:
+            return None
+        return self._checkout_ids[order_id]
+
+    def _moved(self, order_id: int, current: OrderStatus, wanted: OrderStatus) -> Order | None:
+        order = self._orders.get(order_id)
+        if order is None or order.status is not current:
+            return None
+        self._orders[order_id] = moved = replace(order, status=wanted)
+        return moved
+
+    def _shown(self, order: Order) -> Order:
+        """Returns an order as it is shown: it outlives its buyer's account, and is nobody's then."""
+        return replace(order, user_id=0) if self.is_gone(order.user_id) else order
+
+    def _joined(self, after: int, limit: int) -> Iterator[JoinedOrderLine]:
+        start = bisect_right(self._line_ids, after)
+        for order_id, line in islice(self._lines, start, start + limit):
+            order = self._orders[order_id]
+            yield JoinedOrderLine(
+                line.id,
+                order_id,
+                order.user_id,
+                order.status,
+                order.placed_at,
+                line.product_id,
+                line.quantity,
+                line.unit_price,
+            )
+
+
+class MemoryCheckouts:
+    """The checkout store in one process.
+
+    Args:
+        orders: Gets the orders that checkouts place.
+        checkouts: The checkouts, with the seconds until their leases end.
+        clock: Returns a time in seconds.
+    """
+
+    def __init__(
+        self,
+        orders: MemoryOrders,
+        checkouts: Iterable[tuple[Checkout, float]] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._orders = orders
+        self._clock = clock
+        self._checkouts: dict[str, Checkout] = {}
+        self._ids: dict[tuple[int, str], str] = {}
+        self._leases: dict[str, float] = {}
+        for checkout, lease_s in checkouts:
+            self._keep(checkout, lease_s)
+
+    async def claim(self, checkout: Checkout) -> Checkout:
+        first_id = self._ids.get((checkout.user_id, checkout.idempotency_key))
+        if first_id is None:
+            return self._keep(checkout)
+        first = self._checkouts[first_id]
+        failed_for_now = first.refusal is not None and first.refusal.code in UNCERTAIN
+        if first.state is SagaState.FAILED and failed_for_now and first.request_hash == checkout.request_hash:
+            del self._checkouts[first_id]
+            return self._keep(replace(checkout, epoch=first.epoch + 1))
+        # What a deleted account bought is no longer told to its token.
+        if self._orders.is_gone(checkout.user_id):
+            raise no_such("user", checkout.user_id)
+        return first
+
+    async def advance(self, checkout: Checkout, step: Step) -> Checkout:
+        self._require(checkout, states=(SagaState.RUNNING,))
+        return self._keep(replace(checkout, step=step))
+
+    async def place(self, checkout: Checkout, purchase: Purchase) -> Order:
+        stored = self._require(checkout, states=(SagaState.RUNNING,), steps=(Step.AUTHORIZE,))
+        order = self._orders.place(stored.user_id, stored.id, purchase)
+        self._keep(replace(stored, step=Step.SETTLE, order_id=order.id))
+        return order
+
+    async def complete(self, checkout: Checkout) -> None:
+        stored = self._require(checkout, steps=(Step.SETTLE,))
+        assert stored.order_id is not None, "a checkout that settles has an order"
+        self._orders.confirm(stored.order_id)
+        self._keep(replace(stored, state=SagaState.COMPLETED))
+
+    async def start_undo(self, checkout: Checkout, step: Step, refusal: Refusal) -> Checkout:
+        self._require(checkout, steps=_BEFORE_PIVOT)
+        return self._keep(replace(checkout, state=SagaState.UNDOING, step=step, refusal=refusal))
+
+    async def fail(self, checkout: Checkout, refusal: Refusal) -> None:
+        stored = self._require(checkout, steps=_BEFORE_PIVOT)
+        self._keep(replace(stored, state=SagaState.FAILED, refusal=refusal))
+
+    async def postpone(self, checkout: Checkout, seconds: float) -> None:
+        self._keep(self._require(checkout), seconds)
+
+    async def take_stuck(self, limit: int) -> list[Checkout]:
+        return [
+            self._keep(replace(stuck, epoch=stuck.epoch + 1))
+            for stuck in (self._checkouts[checkout_id] for checkout_id in _ended(self._leases, self._clock(), limit))
+        ]
+
+    def _require(
+        self, checkout: Checkout, *, states: Sequence[SagaState] = _DRIVEN, steps: Sequence[Step] = tuple(Step)
+    ) -> Checkout:
+        """Returns the checkout as it is stored, if it is at one of the states and steps and this driver's.
+
+        Raises:
+            TakenOver: It is not.
+        """
+        stored = self._checkouts.get(checkout.id)
+        if stored is None or stored.epoch != checkout.epoch or stored.state not in states or stored.step not in steps:
+            raise TakenOver("another process has taken this checkout over; repeat the call in a moment")
+        return stored
+
+    def _keep(self, checkout: Checkout, lease_s: float = LEASE_S) -> Checkout:
+        self._checkouts[checkout.id] = checkout
+        self._ids[checkout.user_id, checkout.idempotency_key] = checkout.id
+        if checkout.state in _DRIVEN:
+            self._leases[checkout.id] = self._clock() + lease_s
+        else:
+            self._leases.pop(checkout.id, None)
+        return checkout
+
+
+class MemoryCancellations:
+    """The cancellation store in one process.
+
+    Args:
+        orders: The orders, which are cancelled here.
+        cancellations: Those under way, with the seconds until their leases end.
+        clock: Returns a time in seconds.
+    """
+
+    def __init__(
+        self,
+        orders: MemoryOrders,
+        cancellations: Sequence[tuple[Cancellation, float]] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._orders = orders
+        self._clock = clock
+        self._running = {cancellation.order_id: cancellation for cancellation, _ in cancellations}
+        self._leases = {cancellation.order_id: clock() + lease_s for cancellation, lease_s in cancellations}
+
+    async def begin(self, order_id: int) -> Cancellation | None:
+        checkout_id = self._orders.cancel(order_id)
+        if checkout_id is None:
+            return None
+        return self._keep(Cancellation(order_id, checkout_id))
+
+    async def unfinished(self, order_id: int) -> Cancellation | None:
+        return self._running.get(order_id)
+
+    async def complete(self, cancellation: Cancellation) -> None:
+        self._running.pop(cancellation.order_id, None)
+        self._leases.pop(cancellation.order_id, None)
+
+    async def postpone(self, cancellation: Cancellation, seconds: float) -> None:
+        if cancellation.order_id in self._running:
+            self._leases[cancellation.order_id] = self._clock() + seconds
+
+    async def take_stuck(self, limit: int) -> list[Cancellation]:
+        stuck = [self._running[order_id] for order_id in _ended(self._leases, self._clock(), limit)]
+        return [self._keep(replace(cancellation, epoch=cancellation.epoch + 1)) for cancellation in stuck]
+
+    def _keep(self, cancellation: Cancellation) -> Cancellation:
+        self._running[cancellation.order_id] = cancellation
+        self._leases[cancellation.order_id] = self._clock() + LEASE_S
+        return cancellation
+
+
+class MemoryTables(NamedTuple):
+    """The stores of the order service, over the same rows."""
+
+    orders: MemoryOrders
+    checkouts: MemoryCheckouts
+    cancellations: MemoryCancellations
+
+    @classmethod
+    async def load(cls, connection: Connection) -> MemoryTables:
+        """Returns the stores of what the tables hold."""
+        orders = MemoryOrders(
+            orders_of(await connection.fetch(ORDERS)),
+            [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],
+            [row[0] for row in await connection.fetch(GONE)],
+        )
+        checkouts = [(checkout_of(row), row["lease_s"]) for row in await connection.fetch(CHECKOUTS)]
+        cancellations = [(cancellation_of(row), row["lease_s"]) for row in await connection.fetch(CANCELLATIONS)]
+        return cls(orders, MemoryCheckouts(orders, checkouts), MemoryCancellations(orders, cancellations))
+
+
+def _ended(leases: Mapping[K, float], now: float, limit: int) -> list[K]:
+    """Returns up to `limit` sagas whose leases have ended, the longest ended first."""
+    return sorted((saga for saga, ends in leases.items() if ends <= now), key=lambda saga: leases[saga])[:limit]

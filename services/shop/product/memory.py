@@ -1,0 +1,212 @@
+"""The catalogue in memory, which is filled from its tables: what a call costs without its database."""
+
+from __future__ import annotations
+
+import asyncio
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+
+from shop.fields import LARGEST_ID
+from shop.money import Money
+from shop.platform.database import Connection
+from shop.product.domain import (
+    NewProduct,
+    Product,
+    ProductChange,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+)
+from shop.product.postgres import PAGE, product_of
+
+REVIEWS = "SELECT id, product_id, user_id, rating, title, body FROM review ORDER BY id"
+RESERVATIONS = """
+    SELECT reservation.id, reservation.state, line.product_id, line.quantity, line.unit_price_minor, line.currency
+    FROM reservation LEFT JOIN reservation_line AS line ON line.reservation_id = reservation.id
+    ORDER BY reservation.id, line.product_id"""
+
+
+class MemoryProductStore:
+    """The catalogue's tables in one process.
+
+    Args:
+        products: The products.
+        reviews: Their reviews.
+        reservations: The reservations, whose pieces are off the products' stock already.
+    """
+
+    def __init__(
+        self,
+        products: Iterable[Product] = (),
+        reviews: Iterable[Review] = (),
+        reservations: Iterable[Reservation] = (),
+    ) -> None:
+        self._products: dict[int, Product] = {}
+        self._ids: list[int] = []
+        self._of_category: dict[str, list[int]] = {}
+        self._reviews: dict[int, list[Review]] = {}
+        self._reservations = {reservation.id: reservation for reservation in reservations}
+        # Transactions run one after the other, as those that lock the same rows do in the database.
+        self._lock = asyncio.Lock()
+        for product in sorted(products, key=lambda product: product.id):
+            self._insert(product)
+        for review in sorted(reviews, key=lambda review: review.id):
+            self._reviews.setdefault(review.product_id, []).append(review)
+        self._last_id = self._ids[-1] if self._ids else 0
+
+    @classmethod
+    async def load(cls, connection: Connection) -> MemoryProductStore:
+        """Returns the store of what the tables hold."""
+        return cls(
+            [product_of(row) for row in await connection.fetch(PAGE, 0, LARGEST_ID)],
+            [Review(*row) for row in await connection.fetch(REVIEWS)],
+            [
+                Reservation(
+                    str(reservation_id),
+                    ReservationState(state),
+                    tuple(ReservedLine(row[2], row[3], Money(row[4], row[5])) for row in rows if row[2] is not None),
+                )
+                for (reservation_id, state), rows in groupby(
+                    await connection.fetch(RESERVATIONS), key=lambda row: (row[0], row[1])
+                )
+            ],
+        )
+
+    async def get(self, product_id: int) -> Product | None:
+        return self._products.get(product_id)
+
+    async def batch_get(self, ids: Sequence[int]) -> list[Product]:
+        return [self._products[product_id] for product_id in ids if product_id in self._products]
+
+    async def page(self, *, after: int, limit: int, category: str) -> list[Product]:
+        ids = self._of_category.get(category, []) if category else self._ids
+        start = bisect_right(ids, after)
+        return [self._products[product_id] for product_id in ids[start : start + limit]]
+
+    async def add(self, product: NewProduct) -> Product:
+        self._last_id += 1
+        added = Product(
+            self._last_id, product.title, product.description, product.category, product.price, product.stock
+        )
+        self._insert(added)
+        return added
+
+    async def change(self, product_id: int, change: ProductChange) -> Product | None:
+        async with self._lock:
+            before = self._products.get(product_id)
+            if before is None:
+                return None
+            after = Product(
+                before.id,
+                before.title if change.title is None else change.title,
+                before.description if change.description is None else change.description,
+                before.category if change.category is None else change.category,
+                before.price if change.price is None else change.price,
+                before.stock if change.stock is None else change.stock,
+            )
+            if after.category != before.category:
+                self._remove(product_id)
+                self._insert(after)
+            self._products[product_id] = after
+            return after
+
+    async def reviews(self, product_ids: Sequence[int], limit: int) -> list[Review]:
+        return [review for product_id in product_ids for review in self._reviews.get(product_id, [])[:limit]]
+
+    async def rows(self, *, after: int, limit: int) -> list[ProductRow]:
+        products = await self.page(after=after, limit=limit, category="")
+        return [ProductRow(product.id, product.title, product.price, product.stock) for product in products]
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[MemoryStockTransaction]:
+        async with self._lock:
+            undo: list[Callable[[], object]] = []
+            try:
+                yield MemoryStockTransaction(self, undo)
+            except BaseException:
+                for take_back in reversed(undo):
+                    take_back()
+                raise
+
+    def _insert(self, product: Product) -> None:
+        self._products[product.id] = product
+        insort(self._ids, product.id)
+        insort(self._of_category.setdefault(product.category, []), product.id)
+
+    def _remove(self, product_id: int) -> None:
+        product = self._products.pop(product_id)
+        for ids in (self._ids, self._of_category[product.category]):
+            del ids[bisect_left(ids, product_id)]
+
+
+class MemoryStockTransaction:
+    """One transaction on stock.
+
+    Args:
+        store: The tables, which nobody else changes meanwhile.
+        undo: Gets what takes each change back.
+    """
+
+    def __init__(self, store: MemoryProductStore, undo: list[Callable[[], object]]) -> None:
+        self._store = store
+        self._products = store._products
+        self._reservations = store._reservations
+        self._undo = undo
+
+    async def claim(self, reservation_id: str, state: ReservationState) -> bool:
+        if reservation_id in self._reservations:
+            return False
+        self._reservations[reservation_id] = Reservation(reservation_id, state, ())
+        self._undo.append(partial(self._reservations.pop, reservation_id))
+        return True
+
+    async def find_locked(self, reservation_id: str) -> Reservation | None:
+        return self._reservations.get(reservation_id)
+
+    async def products_locked(self, ids: Sequence[int]) -> list[Product]:
+        return [self._products[product_id] for product_id in sorted(ids) if product_id in self._products]
+
+    async def take(self, reservation_id: str, lines: Sequence[ReservedLine]) -> None:
+        self._move(lines, -1)
+        self._set(replace(self._reservations[reservation_id], lines=tuple(lines)))
+
+    async def confirm(self, reservation: Reservation) -> None:
+        self._set(replace(reservation, state=ReservationState.CONFIRMED))
+
+    async def give_back(self, reservation: Reservation) -> None:
+        self._move(reservation.lines, 1)
+        self._set(replace(reservation, state=ReservationState.RELEASED))
+
+    async def is_held(self, product_id: int) -> bool:
+        return any(
+            line.product_id == product_id
+            for reservation in self._reservations.values()
+            if reservation.state is ReservationState.HELD
+            for line in reservation.lines
+        )
+
+    async def delete(self, product_id: int) -> None:
+        product, reviews = self._products[product_id], self._store._reviews.pop(product_id, [])
+        self._store._remove(product_id)
+        self._undo.append(partial(self._store._insert, product))
+        self._undo.append(partial(self._store._reviews.__setitem__, product_id, reviews))
+
+    def _move(self, lines: Sequence[ReservedLine], direction: int) -> None:
+        for line in lines:
+            product = self._products.get(line.product_id)
+            # An order outlives the products that it bought.
+            if product is not None:
+                self._undo.append(partial(self._products.__setitem__, product.id, product))
+                stock = product.stock + direction * line.quantity
+                self._products[product.id] = replace(product, stock=stock)
+
+    def _set(self, reservation: Reservation) -> None:
+        before = self._reservations[reservation.id]
+        self._undo.append(partial(self._reservations.__setitem__, before.id, before))
+        self._reservations[reservation.id] = reservation

@@ -1,0 +1,115 @@
+"""The accounts in memory, which are filled from their table: what a call costs without its database."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Sequence
+
+from shop.platform.database import Connection
+from shop.user.domain import Credentials, NewUser, User, UserChange
+from shop.user.postgres import COLUMNS, email_digest, user_of
+
+ACCOUNTS = f"SELECT {COLUMNS}, password_hash FROM account ORDER BY id"  # noqa: S608 - a list of columns
+FAILED_LOGINS = """
+    SELECT address, failures, extract(epoch FROM expires_at - now())::float8 FROM failed_login
+    WHERE expires_at > now() ORDER BY expires_at"""
+
+
+class MemoryUserStore:
+    """The accounts' table in one process.
+
+    A deleted account is not noted for the order and payment services, which hold their own rows in memory: they know
+    those accounts as gone that were gone at the start.
+
+    Args:
+        accounts: The users and the hashes of their passwords.
+        failed_logins: Digests of e-mail addresses, how many logins with them have failed, and for how many seconds this
+            counts; the shortest first.
+        clock: Returns a time in seconds.
+    """
+
+    def __init__(
+        self,
+        accounts: Iterable[tuple[User, str]] = (),
+        failed_logins: Iterable[tuple[bytes, int, float]] = (),
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._clock = clock
+        self._users: dict[int, User] = {}
+        self._hashes: dict[int, str] = {}
+        self._of_email: dict[str, int] = {}
+        for user, password_hash in accounts:
+            self._insert(user, password_hash)
+        self._ids = sorted(self._users)
+        self._last_id = self._ids[-1] if self._ids else 0
+        # The first to expire stands first: a count ends at a fixed time after its first failure.
+        self._failures = {digest: (count, clock() + seconds) for digest, count, seconds in failed_logins}
+
+    @classmethod
+    async def load(cls, connection: Connection) -> MemoryUserStore:
+        """Returns the store of what the tables hold."""
+        accounts = [(user_of(row), row[8]) for row in await connection.fetch(ACCOUNTS)]
+        return cls(accounts, [(row[0], row[1], row[2]) for row in await connection.fetch(FAILED_LOGINS)])
+
+    async def get(self, user_id: int) -> User | None:
+        return self._users.get(user_id)
+
+    async def credentials(self, email: str) -> Credentials:
+        count, expires = self._failures.get(email_digest(email), (0, 0.0))
+        failures = count if self._clock() < expires else 0
+        user_id = self._of_email.get(email)
+        if user_id is None:
+            return Credentials(None, None, failures)
+        return Credentials(self._users[user_id], self._hashes[user_id], failures)
+
+    async def note_failure(self, email: str, seconds: float) -> None:
+        now = self._clock()
+        while self._failures:
+            first = next(iter(self._failures))
+            if now < self._failures[first][1]:
+                break
+            del self._failures[first]
+        digest = email_digest(email)
+        count, expires = self._failures.get(digest, (0, now + seconds))
+        self._failures[digest] = (count + 1, expires)
+
+    async def forget_failures(self, email: str) -> None:
+        self._failures.pop(email_digest(email), None)
+
+    async def batch_get(self, ids: Sequence[int]) -> list[User]:
+        return [self._users[user_id] for user_id in ids if user_id in self._users]
+
+    async def page(self, *, after: int, limit: int) -> list[User]:
+        start = bisect_right(self._ids, after)
+        return [self._users[user_id] for user_id in self._ids[start : start + limit]]
+
+    async def add(self, user: NewUser, password_hash: str) -> User | None:
+        if user.email in self._of_email:
+            return None
+        self._last_id += 1
+        added = User(self._last_id, user.email, user.name, user.address)
+        self._insert(added, password_hash)
+        self._ids.append(added.id)
+        return added
+
+    async def change(self, user_id: int, change: UserChange) -> User | None:
+        user = self._users.get(user_id)
+        if user is None:
+            return None
+        name = user.name if change.name is None else change.name
+        address = user.address if change.address is None else change.address
+        self._users[user_id] = changed = User(user.id, user.email, name, address)
+        return changed
+
+    async def delete(self, user_id: int) -> bool:
+        user = self._users.pop(user_id, None)
+        if user is None:
+            return False
+        del self._hashes[user_id], self._of_email[user.email], self._ids[bisect_left(self._ids, user_id)]
+        return True
+
+    def _insert(self, user: User, password_hash: str) -> None:
+        self._users[user.id] = user
+        self._hashes[user.id] = password_hash
+        self._of_email[user.email] = user.id
