@@ -55,8 +55,9 @@ bench: setup ## Start a topology, replay a tape, print latencies and hop budget,
 compare: setup ## Compare topologies under identical load, in randomized blocks, with a report; topologies=a,b
 	@$(RUN) -m experiment compare $(call options,$(COMPARE))
 
+# Without steps, Istio is one of them.
 .PHONY: ladder
-ladder: setup ## Add edge, sidecars, mTLS and Istio to a topology one by one, take tracing and database away, measure each step twice
+ladder: setup $(if $(or $(if $(steps),,all),$(findstring istio,$(steps))),.tools/istio.stamp) ## Add edge, sidecars, mTLS and Istio to a topology one by one, take tracing and database away, measure each step twice
 	@$(RUN) -m experiment ladder $(call options,$(LADDER))
 
 .PHONY: sweep

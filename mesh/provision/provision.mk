@@ -29,7 +29,8 @@ $(ENVIRONMENT): pyproject.toml requirements.lock
 .PHONY: istio
 istio: .tools/istio.stamp ## Build Istio's programs, which mesh=istio does by itself
 
-.tools/istio.stamp: $(ISTIO_SOURCES) $(if $(realpath .tools/bin/istiod),,missing)
+ISTIO_PROGRAMS := $(realpath .tools/bin/istiod .tools/bin/pilot-agent .tools/bin/istioctl)
+.tools/istio.stamp: $(ISTIO_SOURCES) $(if $(filter 3,$(words $(ISTIO_PROGRAMS))),,missing)
 	@$(PROVISION) istio
 	@touch $@
 

@@ -95,7 +95,7 @@ def agent_component(
         "PROXY_CONFIG": json.dumps(proxy_config),
         **settings,
     }
-    argv = [str(program), "proxy", "sidecar", "--domain", DNS_DOMAIN]
+    argv = [str(program), "proxy", "sidecar", "--domain", DNS_DOMAIN, "--log_output_level=default:warn"]
     return Component(
         workload.sidecar,
         argv=lambda: ["/bin/sh", "-c", 'cd "$0" && exec "$@"', str(home), *argv],

@@ -188,6 +188,9 @@ def test_envoy_ends_with_its_agent(prepare: Prepare) -> None:
         agent, envoy = run.pids()["order-sidecar"]
         os.kill(agent, signal.SIGKILL)
         wait_until(lambda: not psutil.pid_exists(envoy) or psutil.Process(envoy).status() == psutil.STATUS_ZOMBIE)
+        run.restart("order-sidecar")
+        with run.caller("order", "payment") as client:
+            assert client.post("/").status_code == 200
 
 
 def test_an_istiod_that_does_not_come_up_says_why(prepare: Prepare) -> None:

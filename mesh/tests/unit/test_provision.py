@@ -103,10 +103,20 @@ def test_istio_is_cached_by_its_pins_and_istiod_by_its_own_code_too(
     assert all(istio.cached(name) != before[name] for name in istio.PROGRAMS)
 
 
-@pytest.mark.parametrize(("given", "built"), [((), False), (("mesh=envoy",), False), (("mesh=istio",), True)])
-def test_set_up_builds_istio_only_where_a_mesh_asks_for_it(given: tuple[str, ...], built: bool) -> None:
+@pytest.mark.parametrize(
+    ("given", "built"),
+    [
+        (["setup"], False),
+        (["mesh=envoy", "bench"], False),
+        (["mesh=istio", "bench"], True),
+        (["ladder"], True),
+        (["steps=edge,sidecars", "ladder"], False),
+        (["steps=sidecars,istio", "ladder"], True),
+    ],
+)
+def test_istio_is_built_only_where_it_is_asked_for(given: list[str], built: bool) -> None:
     # -W: as if its pins had just changed.
-    argv = ["make", "--dry-run", "-W", "mesh/istio/go.mod", *given, "setup"]
+    argv = ["make", "--dry-run", "-W", "mesh/istio/go.mod", *given]
     plan = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=60).stdout
     assert ("provision istio" in plan) is built
 
