@@ -39,7 +39,7 @@ class GatewayClient:
             sent["authorization"] = f"Bearer {self.token('customer', user)}"
         if partner:
             sent["authorization"] = f"Bearer {self.token('partner')}"
-        self.shop.store.calls.clear()
+        self.shop.record.calls.clear()
         return await self.http.post("/graphql", json=body, headers=sent)
 
     async def run(

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from fastapi import FastAPI
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 from rest_gateway.app import build_app
 from shop.platform.access import Authenticator
 from shop.platform.auth import Principal, TokenSigner, TokenVerifier
@@ -48,13 +48,9 @@ def installed(signer: TokenSigner, public_pem: bytes) -> tuple[MemoryShop, FastA
 def shop(installed: tuple[MemoryShop, FastAPI]) -> MemoryShop:
     """200 products, 20 users, 50 orders: order i belongs to user 1 + (i - 1) % 5 and has 1 + i % 5 lines."""
     shop, _ = installed
-    fresh = MemoryShop.demo().store
-    for table in ("products", "reviews", "reservations", "users", "passwords", "orders", "payments", "checkouts"):
-        kept = getattr(shop.store, table)
-        kept.clear()
-        kept.update(getattr(fresh, table))
-    shop.store.calls.clear()
-    shop.store.on_call = None
+    shop.fill(Data.demo())
+    shop.record.calls.clear()
+    shop.record.on_call = None
     return shop
 
 

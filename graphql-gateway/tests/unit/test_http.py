@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +14,7 @@ from shop.errors import ErrorCode, Internal, Unavailable
 from shop.platform.body import MOST_BYTES
 from shop.platform.deadline import remaining
 from shop.platform.error_table import ERROR_TABLE
+from shop.product.domain import ProductChange
 
 TYPENAME = {"query": "{ __typename }"}
 RESPONSE_JSON = "application/graphql-response+json"
@@ -246,7 +246,7 @@ async def test_every_error_of_the_table_keeps_its_code_message_and_field(gateway
     async def fail(_method: str) -> None:
         raise ERROR_TABLE[code].error("what to change", field="page_size")
 
-    gateway.shop.store.on_call = fail
+    gateway.shop.record.on_call = fail
     answer = await gateway.run('{ product(id: "UHJvZHVjdDox") { id } }')
 
     again = {ErrorCode.UNAVAILABLE: 1, ErrorCode.TOO_MANY_REQUESTS: 300}
@@ -267,7 +267,7 @@ async def test_unknown_causes_stay_in_the_log(gateway: Any, caplog: pytest.LogCa
         if method != "list_products":
             raise RuntimeError("password=hunter2")
 
-    gateway.shop.store.on_call = fail
+    gateway.shop.record.on_call = fail
     with caplog.at_level(logging.ERROR):
         response = await gateway.post({"query": "{ products(first: 3) { edges { node { id reviews { id } } } } }"})
 
@@ -284,7 +284,7 @@ async def test_a_part_that_fails_leaves_the_rest(gateway: Any) -> None:
         if method == "batch_get_payments_by_order":
             raise Unavailable("the payment service does not answer; try again")
 
-    gateway.shop.store.on_call = fail
+    gateway.shop.record.on_call = fail
     answer = await gateway.run("{ me { orders(first: 2) { edges { node { id payment { status } } } } } }", user=1)
 
     assert [edge["node"]["payment"] for edge in answer["data"]["me"]["orders"]["edges"]] == [None, None]
@@ -295,7 +295,7 @@ async def test_internal_errors_of_services_are_logged_too(gateway: Any, caplog: 
     async def fail(_method: str) -> None:
         raise Internal("internal error")
 
-    gateway.shop.store.on_call = fail
+    gateway.shop.record.on_call = fail
     with caplog.at_level(logging.ERROR):
         await gateway.run("{ products { edges { cursor } } }")
 
@@ -306,7 +306,7 @@ async def test_the_callers_deadline_ends_the_wait(gateway: Any) -> None:
     async def hang(_method: str) -> None:
         await asyncio.sleep(30)
 
-    gateway.shop.store.on_call = hang
+    gateway.shop.record.on_call = hang
     body = {"query": "{ products { edges { cursor } } }"}
     started = time.monotonic()
     response = await gateway.post(body, x_envoy_expected_rq_timeout_ms="50")
@@ -323,7 +323,7 @@ async def test_the_deadline_is_passed_on(gateway: Any, header: str, expected: fl
     async def look(_method: str) -> None:
         seen.append(remaining())
 
-    gateway.shop.store.on_call = look
+    gateway.shop.record.on_call = look
     await gateway.post({"query": "{ products { edges { cursor } } }"}, x_envoy_expected_rq_timeout_ms=header)
 
     assert expected - 0.5 < seen[0] <= expected
@@ -333,7 +333,7 @@ async def test_one_request_does_not_see_what_another_read(gateway: Any) -> None:
     query = '{ product(id: "UHJvZHVjdDox") { stock } }'
 
     assert (await gateway.data(query))["product"]["stock"] == 1001
-    gateway.shop.store.products[1] = replace(gateway.shop.store.products[1], stock=5)
+    await gateway.shop.products.change(1, ProductChange(stock=5))
     assert (await gateway.data(query))["product"]["stock"] == 5
 
 
@@ -341,12 +341,12 @@ async def test_mutations_of_a_request_run_one_after_the_other(gateway: Any) -> N
     async def take_a_moment(_method: str) -> None:
         await asyncio.sleep(0.005)
 
-    gateway.shop.store.on_call = take_a_moment
+    gateway.shop.record.on_call = take_a_moment
     query = """mutation {
       a: updateProfile(input: {name: "A"}) { user { name } }
       b: updateProfile(input: {name: "B"}) { user { name } } }"""
     data = await gateway.data(query, user=1)
 
     assert data == {"a": {"user": {"name": "A"}}, "b": {"user": {"name": "B"}}}
-    first, second = gateway.shop.store.calls
+    first, second = gateway.shop.record.calls
     assert not first.overlaps(second)

@@ -41,7 +41,7 @@ async def test_browse_makes_two_calls(gateway: Any) -> None:
             {"id": global_id("Review", 303), "rating": 4, "title": "Review 303"},
         ],
     }
-    assert gateway.shop.store.methods == ["list_products", "batch_list_reviews"]
+    assert gateway.shop.record.methods == ["list_products", "batch_list_reviews"]
 
 
 async def test_product_makes_one_call(gateway: Any) -> None:
@@ -55,14 +55,14 @@ async def test_product_makes_one_call(gateway: Any) -> None:
         "stock": 1007,
         "price": {"amountMinor": 359, "currency": "EUR"},
     }
-    assert gateway.shop.store.methods == ["batch_get_products"]
+    assert gateway.shop.record.methods == ["batch_get_products"]
 
 
 async def test_order_history_makes_three_calls_of_which_two_run_at_the_same_time(gateway: Any) -> None:
     async def take_a_moment(_method: str) -> None:
         await asyncio.sleep(0.01)
 
-    gateway.shop.store.on_call = take_a_moment
+    gateway.shop.record.on_call = take_a_moment
     data = await gateway.data(document("order_history"), {"first": 10}, user=1)
 
     orders = [edge["node"] for edge in data["me"]["orders"]["edges"]]
@@ -72,7 +72,7 @@ async def test_order_history_makes_three_calls_of_which_two_run_at_the_same_time
     assert newest["payment"] == {"status": "CAPTURED"}
     assert [line["lineNumber"] for line in newest["lines"]] == [1, 2]
     assert newest["lines"][0]["product"]["title"] == "Product 123"
-    orders_call, *others = gateway.shop.store.calls
+    orders_call, *others = gateway.shop.record.calls
     assert orders_call.method == "list_orders_by_user"
     assert {call.method for call in others} == {"batch_get_payments_by_order", "batch_get_products"}
     assert others[0].overlaps(others[1])
@@ -88,7 +88,7 @@ async def test_login_and_profile(gateway: Any) -> None:
         "email": "user3@example.com",
         "name": "User 3",
     }
-    assert gateway.shop.store.methods == ["batch_get_users"]
+    assert gateway.shop.record.methods == ["batch_get_users"]
 
 
 async def test_checkout_makes_one_call_and_is_idempotent(gateway: Any) -> None:
@@ -98,7 +98,7 @@ async def test_checkout_makes_one_call_and_is_idempotent(gateway: Any) -> None:
     ]
     variables = {"input": {"idempotencyKey": "key-1", "lines": lines, "paymentToken": "tok_ok"}}
     first = await gateway.data(document("checkout"), variables, user=7)
-    assert gateway.shop.store.methods == ["checkout"]
+    assert gateway.shop.record.methods == ["checkout"]
     again = await gateway.data(document("checkout"), variables, user=7)
 
     assert again == first
@@ -106,26 +106,26 @@ async def test_checkout_makes_one_call_and_is_idempotent(gateway: Any) -> None:
     assert order["status"] == "CONFIRMED"
     assert order["total"] == {"amountMinor": 2 * 211 + 248, "currency": "EUR"}
     assert [(line["lineNumber"], line["quantity"]) for line in order["lines"]] == [(1, 2), (2, 1)]
-    assert gateway.shop.store.products[3].stock == 1003 - 2
+    assert (await gateway.shop.products.get(3)).stock == 1003 - 2
 
 
 async def test_update_profile_makes_one_call(gateway: Any) -> None:
     data = await gateway.data(document("update_profile"), {"address": ADDRESS}, user=2)
 
     assert data["updateProfile"]["user"] == {"id": global_id("User", 2), "address": ADDRESS}
-    assert gateway.shop.store.methods == ["update_user"]
+    assert gateway.shop.record.methods == ["update_user"]
 
 
 async def test_order_status_asks_for_the_payment_while_the_order_is_on_its_way(gateway: Any) -> None:
     async def take_a_moment(_method: str) -> None:
         await asyncio.sleep(0.01)
 
-    gateway.shop.store.on_call = take_a_moment
+    gateway.shop.record.on_call = take_a_moment
     data = await gateway.data(document("order_status"), {"id": global_id("Order", 4)}, partner=True)
 
     assert data["order"]["status"] == "CONFIRMED"
     assert data["order"]["payment"] == {"status": "CAPTURED", "amount": data["order"]["total"]}
-    order, payment = sorted(gateway.shop.store.calls, key=lambda call: call.method)
+    order, payment = sorted(gateway.shop.record.calls, key=lambda call: call.method)
     assert (order.method, payment.method) == ("batch_get_orders", "batch_get_payments_by_order")
     assert order.overlaps(payment)
 
@@ -142,4 +142,4 @@ async def test_bulk_lines_makes_one_call(gateway: Any) -> None:
         "placedAt": "2023-04-07T02:00:00Z",
         "user": {"id": global_id("User", 2)},
     }
-    assert gateway.shop.store.methods == ["stream_order_lines"]
+    assert gateway.shop.record.methods == ["stream_order_lines"]

@@ -142,7 +142,7 @@ async def test_what_is_too_much_is_refused_before_anything_runs(gateway: Any, qu
 
     assert code == "RESOURCE_EXHAUSTED"
     assert message in found
-    assert gateway.shop.store.methods == []
+    assert gateway.shop.record.methods == []
 
 
 async def test_a_variable_can_make_it_too_much(gateway: Any) -> None:

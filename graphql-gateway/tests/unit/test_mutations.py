@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from graphql_gateway.global_id import global_id
+from shop.product.domain import ProductChange
 
 ADDRESS = {"recipient": "A", "street": "B 1", "city": "C", "postalCode": "12345", "countryCode": "DE"}
 CHECKOUT = (
@@ -22,13 +23,13 @@ def purchase(**changes: Any) -> dict[str, Any]:
 async def test_a_product_is_created_changed_and_deleted(gateway: Any) -> None:
     create = """mutation ($input: CreateProductInput!) {
       createProduct(input: $input) { product { id title stock price { amountMinor currency } } } }"""
-    new = {"title": "Lamp", "category": "c0001", "price": {"amountMinor": 1999}, "stock": 2**40}
+    new = {"title": "Lamp", "category": "c0001", "price": {"amountMinor": 2**40}, "stock": 10**9}
     made = (await gateway.data(create, {"input": new}, partner=True))["createProduct"]["product"]
     assert made == {
         "id": global_id("Product", 201),
         "title": "Lamp",
-        "stock": 2**40,
-        "price": {"amountMinor": 1999, "currency": "EUR"},
+        "stock": 10**9,
+        "price": {"amountMinor": 2**40, "currency": "EUR"},
     }
 
     update = (
@@ -98,8 +99,9 @@ PRODUCT_3 = global_id("Product", 3)
 BAD_PURCHASES = [
     ({"lines": []}, "INVALID_ARGUMENT", "lines"),
     ({"lines": [{"productId": "x", "quantity": 1}]}, "INVALID_ARGUMENT", "input.lines[0].productId"),
-    ({"lines": [{"productId": PRODUCT_3, "quantity": 10**6}]}, "OUT_OF_STOCK", "lines[0].quantity"),
-    ({"lines": [{"productId": global_id("Product", 999), "quantity": 1}]}, "NOT_FOUND", "id"),
+    ({"lines": [{"productId": PRODUCT_3, "quantity": 10**6}]}, "INVALID_ARGUMENT", "lines[0].quantity"),
+    ({"lines": [{"productId": PRODUCT_3, "quantity": 4}]}, "OUT_OF_STOCK", "lines[0].quantity"),
+    ({"lines": [{"productId": global_id("Product", 999), "quantity": 1}]}, "NOT_FOUND", "lines[0].productId"),
     ({"paymentToken": "tok_declined"}, "PAYMENT_DECLINED", "paymentToken"),
     ({"paymentToken": "cash"}, "INVALID_ARGUMENT", "paymentToken"),
     ({"userId": global_id("User", 2)}, "PERMISSION_DENIED", "input.userId"),
@@ -109,6 +111,7 @@ BAD_PURCHASES = [
 
 @pytest.mark.parametrize(("changes", "code", "field"), BAD_PURCHASES, ids=[str(case[0]) for case in BAD_PURCHASES])
 async def test_a_purchase_that_cannot_be(gateway: Any, changes: dict[str, Any], code: str, field: str) -> None:
+    await gateway.shop.products.change(3, ProductChange(stock=3))
     assert (await gateway.error(CHECKOUT, purchase(**changes), user=1))[:2] == (code, field)
 
 

@@ -51,9 +51,9 @@ async def test_the_answers_are_the_same_and_the_calls_are_many(
     asked = {"user": None if partner else 1, "partner": partner}
     document = (DOCUMENTS / f"{name}.graphql").read_text()
     answer = await gateway.data(document, variables, **asked)
-    assert Counter(gateway.shop.store.methods) == batched
+    assert Counter(gateway.shop.record.methods) == batched
     assert await naive_gateway.data(document, variables, **asked) == answer
-    assert Counter(naive_gateway.shop.store.methods) == single
+    assert Counter(naive_gateway.shop.record.methods) == single
 
 
 @pytest.mark.parametrize(

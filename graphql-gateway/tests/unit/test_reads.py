@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from graphql_gateway.global_id import global_id
+from memory_shop import Data
 from shop.errors import Unavailable
 
 
@@ -25,7 +26,7 @@ async def test_node_gives_the_fields_of_the_type(gateway: Any) -> None:
     data = await gateway.data(query, {"id": global_id("Payment", 5)}, partner=True)
 
     assert data["node"]["order"] == {"id": global_id("Order", 5), "total": {"currency": "EUR"}}
-    assert gateway.shop.store.methods == ["get_payment", "batch_get_orders"]
+    assert gateway.shop.record.methods == ["get_payment", "batch_get_orders"]
 
 
 async def test_what_is_asked_for_twice_is_read_once(gateway: Any) -> None:
@@ -34,7 +35,7 @@ async def test_what_is_asked_for_twice_is_read_once(gateway: Any) -> None:
     data = await gateway.data(query, {"a": global_id("Product", 1), "b": global_id("Product", 2)})
 
     assert data == {"one": {"title": "Product 1"}, "same": {"stock": 1001}, "other": {"title": "Product 2"}}
-    assert gateway.shop.store.methods == ["batch_get_products"]
+    assert gateway.shop.record.methods == ["batch_get_products"]
 
 
 async def test_reviews_of_different_lengths_are_one_call(gateway: Any) -> None:
@@ -43,7 +44,7 @@ async def test_reviews_of_different_lengths_are_one_call(gateway: Any) -> None:
 
     node = data["products"]["edges"][1]["node"]
     assert [len(node["reviews"]), len(node["more"])] == [1, 2]
-    assert gateway.shop.store.methods == ["list_products", "batch_list_reviews"]
+    assert gateway.shop.record.methods == ["list_products", "batch_list_reviews"]
 
 
 async def test_authors_are_one_call_and_show_their_names_only(gateway: Any) -> None:
@@ -53,11 +54,11 @@ async def test_authors_are_one_call_and_show_their_names_only(gateway: Any) -> N
         "id": global_id("User", 2),
         "name": "User 2",
     }
-    assert gateway.shop.store.methods == ["list_products", "batch_list_reviews", "batch_get_users"]
+    assert gateway.shop.record.methods == ["list_products", "batch_list_reviews", "batch_get_users"]
 
 
 async def test_the_author_of_a_review_may_be_gone(gateway: Any) -> None:
-    del gateway.shop.store.users[2]
+    await gateway.shop.delete_user(2)
     data = await gateway.data("{ products(first: 1) { edges { node { reviews { author { name } } } } } }")
 
     assert data["products"]["edges"][0]["node"]["reviews"][0]["author"] is None
@@ -65,14 +66,16 @@ async def test_the_author_of_a_review_may_be_gone(gateway: Any) -> None:
 
 async def test_a_line_outlives_its_product(gateway: Any) -> None:
     query = "query ($id: ID!) { order(id: $id) { lines { product { title } } } }"
-    del gateway.shop.store.products[8]
+    await gateway.shop.delete_product(8)
     data = await gateway.data(query, {"id": global_id("Order", 1)}, user=1)
 
     assert data["order"]["lines"] == [{"product": None}, {"product": {"title": "Product 9"}}]
 
 
 async def test_a_payment_without_an_order(gateway: Any) -> None:
-    gateway.shop.store.payments[5] = replace(gateway.shop.store.payments[5], order_id=0)
+    data = Data.demo()
+    data.payments[4] = replace(data.payments[4], order_id=0)
+    gateway.shop.fill(data)
     data = await gateway.data(
         "query ($id: ID!) { payment(id: $id) { status order { id } } }", {"id": global_id("Payment", 5)}, partner=True
     )
@@ -88,7 +91,7 @@ async def test_what_is_known_already_is_not_asked_for(gateway: Any) -> None:
     data = await gateway.data(query, {"id": global_id("Payment", 5)}, partner=True)
 
     assert data["payment"]["order"]["payment"] == {"id": global_id("Payment", 5)}
-    assert gateway.shop.store.methods == ["get_payment", "batch_get_payments_by_order"]
+    assert gateway.shop.record.methods == ["get_payment", "batch_get_payments_by_order"]
 
 
 async def test_a_line_of_the_bulk_read_can_tell_everything(gateway: Any) -> None:
@@ -107,7 +110,7 @@ async def test_a_line_of_the_bulk_read_can_tell_everything(gateway: Any) -> None
         "hasPreviousPage": False,
         "endCursor": global_id("OrderLine", 3),
     }
-    assert sorted(gateway.shop.store.methods) == [
+    assert sorted(gateway.shop.record.methods) == [
         "batch_get_orders",
         "batch_get_products",
         "batch_get_users",
@@ -171,9 +174,9 @@ async def test_every_edge_can_be_resumed_from(gateway: Any) -> None:
 
 
 async def test_cursors_stay_within_the_page_that_the_service_gives(gateway: Any) -> None:
-    store = gateway.shop.store
-    for number in range(51, 301):
-        store.orders[number] = replace(store.orders[1], id=number)
+    demo = Data.demo()
+    demo.orders += [replace(demo.orders[0], id=number) for number in range(51, 301)]
+    gateway.shop.fill(demo)
     query = """query ($first: Int!, $after: String) { me { orders(first: $first, after: $after) {
       edges { cursor node { id } } } } }"""
     found, after = [], None
@@ -182,7 +185,7 @@ async def test_cursors_stay_within_the_page_that_the_service_gives(gateway: Any)
         # The last but one, so that every page begins in the middle of another.
         found += [edge["node"]["id"] for edge in data["me"]["orders"]["edges"][:-1]]
         after = data["me"]["orders"]["edges"][-2]["cursor"] if len(data["me"]["orders"]["edges"]) == 50 else after
-    wanted = sorted((order.id for order in store.orders.values() if order.user_id == 1), reverse=True)
+    wanted = sorted((order.id for order in demo.orders if order.user_id == 1), reverse=True)
 
     assert list(dict.fromkeys(found)) == [global_id("Order", number) for number in wanted[: len(dict.fromkeys(found))]]
     assert len(dict.fromkeys(found)) >= 250
@@ -261,7 +264,7 @@ async def test_what_is_read_ahead_may_stand_in_fragments_and_depend_on_variables
     data = await gateway.data(query, {"n": 2})
 
     assert [len(edge["node"]["reviews"]) for edge in data["products"]["edges"]] == [2, 2]
-    assert gateway.shop.store.methods == ["list_products", "batch_list_reviews"]
+    assert gateway.shop.record.methods == ["list_products", "batch_list_reviews"]
 
 
 async def test_what_fails_when_read_ahead_is_the_fields_error(gateway: Any) -> None:
@@ -269,7 +272,7 @@ async def test_what_fails_when_read_ahead_is_the_fields_error(gateway: Any) -> N
         if method == "batch_get_products":
             raise Unavailable("the product service does not answer; try again")
 
-    gateway.shop.store.on_call = fail
+    gateway.shop.record.on_call = fail
     query = "{ me { orders(first: 1) { edges { node { id payment { status } lines { product { title } } } } } } }"
     answer = await gateway.run(query, user=1)
 
@@ -277,4 +280,4 @@ async def test_what_fails_when_read_ahead_is_the_fields_error(gateway: Any) -> N
     assert node["payment"] == {"status": "CAPTURED"}
     assert node["lines"] == [{"product": None}, {"product": None}]
     assert [error["path"][-1] for error in answer["errors"]] == ["product", "product"]
-    assert gateway.shop.store.methods.count("batch_get_products") == 1
+    assert gateway.shop.record.methods.count("batch_get_products") == 1

@@ -78,7 +78,7 @@ async def test_the_callers_trace_goes_on(gateway: Any, spans: InMemorySpanExport
     async def look(_method: str) -> None:
         seen.append(trace.get_current_span().get_span_context())
 
-    gateway.shop.store.on_call = look
+    gateway.shop.record.on_call = look
     await gateway.post(QUERY, traceparent=header)
 
     assert f"{seen[0].trace_id:032x}" == TRACE_ID

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hops.budget.budget import EDGE, GENERATOR
 from hops.run import ladder
-from hops.synthetic.shop import TO_SIDECAR_MS, by_way_of_sidecars
+from hops.synthetic.shop import by_way_of_sidecars
 
 #: What the arms change of the switches, by the manifest.
 ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
@@ -16,8 +16,9 @@ ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
     ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
     ladder.UNTRACED: {"trace": 0.0},
 }
-#: Mean time in one proxy of a pair, ms.
+#: Mean time in one proxy of a pair, ms, and on each of the two wires that it adds.
 PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2}
+WIRE_MS = 0.06
 
 
 def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
@@ -32,13 +33,13 @@ def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
     if arm == ladder.MEMORY:
         return {part: ms for part, ms in parts.items() if not part.startswith(("db:", "pool:"))}
     if arm in PROXY_MS:
-        return by_way_of_sidecars(parts, PROXY_MS[arm])
+        return by_way_of_sidecars(parts, proxy_ms=PROXY_MS[arm], wire_ms=WIRE_MS)
     return dict(parts)
 
 
 def call_ms(arm: str, wire_ms: float) -> float:
     """The mean time of a call between its two components in an arm, whose wire is so long without sidecars."""
-    return wire_ms + 2 * (PROXY_MS[arm] + TO_SIDECAR_MS) if arm in PROXY_MS else wire_ms
+    return wire_ms + 2 * (PROXY_MS[arm] + WIRE_MS) if arm in PROXY_MS else wire_ms
 
 
 def _without_edge(parts: Mapping[str, float]) -> dict[str, float]:

@@ -16,8 +16,8 @@ from hops.units import SERVICES
 GATEWAY = "graphql-gateway"
 REST_GATEWAY = "rest-gateway"
 #: Mean of one sidecar's own time for a call, and of the wire between a component and its sidecar.
-PROXY_MS = 0.11
-TO_SIDECAR_MS = 0.12
+_PROXY_MS = 0.11
+_TO_SIDECAR_MS = 0.12
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,15 +120,16 @@ def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[
         parts[f"wire:{first if plan.nested else outside}→{other}"] = shape.call_ms
     for service, work_ms in plan.work_ms.items():
         parts |= {f"work:{service}": 0.55 * work_ms, f"db:{service}": 0.4 * work_ms, f"pool:{service}": 0.05 * work_ms}
-    return by_way_of_sidecars(parts) if mesh else parts
+    return by_way_of_sidecars(parts, proxy_ms=_PROXY_MS, wire_ms=_TO_SIDECAR_MS) if mesh else parts
 
 
-def by_way_of_sidecars(parts: Mapping[str, float], proxy_ms: float = PROXY_MS) -> dict[str, float]:
-    """Each wire behind the edge becomes five legs; those of several callers or callees share parts.
+def by_way_of_sidecars(parts: Mapping[str, float], *, proxy_ms: float, wire_ms: float) -> dict[str, float]:
+    """Splits each wire behind the edge into the five legs that a call has in a mesh.
 
     Args:
-        parts: ms by part, without sidecars.
-        proxy_ms: mean time in each of the two proxies of a call.
+        parts: mean of each part without a mesh, ms.
+        proxy_ms: mean of one sidecar's own time for a call.
+        wire_ms: mean of the wire between a component and its sidecar.
     """
     legs: dict[str, float] = {}
     for part, ms in parts.items():
@@ -139,11 +140,11 @@ def by_way_of_sidecars(parts: Mapping[str, float], proxy_ms: float = PROXY_MS) -
             continue
         way_out, way_in = caller + OUTBOUND, callee + INBOUND
         for leg, leg_ms in (
-            (f"wire:{caller}→{way_out}", TO_SIDECAR_MS),
+            (f"wire:{caller}→{way_out}", wire_ms),
             (f"proxy:{way_out}", proxy_ms),
             (f"wire:{way_out}→{way_in}", ms),
             (f"proxy:{way_in}", proxy_ms),
-            (f"wire:{way_in}→{callee}", TO_SIDECAR_MS),
+            (f"wire:{way_in}→{callee}", wire_ms),
         ):
             legs[leg] = legs.get(leg, 0.0) + leg_ms
     return legs

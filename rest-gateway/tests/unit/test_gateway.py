@@ -20,7 +20,7 @@ def fails_with(shop: MemoryShop, error: Exception) -> None:
     async def fail(method: str) -> None:
         raise error
 
-    shop.store.on_call = fail
+    shop.record.on_call = fail
 
 
 async def test_health(api: httpx.AsyncClient, shop: MemoryShop) -> None:
@@ -28,7 +28,7 @@ async def test_health(api: httpx.AsyncClient, shop: MemoryShop) -> None:
 
     assert answer.status_code == 200
     assert answer.headers["cache-control"] == "no-store"
-    assert shop.store.calls == []
+    assert shop.record.calls == []
 
 
 @pytest.mark.parametrize("path", ["/", "/v1", "/v1/orders/1/lines", "/v1/products/", "/V1/products", "/v1/%00"])
@@ -121,7 +121,7 @@ async def test_a_part_that_fails_fails_the_whole_answer(
         if method == "batch_get_payments_by_order":
             raise error
 
-    shop.store.on_call = fail
+    shop.record.on_call = fail
     answer = await api.get("/v1/orders/3", params={"include": "payment"}, headers=partner)
 
     assert answer.status_code == ERROR_TABLE[error.code].http
@@ -165,7 +165,7 @@ async def test_the_edge_says_how_much_time_there_is(
     async def look(method: str) -> None:
         left.append(remaining())
 
-    shop.store.on_call = look
+    shop.record.on_call = look
     await api.get("/v1/products/1", headers={"x-envoy-expected-rq-timeout-ms": header} if header else {})
 
     assert left[0] is not None

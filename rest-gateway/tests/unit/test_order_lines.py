@@ -7,7 +7,7 @@ from collections.abc import Callable
 import httpx
 import pytest
 
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 
 Headers = dict[str, str]
 
@@ -15,7 +15,7 @@ Headers = dict[str, str]
 async def test_reads_joined_lines(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
     answer = await api.get("/v1/order-lines", params={"after_line_id": 2, "page_size": 1}, headers=partner)
 
-    order = shop.store.orders[2]
+    order = Data.demo().orders[1]
     line = order.lines[0]
     assert answer.json()["lines"] == [
         {

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from memory_shop import MemoryShop
+from memory_shop import Data, MemoryShop
 
 Headers = dict[str, str]
 ForUser = Callable[[int], Headers]
@@ -34,7 +34,7 @@ async def test_reads_order_and_payment_side_by_side(api: httpx.AsyncClient, shop
 
     order = answer.json()
     assert order["payment"] == {"id": 6, "order_id": 6, "status": "CAPTURED", "amount": order["total"]}
-    assert sorted(shop.store.methods) == ["batch_get_payments_by_order", "get_order"]
+    assert sorted(shop.record.methods) == ["batch_get_payments_by_order", "get_order"]
 
 
 async def test_includes_user_and_products_in_one_call_each(
@@ -45,7 +45,7 @@ async def test_includes_user_and_products_in_one_call_each(
     order = answer.json()
     assert order["user"]["id"] == order["user_id"]
     assert [product["id"] for product in order["products"]] == [line["product_id"] for line in order["lines"]]
-    assert sorted(shop.store.methods) == [
+    assert sorted(shop.record.methods) == [
         "batch_get_payments_by_order",
         "batch_get_products",
         "batch_get_users",
@@ -56,10 +56,10 @@ async def test_includes_user_and_products_in_one_call_each(
 async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(
     api: httpx.AsyncClient, shop: MemoryShop, partner: Headers, customer: ForUser
 ) -> None:
-    buyer = shop.store.orders[4].user_id
+    buyer = Data.demo().orders[3].user_id
     path, params = "/v1/orders/4", {"include": "payment,user"}
     assert (await api.get(path, params=params, headers=customer(buyer))).status_code == 200
-    del shop.store.users[buyer]
+    await shop.delete_user(buyer)
     order = (await api.get(path, params=params, headers=partner)).json()
 
     assert order["user_id"] == 0
@@ -72,8 +72,8 @@ async def test_the_order_of_an_account_that_is_gone_is_left_to_partners(
 
 
 async def test_a_product_that_is_gone_is_left_out(api: httpx.AsyncClient, shop: MemoryShop, partner: Headers) -> None:
-    gone = shop.store.orders[4].lines[0].product_id
-    del shop.store.products[gone]
+    gone = Data.demo().orders[3].lines[0].product_id
+    await shop.delete_product(gone)
 
     answer = await api.get("/v1/orders/4", params={"include": "products"}, headers=partner)
 
@@ -100,7 +100,7 @@ async def test_reads_many_orders(api: httpx.AsyncClient, shop: MemoryShop, partn
     answer = await api.get("/v1/orders", params={"ids": "9,2,999", "include": "payment"}, headers=partner)
 
     assert [(order["id"], order["payment"]["order_id"]) for order in answer.json()["orders"]] == [(9, 9), (2, 2)]
-    assert shop.store.methods == ["batch_get_orders", "batch_get_payments_by_order"]
+    assert shop.record.methods == ["batch_get_orders", "batch_get_payments_by_order"]
 
 
 async def test_lists_the_orders_of_a_user_newest_first(
@@ -108,7 +108,7 @@ async def test_lists_the_orders_of_a_user_newest_first(
 ) -> None:
     params: dict[str, str | int] = {"page_size": 6, "include": "payment,products"}
     first = (await api.get("/v1/users/3/orders", params=params, headers=customer(3))).json()
-    calls = len(shop.store.calls)
+    calls = len(shop.record.calls)
     params["page_token"] = first["next_page_token"]
     second = (await api.get("/v1/users/3/orders", params=params, headers=customer(3))).json()
 
@@ -129,8 +129,8 @@ async def test_a_customer_buys(api: httpx.AsyncClient, shop: MemoryShop, custome
     assert answer.headers["location"] == "/v1/orders/51"
     order = answer.json()
     assert order["status"] == "CONFIRMED"
-    assert order["total"]["amount_minor"] == 2 * shop.store.products[5].price.amount_minor
-    assert shop.store.methods == ["checkout"]
+    assert order["total"]["amount_minor"] == 2 * Data.demo().products[4].price.amount_minor
+    assert shop.record.methods == ["checkout"]
 
 
 async def test_a_partner_buys_for_any_user(api: httpx.AsyncClient, partner: Headers) -> None:
@@ -167,7 +167,7 @@ async def test_a_purchase_needs_a_key(api: httpx.AsyncClient, shop: MemoryShop, 
 
     assert answer.status_code == 400
     assert answer.json()["field"] == "Idempotency-Key"
-    assert shop.store.calls == []
+    assert shop.record.calls == []
 
 
 @pytest.mark.parametrize("key", ["", "x" * 65, "tab\tinside"])
@@ -263,4 +263,4 @@ async def test_a_shipped_order_is_not_cancelled(api: httpx.AsyncClient, partner:
     answer = await api.post("/v1/orders/1:cancel", headers=partner)
 
     assert answer.status_code == 409
-    assert answer.json()["detail"] == "order 1 is SHIPPED; only CONFIRMED can be cancelled"
+    assert answer.json()["detail"] == "order 1 is SHIPPED; only a CONFIRMED order can be cancelled"

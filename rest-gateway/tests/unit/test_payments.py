@@ -19,7 +19,7 @@ async def test_a_partner_reads_the_payments_of_many_orders(
 
     assert [payment["order_id"] for payment in answer.json()["payments"]] == [4, 2]
     assert set(answer.json()["payments"][0]) == {"id", "order_id", "status", "amount"}
-    assert shop.store.methods == ["batch_get_payments_by_order"]
+    assert shop.record.methods == ["batch_get_payments_by_order"]
 
 
 async def test_a_customer_reads_its_own_only(
@@ -28,7 +28,7 @@ async def test_a_customer_reads_its_own_only(
     answer = await api.get("/v1/payments", params={"order_ids": "3,4,8"}, headers=customer(3))
 
     assert [payment["order_id"] for payment in answer.json()["payments"]] == [3, 8]
-    assert shop.store.methods == ["batch_get_payments_by_order"]
+    assert shop.record.methods == ["batch_get_payments_by_order"]
 
 
 async def test_reads_one(api: httpx.AsyncClient, partner: Headers) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import httpx
 import pytest
 
 from memory_shop import MemoryShop
-from shop.product.domain import Reservation, ReservationState, ReservedLine
+from shop.product.domain import StockLine
 
 NEW = {
     "title": "Lamp",
@@ -25,7 +26,7 @@ async def test_lists_a_page_of_a_category_with_reviews_in_two_calls(api: httpx.A
     products = answer.json()["products"]
     assert [product["id"] for product in products] == list(range(101, 121))
     assert [review["id"] for review in products[0]["reviews"]] == [301, 302, 303]
-    assert shop.store.methods == ["list_products", "batch_list_reviews"]
+    assert shop.record.methods == ["list_products", "batch_list_reviews"]
 
 
 async def test_pages_reach_every_product_once(api: httpx.AsyncClient) -> None:
@@ -56,14 +57,14 @@ async def test_reads_many_in_the_order_of_the_ids(api: httpx.AsyncClient, shop: 
 
     assert [product["id"] for product in answer.json()["products"]] == [7, 3]
     assert answer.json()["next_page_token"] == ""
-    assert shop.store.methods == ["batch_get_products"]
+    assert shop.record.methods == ["batch_get_products"]
 
 
 async def test_reads_many_and_their_reviews_side_by_side(api: httpx.AsyncClient, shop: MemoryShop) -> None:
     answer = await api.get("/v1/products", params={"ids": "7,3", "include": "reviews"})
 
     assert [len(product["reviews"]) for product in answer.json()["products"]] == [3, 3]
-    first, second = shop.store.calls
+    first, second = shop.record.calls
     assert {first.method, second.method} == {"batch_get_products", "batch_list_reviews"}
 
 
@@ -166,8 +167,7 @@ async def test_a_partner_adds_changes_and_removes_a_product(api: httpx.AsyncClie
 
 
 async def test_a_reserved_product_stays(api: httpx.AsyncClient, shop: MemoryShop, partner: dict[str, str]) -> None:
-    price = shop.store.products[3].price
-    shop.store.reservations["r"] = Reservation("r", ReservationState.HELD, (ReservedLine(3, 1, price),))
+    await shop.clients.product.reserve_stock(str(uuid.uuid4()), [StockLine(3, 1)])
 
     answer = await api.delete("/v1/products/3", headers=partner)
 

@@ -63,7 +63,7 @@ async def test_what_the_services_do_is_below_it(
     async def look(method: str) -> None:
         seen.append(trace.get_current_span().get_span_context().span_id)
 
-    shop.store.on_call = look
+    shop.record.on_call = look
     await api.get("/v1/products?ids=1&include=reviews", headers=SAMPLED)
 
     context = only(spans).context
@@ -91,7 +91,7 @@ async def test_a_failure_of_the_server_is_an_error(
     async def fail(method: str) -> None:
         raise RuntimeError("secret")
 
-    shop.store.on_call = fail
+    shop.record.on_call = fail
     await api.get("/v1/products/3", headers=SAMPLED)
 
     span = only(spans)

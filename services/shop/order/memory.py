@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left, bisect_right
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from itertools import islice
@@ -52,11 +52,14 @@ class MemoryOrders:
     """
 
     def __init__(
-        self, orders: Iterable[Order] = (), checkout_ids: Iterable[tuple[int, str]] = (), gone: Iterable[int] = ()
+        self,
+        orders: Iterable[Order] = (),
+        checkout_ids: Iterable[tuple[int, str]] = (),
+        gone: Set[int] = frozenset(),
     ) -> None:
         self._orders = {order.id: order for order in orders}
         self._checkout_ids = dict(checkout_ids)
-        self._gone = frozenset(gone)
+        self._gone = gone
         self._of_user: dict[int, list[int]] = {}
         for order_id in sorted(self._orders):
             self._of_user.setdefault(self._orders[order_id].user_id, []).append(order_id)
@@ -299,7 +302,7 @@ class MemoryTables(NamedTuple):
         orders = MemoryOrders(
             orders_of(await connection.fetch(ORDERS)),
             [(row[0], str(row[1])) for row in await connection.fetch(CHECKOUT_IDS)],
-            [row[0] for row in await connection.fetch(GONE)],
+            frozenset(row[0] for row in await connection.fetch(GONE)),
         )
         checkouts = [(checkout_of(row), row["lease_s"]) for row in await connection.fetch(CHECKOUTS)]
         cancellations = [(cancellation_of(row), row["lease_s"]) for row in await connection.fetch(CANCELLATIONS)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -23,11 +23,11 @@ class MemoryPayments:
         gone: Users whose accounts are gone.
     """
 
-    def __init__(self, payments: Iterable[StoredPayment] = (), gone: Iterable[int] = ()) -> None:
+    def __init__(self, payments: Iterable[StoredPayment] = (), gone: Set[int] = frozenset()) -> None:
         self._of_checkout: dict[str, StoredPayment] = {}
         self._checkouts: dict[int, str] = {}
         self._checkout_of_order: dict[int, str] = {}
-        self._gone = frozenset(gone)
+        self._gone = gone
         self._last_id = 0
         for stored in payments:
             self._keep(stored)
@@ -36,7 +36,7 @@ class MemoryPayments:
     async def load(cls, connection: Connection) -> MemoryPayments:
         """Returns the store of what the tables hold."""
         payments = [stored_of(row) for row in await connection.fetch(PAYMENTS)]
-        return cls(payments, [row[0] for row in await connection.fetch(GONE)])
+        return cls(payments, frozenset(row[0] for row in await connection.fetch(GONE)))
 
     async def add(self, checkout_id: str, user_id: int, amount: Money, decline_reason: str) -> StoredPayment:
         status = PaymentStatus.DECLINED if decline_reason else PaymentStatus.AUTHORIZED

@@ -70,7 +70,8 @@ async def behind(component: str, listen: str, user_url: str, keys: Any) -> Async
     """Serves what the edge leads to."""
     match component:
         case "graphql-gateway":
-            async with http_server(graphql_gateway(MemoryShop.demo().clients, TokenVerifier(keys.public_pem)), listen):
+            authenticator = Authenticator(TokenVerifier(keys.public_pem))
+            async with http_server(graphql_gateway(MemoryShop.demo().clients, authenticator), listen):
                 yield
         case "rest-gateway":
             authenticator = Authenticator(NoVerifier(), trusts_inside=False)

@@ -1,9 +1,10 @@
-"""The four ports over dictionaries in this process.
+"""The four services over their stores in memory, in this process.
 
-`MemoryShop` holds the data and records every call, so that a test can count them; `MemoryShop.demo()` fills one
-with the shape of the seeded data at a small scale; its `clients` are what a gateway is given.
+`MemoryShop` records every call, so that a test can count them; `MemoryShop.demo()` has data of the seeded shape at a
+small scale; its `clients` are what a gateway is given.
 """
 
+from memory_shop.data import Data
 from memory_shop.shop import MemoryShop
 
-__all__ = ["MemoryShop"]
+__all__ = ["Data", "MemoryShop"]

@@ -2,106 +2,141 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from datetime import timedelta
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
-from memory_shop.orders import PLACED_AT, MemoryOrders
-from memory_shop.payments import MemoryPayments
-from memory_shop.products import MemoryProducts
-from memory_shop.store import Store
-from memory_shop.users import MemoryUsers
+from memory_shop.data import DEMO_PASSWORD, Data, checkout_id
+from memory_shop.record import Record
 from shop.clients.ports import Clients
-from shop.money import Money
-from shop.order.domain import Order, OrderLine, OrderStatus
-from shop.payment.domain import Payment, PaymentStatus
-from shop.product.domain import Product, Review
-from shop.user.domain import Address, User
+from shop.order.background import Background
+from shop.order.cancellation import CancellationSaga
+from shop.order.checkout import CheckoutSaga
+from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
+from shop.order.service import OrderService
+from shop.payment.bank import SimulatedBank
+from shop.payment.domain import StoredPayment
+from shop.payment.memory import MemoryPayments
+from shop.payment.service import PaymentService
+from shop.platform.auth import Principal
+from shop.product.memory import MemoryProductStore
+from shop.product.service import ProductService
+from shop.user.memory import MemoryUserStore
+from shop.user.service import UserService
 
-DEMO_PASSWORD = "hopwise-demo"
-_STATUSES = (OrderStatus.CONFIRMED, OrderStatus.SHIPPED, OrderStatus.DELIVERED, OrderStatus.CANCELLED)
+Sign = Callable[[int], str]
+"""Makes the token that a login of a user id gives."""
 
 
-@dataclass
-class MemoryShop:
-    """The four services over one store.
+class PlainPasswords:
+    """A hash that takes no time, as it is the password itself."""
+
+    async def hash(self, password: str) -> str:
+        return password
+
+    async def verify(self, password_hash: str | None, password: str) -> bool:
+        return password_hash == password
+
+
+class Signer:
+    """Signs logins as a test wants it."""
+
+    def __init__(self, sign: Sign) -> None:
+        self._sign = sign
+
+    def sign(self, principal: Principal) -> str:
+        return self._sign(principal.id)
+
+
+class Recorded:
+    """One service as its callers see it; each call is recorded, but not those that the services make themselves.
 
     Args:
-        store: The tables and the record of calls.
+        record: Gets the calls.
+        service: Returns the service.
+    """
+
+    def __init__(self, record: Record, service: Callable[[], Any]) -> None:
+        self._record = record
+        self._service = service
+
+    def __getattr__(self, method: str) -> Callable[..., Any]:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            await self._record.note(method)
+            return await getattr(self._service(), method)(*args, **kwargs)
+
+        async def stream(*args: Any, **kwargs: Any) -> AsyncIterator[Any]:
+            await self._record.note(method)
+            async for rows in getattr(self._service(), method)(*args, **kwargs):
+                for row in rows:
+                    yield row
+
+        return stream if method.startswith("stream_") else call
+
+
+class MemoryShop:
+    """The four services over stores in memory.
+
+    Args:
+        data: What the shop begins with.
         sign: Makes the token that a login of a user id gives.
     """
 
-    store: Store = field(default_factory=Store)
-    sign: Callable[[int], str] = "token-{}".format
+    products: MemoryProductStore
+    users: MemoryUserStore
+    orders: MemoryOrders
+    payments: MemoryPayments
 
-    def __post_init__(self) -> None:
+    def __init__(self, data: Data | None = None, *, sign: Sign = "token-{}".format) -> None:
+        self.record = Record()
+        self._signer = Signer(sign)
+        self.fill(data or Data())
         self.clients = Clients(
-            product=MemoryProducts(self.store),
-            user=MemoryUsers(self.store, self.sign),
-            order=MemoryOrders(self.store),
-            payment=MemoryPayments(self.store),
+            product=Recorded(self.record, lambda: self._product),  # type: ignore[arg-type]
+            user=Recorded(self.record, lambda: self._user),  # type: ignore[arg-type]
+            order=Recorded(self.record, lambda: self._order),  # type: ignore[arg-type]
+            payment=Recorded(self.record, lambda: self._payment),  # type: ignore[arg-type]
         )
 
     @classmethod
     def demo(
-        cls, *, products: int = 200, users: int = 20, regulars: int = 5, sign: Callable[[int], str] = "token-{}".format
+        cls, *, products: int = 200, users: int = 20, regulars: int = 5, sign: Sign = "token-{}".format
     ) -> MemoryShop:
-        """Returns a shop with data of the seeded shape: 3 reviews a product, 10 orders for each of the first users.
+        """Returns a shop with `Data.demo`."""
+        return cls(Data.demo(products=products, users=users, regulars=regulars), sign=sign)
 
-        Args:
-            products: How many products, 100 of them in each category.
-            users: How many users.
-            regulars: How many of the users have 10 orders each; the others have none.
-            sign: Makes the token that a login of a user id gives.
-        """
-        shop = cls(sign=sign)
-        store = shop.store
-        for id_ in range(1, products + 1):
-            store.products[id_] = _product(id_)
-            for review_id in range(3 * id_ - 2, 3 * id_ + 1):
-                store.reviews[review_id] = _review(review_id, id_, 1 + review_id % users)
-        for id_ in range(1, users + 1):
-            address = Address(f"User {id_}", f"Example Street {id_}", "Springfield", f"{10000 + id_}", "DE")
-            store.users[id_] = User(id_, f"user{id_}@example.com", f"User {id_}", address)
-            store.passwords[id_] = DEMO_PASSWORD
-        line_id = 1
-        for id_ in range(1, 10 * regulars + 1):
-            order = _order(id_, 1 + (id_ - 1) % regulars, line_id, products)
-            line_id += len(order.lines)
-            store.orders[id_] = order
-            voided = order.status is OrderStatus.CANCELLED
-            store.payments[id_] = Payment(
-                id=id_,
-                checkout_id=f"checkout-{id_}",
-                order_id=id_,
-                user_id=order.user_id,
-                status=PaymentStatus.VOIDED if voided else PaymentStatus.CAPTURED,
-                amount=order.total,
-                placed_at=order.placed_at,
-            )
-        return shop
-
-
-def _product(id_: int) -> Product:
-    price = Money(100 + id_ * 37 % 99_900, "EUR")
-    return Product(id_, f"Product {id_}", f"What product {id_} is.", f"c{(id_ - 1) // 100:04d}", price, 1000 + id_)
-
-
-def _review(id_: int, product_id: int, user_id: int) -> Review:
-    return Review(id_, product_id, user_id, 1 + id_ % 5, f"Review {id_}", f"What review {id_} says.")
-
-
-def _order(id_: int, user_id: int, line_id: int, products: int) -> Order:
-    lines = tuple(
-        OrderLine(
-            id=line_id + position,
-            line_number=position + 1,
-            product_id=(product_id := 1 + (id_ * 7 + position) % products),
-            quantity=1 + position % 2,
-            unit_price=_product(product_id).price,
+    def fill(self, data: Data) -> None:
+        """Begins anew with other data; the clients stay the same."""
+        self._gone: set[int] = set()
+        self.products = MemoryProductStore(data.products, data.reviews)
+        self.users = MemoryUserStore((user, DEMO_PASSWORD) for user in data.users)
+        self.payments = MemoryPayments(map(StoredPayment, data.payments), self._gone)
+        self.orders = MemoryOrders(
+            data.orders, ((order.id, checkout_id(order.id)) for order in data.orders), self._gone
         )
-        for position in range(1 + id_ % 5)
-    )
-    total = Money(sum(line.unit_price.amount_minor * line.quantity for line in lines), "EUR")
-    placed_at = PLACED_AT - timedelta(days=1000) + timedelta(hours=id_)
-    return Order(id_, user_id, _STATUSES[id_ % 4], placed_at, total, lines)
+        self._product: Any = ProductService(self.products)
+        self._user: Any = UserService(self.users, PlainPasswords(), self._signer)  # type: ignore[arg-type]
+        self._payment = PaymentService(self.payments, SimulatedBank(0.0))
+        self._order = OrderService(
+            self.orders,
+            CheckoutSaga(
+                MemoryCheckouts(self.orders),
+                self.orders,
+                product=self._product,
+                user=self._user,
+                payment=self._payment,
+            ),
+            CancellationSaga(
+                MemoryCancellations(self.orders), self.orders, product=self._product, payment=self._payment
+            ),
+            Background(),
+        )
+
+    async def delete_user(self, user_id: int) -> None:
+        """Removes an account, as its own call would: what belonged to it is nobody's."""
+        await self.users.delete(user_id)
+        self._gone.add(user_id)
+
+    async def delete_product(self, product_id: int) -> None:
+        """Removes a product."""
+        async with self.products.transaction() as stock:
+            await stock.delete(product_id)

@@ -153,7 +153,7 @@ async def test_checkout_of_a_key_is_begun_once() -> None:
 
 async def test_checkout_of_an_account_that_is_gone_is_not_told() -> None:
     known = checkout(state=SagaState.COMPLETED, step=Step.SETTLE, order_id=4)
-    store = MemoryCheckouts(MemoryOrders(gone=[1]), [(known, 0.0)])
+    store = MemoryCheckouts(MemoryOrders(gone={1}), [(known, 0.0)])
     with pytest.raises(NotFound, match="user 1"):
         await store.claim(checkout())
 
@@ -235,12 +235,12 @@ async def test_order_has_one_payment() -> None:
 
 
 async def test_things_of_an_account_that_is_gone_are_nobody_s() -> None:
-    payments = MemoryPayments([await MemoryPayments().add("a", 1, EUR, "")], gone=[1])
+    payments = MemoryPayments([await MemoryPayments().add("a", 1, EUR, "")], gone={1})
     shown = await payments.get(1)
     assert shown is not None
     assert shown.payment.user_id == 0
     placed = MemoryOrders().place(1, "c", BOUGHT)
-    orders = MemoryOrders([placed], [(placed.id, "c")], gone=[1])
+    orders = MemoryOrders([placed], [(placed.id, "c")], gone={1})
     assert [order.user_id for order in await orders.get_many([placed.id])] == [0]
     assert await orders.of_user(1, before=0, limit=9) == []
     assert [line.user_id async for lines in orders.lines(after=0, limit=9, chunk=9) for line in lines] == [1, 1]

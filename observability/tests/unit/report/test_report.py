@@ -331,7 +331,7 @@ def test_topologies_with_different_meshes_are_told_apart(tmp_path: Path) -> None
 def test_a_deep_trace_is_drawn_in_the_order_of_its_path(meshed: Path) -> None:
     html = (meshed / "report.html").read_text(encoding="utf-8")
     waterfall = html.partition('<table class="waterfall"')[2].partition("</table>")[0]
-    rows = re.findall(r'style="--d:(\d+)"><b>([^<]+)</b>', waterfall)
+    rows = re.findall(r'style="--d:(\d+)"[^>]*><b>([^<]+)</b>', waterfall)
     assert [name for _, name in rows][2:10] == [
         "client",
         "edge",

@@ -143,21 +143,23 @@ def rendered(what, width):
     return "".join(line.rstrip() + "\n" for line in out.getvalue().splitlines())
 
 
+def golden(name, text):
+    """What the text shall be; it is what it is now if the files are to be written anew."""
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("HOPS_UPDATE_GOLDEN"):
+        path.write_text(text, encoding="utf-8")
+    return path.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_bench_looks_as_it_did(summary, width):
     text = rendered(bench(summary), width)
-    golden = GOLDEN / f"bench_{width}.txt"
-    if os.environ.get("HOPS_UPDATE_GOLDEN"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+    assert text == golden(f"bench_{width}", text)
 
 
 def test_a_closed_loop_is_marked_wherever_its_numbers_show(closed):
     text = rendered(bench(closed), 80)
-    golden = GOLDEN / "bench_closed_80.txt"
-    if os.environ.get("HOPS_UPDATE_GOLDEN"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+    assert text == golden("bench_closed_80", text)
     assert text.startswith("CLOSED LOOP: 16 virtual users")
     captions = ("latency by journey", "hop budgets of", "hop budget of", "requests and bytes per", "bytes on the wire")
     titles = [line for line in text.splitlines() if any(words in line.lower() for words in captions)]
@@ -192,10 +194,7 @@ def meshed(summary):
 @pytest.mark.parametrize("width", [80, 120])
 def test_a_run_with_a_mesh_shows_its_groups_first_and_its_sidecars(meshed, width):
     text = rendered(bench(meshed), width)
-    golden = GOLDEN / f"bench_mesh_{width}.txt"
-    if os.environ.get("HOPS_UPDATE_GOLDEN"):
-        golden.write_text(text, encoding="utf-8")
-    assert text == golden.read_text(encoding="utf-8")
+    assert text == golden(f"bench_mesh_{width}", text)
     assert text.startswith("Mesh: Istio, mTLS on, 10 % of the calls to product go to the canary.")
     assert text.index("Hop budgets of all by group") < text.index("Parts of the hop budgets of all")
     flat = " ".join(text.split())

@@ -1,0 +1,53 @@
+"""Benches with a mesh, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mesh.paths import ROOT
+
+pytestmark = pytest.mark.e2e
+
+NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores"}
+MESH_GATES = {"bypassed_calls", "silent_sidecars", "config_refused"}
+
+
+@pytest.fixture(scope="module", params=[("envoy", "off"), ("envoy", "on"), ("istio", "on")], ids="-".join)
+def summary(terminal, request: pytest.FixtureRequest) -> dict[str, Any]:
+    mesh, mtls = request.param
+    if mesh == "istio" and not (ROOT / ".tools" / "bin" / "istiod").is_file():
+        pytest.skip("Istio is not built (make istio): no bench with mesh=istio")
+    done = terminal.make("topology=hybrid", "profile=smoke", "canary=20", f"mesh={mesh}", f"mtls={mtls}", "bench")
+    folder: Path | None = terminal.latest()
+    assert folder is not None, done.stderr
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    assert (found["switches"]["mesh"], found["switches"]["mtls"]) == (mesh, mtls)
+    return found
+
+
+def test_gates_that_depend_on_the_code_alone_hold(summary: dict[str, Any]) -> None:
+    assert [gate for gate in summary["gates"] if not gate["ok"] and gate["name"] not in NOISE] == []
+    expected = MESH_GATES | ({"unencrypted_sidecars"} if summary["switches"]["mtls"] == "on" else set())
+    assert expected <= {gate["name"] for gate in summary["gates"]}
+
+
+def test_both_proxies_of_a_call_and_its_wires_are_in_the_budget(summary: dict[str, Any]) -> None:
+    (topology,) = summary["topologies"].values()
+    parts = set(topology["journeys"]["all"]["budget_ms"]["mean"])
+    assert {
+        "proxy:edge-outbound",
+        "wire:edge-outbound→graphql-gateway-inbound",
+        "proxy:graphql-gateway-outbound",
+        "wire:graphql-gateway-outbound→product-inbound",
+        "proxy:product-inbound",
+        "wire:product-inbound→product",
+        "work:product-canary",
+    } <= parts
+
+
+def test_nothing_is_left_running(terminal, summary: dict[str, Any]) -> None:
+    assert terminal.left_over() == []

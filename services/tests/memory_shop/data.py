@@ -1,0 +1,96 @@
+"""What a shop in memory begins with: nothing, or demo data of the seeded shape."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from shop.money import Money
+from shop.order.domain import Order, OrderLine, OrderStatus
+from shop.payment.domain import Payment, PaymentStatus
+from shop.product.domain import Product, Review
+from shop.user.domain import Address, User
+
+DEMO_PASSWORD = "hopwise-demo"
+PLACED_AT = datetime(2026, 1, 1, tzinfo=UTC)
+_STATUSES = (OrderStatus.CONFIRMED, OrderStatus.SHIPPED, OrderStatus.DELIVERED, OrderStatus.CANCELLED)
+
+
+@dataclass
+class Data:
+    """The rows of a shop, each list by ascending id; every user has the password `DEMO_PASSWORD`."""
+
+    products: list[Product] = field(default_factory=list)
+    reviews: list[Review] = field(default_factory=list)
+    users: list[User] = field(default_factory=list)
+    orders: list[Order] = field(default_factory=list)
+    payments: list[Payment] = field(default_factory=list)
+
+    @classmethod
+    def demo(cls, *, products: int = 200, users: int = 20, regulars: int = 5) -> Data:
+        """Returns data of the seeded shape: 3 reviews a product, 10 orders for each of the first users.
+
+        Args:
+            products: How many products, 100 of them in each category.
+            users: How many users.
+            regulars: How many of the users have 10 orders each; the others have none.
+        """
+        data = cls(
+            products=[_product(id_) for id_ in range(1, products + 1)],
+            reviews=[_review(id_, (id_ + 2) // 3, 1 + id_ % users) for id_ in range(1, 3 * products + 1)],
+            users=[_user(id_) for id_ in range(1, users + 1)],
+        )
+        line_id = 1
+        for id_ in range(1, 10 * regulars + 1):
+            order = _order(id_, 1 + (id_ - 1) % regulars, line_id, products)
+            line_id += len(order.lines)
+            data.orders.append(order)
+            voided = order.status is OrderStatus.CANCELLED
+            data.payments.append(
+                Payment(
+                    id=id_,
+                    checkout_id=checkout_id(id_),
+                    order_id=id_,
+                    user_id=order.user_id,
+                    status=PaymentStatus.VOIDED if voided else PaymentStatus.CAPTURED,
+                    amount=order.total,
+                    placed_at=order.placed_at,
+                )
+            )
+        return data
+
+
+def checkout_id(order_id: int) -> str:
+    """Returns the name of an order's reservation and payment."""
+    return str(uuid.UUID(int=order_id))
+
+
+def _product(id_: int) -> Product:
+    price = Money(100 + id_ * 37 % 99_900, "EUR")
+    return Product(id_, f"Product {id_}", f"What product {id_} is.", f"c{(id_ - 1) // 100:04d}", price, 1000 + id_)
+
+
+def _review(id_: int, product_id: int, user_id: int) -> Review:
+    return Review(id_, product_id, user_id, 1 + id_ % 5, f"Review {id_}", f"What review {id_} says.")
+
+
+def _user(id_: int) -> User:
+    address = Address(f"User {id_}", f"Example Street {id_}", "Springfield", f"{10000 + id_}", "DE")
+    return User(id_, f"user{id_}@example.com", f"User {id_}", address)
+
+
+def _order(id_: int, user_id: int, line_id: int, products: int) -> Order:
+    lines = tuple(
+        OrderLine(
+            id=line_id + position,
+            line_number=position + 1,
+            product_id=(product_id := 1 + (id_ * 7 + position) % products),
+            quantity=1 + position % 2,
+            unit_price=_product(product_id).price,
+        )
+        for position in range(1 + id_ % 5)
+    )
+    total = Money(sum(line.unit_price.amount_minor * line.quantity for line in lines), "EUR")
+    placed_at = PLACED_AT - timedelta(days=1000) + timedelta(hours=id_)
+    return Order(id_, user_id, _STATUSES[id_ % 4], placed_at, total, lines)

@@ -1,0 +1,52 @@
+"""The record of the calls that are made to the services."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of a port: its method, and the moments (counted in starts and ends) between which it ran."""
+
+    method: str
+    started: int
+    ended: int
+
+    def overlaps(self, other: Call) -> bool:
+        """Tells whether both were under way at the same moment."""
+        return self.started < other.ended and other.started < self.ended
+
+
+@dataclass(slots=True)
+class Record:
+    """The calls made so far.
+
+    Args:
+        on_call: Awaited at the start of every call with the method's name; may wait or raise, as a slow or broken
+            service would.
+    """
+
+    on_call: Callable[[str], Awaitable[None]] | None = None
+    calls: list[Call] = field(default_factory=list)
+    _moments: int = 0
+
+    async def note(self, method: str) -> None:
+        """Records one call of the method, after the hook has let it through."""
+        started = self._moment()
+        try:
+            if self.on_call is not None:
+                await self.on_call(method)
+        finally:
+            self.calls.append(Call(method, started, self._moment()))
+
+    @property
+    def methods(self) -> list[str]:
+        """The methods called so far, in the order in which they ended."""
+        return [call.method for call in self.calls]
+
+    def _moment(self) -> int:
+        """Returns the next number of the logical clock that orders starts and ends."""
+        self._moments += 1
+        return self._moments
