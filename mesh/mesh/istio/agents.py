@@ -168,24 +168,28 @@ def _agent_cluster(name: str, socket: Path) -> dict[str, Any]:
 
 
 def _configured(workload: Workload, admin: int) -> Check:
-    """Envoy is live, and has every listener of the workload."""
+    """Envoy is live, has every listener of the workload, and has refused nothing that it was sent."""
     expected = {f"{workload.address}:{inbound.port}" for inbound in workload.inbound}
     expected |= {str(outbound.socket) for outbound in workload.outbound}
 
     def check() -> bool:
         connection = http.client.HTTPConnection(workload.address, admin, timeout=TIMEOUT_S)
+
+        def page(path: str) -> str:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            body = answer.read().decode()
+            return body if answer.status == http.client.OK else ""
+
         try:
-            connection.request("GET", "/ready")
-            ready = connection.getresponse()
-            ready.read()
-            if ready.status != http.client.OK:
+            if not page("/ready"):
                 return False
-            connection.request("GET", "/listeners")
-            listening = connection.getresponse().read().decode()
+            listening, refusals = page("/listeners"), page("/stats?filter=update_rejected$")
         except (OSError, http.client.HTTPException):
             return False
         finally:
             connection.close()
-        return all(address in listening for address in expected)
+        refused = [line for line in refusals.splitlines() if not line.endswith(": 0")]
+        return not refused and all(address in listening for address in expected)
 
     return check

@@ -46,8 +46,20 @@ def _time_limits() -> dict[str, Any]:
     router = {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router", "respect_expected_rq_timeout": True}
     match = {"listener": {"filterChain": {"filter": {"name": MANAGER, "subFilter": {"name": ROUTER}}}}}
     value = {"name": ROUTER, "typed_config": router}
-    patch = {"applyTo": "HTTP_FILTER", "match": match, "patch": {"operation": "MERGE", "value": value}}
-    return {"configPatches": [patch]}
+    # Istio's routes have Envoy write its own limit into grpc-timeout, over a shorter one of the caller. Envoy leaves
+    # the header alone where a route limits the duration of streams; 0 is no limit.
+    routed = {"vhost": {"route": {"action": "ROUTE"}}}
+    stream = {"route": {"max_stream_duration": {"max_stream_duration": "0s"}}}
+    return {
+        "configPatches": [
+            {"applyTo": "HTTP_FILTER", "match": match, "patch": {"operation": "MERGE", "value": value}},
+            {
+                "applyTo": "HTTP_ROUTE",
+                "match": {"context": "SIDECAR_OUTBOUND", "routeConfiguration": routed},
+                "patch": {"operation": "MERGE", "value": stream},
+            },
+        ]
+    }
 
 
 def _patches(workload: Workload, ports: Ports) -> dict[str, Any]:

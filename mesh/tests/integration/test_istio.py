@@ -27,7 +27,7 @@ from stand_ins import MeshRun, needs_istio
 
 from mesh.errors import StartError, TopologyError
 from mesh.istio.agents import token_file
-from mesh.istio.resource import write_resources
+from mesh.istio.resource import ENVOY, Resource, write_resources
 from mesh.istio.tokens import TokenIssuer
 from mesh.istio.validation import require_consistent, require_valid
 from mesh.paths import RunFolder
@@ -52,6 +52,19 @@ def prepare(ports: Ports, folder: RunFolder) -> Prepare:
         return MeshRun(load_topology("rest-bff"), switches, ports, folder, settings or {})
 
     return prepared
+
+
+class Spoiled(MeshRun):
+    """A mesh that something is wrong with when it starts."""
+
+    def __init__(self, run: MeshRun, spoil: Callable[[MeshRun], None]) -> None:
+        super().__init__(run.istio.topology, run.switches, run.ports, run.folder)
+        self._spoil = spoil
+
+    def sidecars(self) -> Sequence[Component]:
+        made = [replace(component, start_limit_s=10.0) for component in super().sidecars()]
+        self._spoil(self)
+        return made
 
 
 class Load:
@@ -169,17 +182,23 @@ def test_tokens_are_renewed_before_they_expire(prepare: Prepare) -> None:
 
 
 def test_a_sidecar_with_another_s_token_gets_nothing(prepare: Prepare) -> None:
-    class Swapped(MeshRun):
-        def sidecars(self) -> Sequence[Component]:
-            made = [replace(component, start_limit_s=8.0) for component in super().sidecars()]
-            token_file(self.workload("order"), self.folder).write_text(TokenIssuer(self.folder).issue("payment"))
-            return made
+    def swap(run: MeshRun) -> None:
+        token_file(run.workload("order"), run.folder).write_text(TokenIssuer(run.folder).issue("payment"))
 
-    run = prepare()
-    with (
-        pytest.raises(StartError, match="order-sidecar was not ready"),
-        Swapped(run.istio.topology, run.switches, run.ports, run.folder),
-    ):
+    with pytest.raises(StartError, match="order-sidecar was not ready"), Spoiled(prepare(), swap):
+        pass
+
+
+def test_configuration_that_envoy_refuses_is_no_start(prepare: Prepare) -> None:
+    def spoil(run: MeshRun) -> None:
+        route = {"vhost": {"route": {"action": "DIRECT_RESPONSE"}}}
+        patch = {"operation": "MERGE", "value": {"route": {"timeout": "1s"}}}
+        match = {"context": "SIDECAR_OUTBOUND", "routeConfiguration": route}
+        spec = {"configPatches": [{"applyTo": "HTTP_ROUTE", "match": match, "patch": patch}]}
+        nowhere = Resource("EnvoyFilter", "to-nowhere", "a test", spec, ENVOY)
+        write_resources([*run.istio.resources, nowhere], run.folder.istio_resources / "mesh.yaml")
+
+    with pytest.raises(StartError, match=r"sidecar was not ready(.|\n)*failed validation"), Spoiled(prepare(), spoil):
         pass
 
 
@@ -194,18 +213,12 @@ def test_envoy_ends_with_its_agent(prepare: Prepare) -> None:
 
 
 def test_an_istiod_that_does_not_come_up_says_why(prepare: Prepare) -> None:
-    class Broken(MeshRun):
-        def sidecars(self) -> Sequence[Component]:
-            made = super().sidecars()
-            assert self.authority is not None
-            self.authority.ca_key.write_text("no key")
-            return made
+    def spoil(run: MeshRun) -> None:
+        assert run.authority is not None
+        run.authority.ca_key.write_text("no key")
 
-    run = prepare()
-    with (
-        pytest.raises(StartError, match=r"istiod ended while it was starting(.|\n)*istiod\.log(.|\n)*PEM"),
-        Broken(run.istio.topology, run.switches, run.ports, run.folder),
-    ):
+    run = Spoiled(prepare(), spoil)
+    with pytest.raises(StartError, match=r"istiod ended while it was starting(.|\n)*istiod\.log(.|\n)*PEM"), run:
         pass
     left = [process for process in psutil.process_iter(["cmdline"]) if str(run.folder.path) in str(process.info)]
     assert left == []

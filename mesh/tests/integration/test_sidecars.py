@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 import ssl
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import grpc
 import httpx
 import pytest
 from stand_ins import MeshRun, needs_istio
@@ -173,6 +176,24 @@ def test_the_caller_s_time_is_the_limit_and_goes_on_as_it_came(encrypted: MeshRu
         assert time.monotonic() - began < 2.5
 
 
+def test_a_grpc_caller_s_time_goes_on_as_it_came(start: Start) -> None:
+    run = start("hybrid")
+    outbound = run.outbound("rest-gateway", "product")
+    with (
+        grpc_stand_in(run.workload("product").inbound_of(Protocol.GRPC).socket),
+        grpc.insecure_channel(f"unix:{outbound.socket}", [("grpc.default_authority", outbound.authority)]) as channel,
+    ):
+        call = channel.unary_unary("/shop.product.v1.ProductService/GetProduct")
+        seen = json.loads(call(b"", timeout=2, metadata=[(DEADLINE, "4000")], wait_for_ready=True))
+        assert seen["remaining_s"] <= 2, "its deadline was put off"
+        assert seen["metadata"][DEADLINE] == "4000"
+        seen = json.loads(call(b"", timeout=10, metadata=[(DEADLINE, "4000")]))
+        assert seen["metadata"][DEADLINE] == "4000"
+        with pytest.raises(grpc.RpcError) as error:
+            call(b"sleep", timeout=10, metadata=[(DEADLINE, "200")])
+        assert error.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
 def test_a_tenth_of_the_calls_goes_to_the_canary(start: Start) -> None:
     run = start(mtls="on", canary="10")
     served: Counter[str] = Counter()
@@ -200,6 +221,31 @@ def test_faults_spoil_only_the_calls_to_their_component(start: Start) -> None:
         assert time.monotonic() - began >= 0.15
     with run.caller("order", "product") as client:
         assert client.get("/").status_code == 200
+
+
+@contextlib.contextmanager
+def grpc_stand_in(at: Path) -> Iterator[None]:
+    """A gRPC server in place of the stand-in at a socket: it answers every call with what came with it."""
+
+    def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
+        if request == b"sleep":
+            time.sleep(2)
+        return json.dumps(
+            {"remaining_s": context.time_remaining(), "metadata": dict(context.invocation_metadata())}
+        ).encode()
+
+    class Everything(grpc.GenericRpcHandler):
+        def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+            return grpc.unary_unary_rpc_method_handler(answer)
+
+    at.unlink()
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[Everything()])
+    server.add_insecure_port(f"unix:{at}")
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop(grace=0).wait()
 
 
 def _direct_dial_fails(inbound: Inbound) -> bool:
