@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import typer
 
 from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
@@ -13,12 +10,9 @@ from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.plan import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
-from experiment.runner import begin, load_line, run_plan, take_up
-from hops.run.documents import Summary
-from hops.run.files import MANIFEST, SUMMARY, read_document
+from experiment.runner import begin, take_up
 from hops.terminal.comparison import compare as compare_view
 from mesh.options import Abort, Canary, Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, Trace
-from mesh.ports import load_ports
 from mesh.switches import parse_switches
 
 
@@ -80,17 +74,4 @@ def compare_command(
                 closed=parse_closed_loop(vus=vus, think=think, rate=rate),
             )
             folder = begin(plan, RESULTS)
-        in_blocks.announce(plan)
-        summary, path = run_plan(plan, folder, load_ports(os.environ), retry=repeats)
-        if as_json:
-            options.print_file(path / SUMMARY)
-        else:
-            _show(summary, path)
-        options.end(valid=summary["valid"])
-
-
-def _show(summary: Summary, folder: Path) -> None:
-    out = options.console()
-    out.print(compare_view(summary))
-    out.print(f"Load:    {load_line(read_document(folder / MANIFEST))}, {summary['blocks']} blocks")
-    options.print_places(out, folder)
+        in_blocks.carry_out(plan, folder, compare_view, retry=repeats, as_json=as_json)

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
+from rich.console import Group
 
+from experiment.commands import options
 from experiment.errors import UsageError
 from experiment.plan.plan import MOST_BLOCKS, Plan
 from experiment.plan.profiles import PROFILES
 from experiment.progress import minutes
-from experiment.runner import expected_s
+from experiment.results.folder import ResultsFolder
+from experiment.runner import expected_s, load_line, run_plan
 from hops.conclusions.wording import plural
+from hops.run.documents import Summary
+from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.over_blocks import LEAST_BLOCKS
+from mesh.ports import load_ports
 
 MOST_RETRIES = 5
 #: What may stand beside `resume`: everything else is as the experiment began.
@@ -24,20 +32,28 @@ Resume = Annotated[str, typer.Option(help="Interrupted experiment to resume: lat
 Retry = Annotated[str, typer.Option(help=f"Times to repeat a SUSPECT trial, 0 to {MOST_RETRIES}.")]
 
 
-def announce(plan: Plan) -> None:
-    """Says what is going to run, and for how long."""
-    names = ", ".join(arm.label for arm in plan.arms)
-    typer.echo(
-        f"{names}: {plural(plan.blocks, 'block')} of {len(plan.arms)} trials in random order, "
-        f"{minutes(expected_s(plan))}. "
-        "Leave the machine idle until then; Ctrl-C keeps finished trials.",
-        err=True,
-    )
-    if plan.blocks < LEAST_BLOCKS:
-        typer.echo(
-            f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. Give blocks=5.",
-            err=True,
-        )
+def carry_out(
+    plan: Plan, folder: ResultsFolder, view: Callable[[Summary], Group], *, retry: int, as_json: bool
+) -> None:
+    """Runs what is left of an experiment, shows what it found, and ends the program.
+
+    Args:
+        plan: The experiment.
+        folder: Its folder.
+        view: How its summary is shown.
+        retry: Times to repeat a SUSPECT trial.
+        as_json: Whether the summary is printed as it is, instead.
+    """
+    _announce(plan)
+    summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry)
+    if as_json:
+        options.print_file(path / SUMMARY)
+    else:
+        out = options.console()
+        out.print(view(summary))
+        out.print(f"Load:    {load_line(read_document(path / MANIFEST))}, {plural(summary['blocks'], 'block')}")
+        options.print_places(out, path)
+    options.end(valid=summary["valid"])
 
 
 def refuse_beside_resume(given: typer.Context) -> None:
@@ -50,3 +66,18 @@ def refuse_beside_resume(given: typer.Context) -> None:
     others = [name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"]
     if others:
         raise UsageError(f"resume= keeps the experiment's original settings; leave out {', '.join(others)}")
+
+
+def _announce(plan: Plan) -> None:
+    names = ", ".join(arm.label for arm in plan.arms)
+    typer.echo(
+        f"{names}: {plural(plan.blocks, 'block')} of {len(plan.arms)} trials in random order, "
+        f"{minutes(expected_s(plan))}. "
+        "Leave the machine idle until then; Ctrl-C keeps finished trials.",
+        err=True,
+    )
+    if plan.blocks < LEAST_BLOCKS:
+        typer.echo(
+            f"Fewer than {LEAST_BLOCKS} blocks give figures but no intervals over blocks, no verdicts. Give blocks=5.",
+            err=True,
+        )

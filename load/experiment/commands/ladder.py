@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import typer
 
 from experiment.arguments import checked_seed, number, whole_number, workload_file
@@ -13,13 +10,10 @@ from experiment.plan.ladder import ladder_arms
 from experiment.plan.plan import MOST_BLOCKS, Plan
 from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
-from experiment.runner import begin, load_line, run_plan, take_up
-from hops.run.documents import Summary
-from hops.run.files import MANIFEST, SUMMARY, read_document
+from experiment.runner import begin, take_up
 from hops.run.ladder import KIND
 from hops.terminal.ladder import ladder_view
 from mesh.options import Http, Json, TopologyName, Trace
-from mesh.ports import load_ports
 from mesh.topology import load_topology
 
 
@@ -56,17 +50,4 @@ def ladder_command(
                 workload=workload_file(workload),
             )
             folder = begin(plan, RESULTS)
-        in_blocks.announce(plan)
-        summary, path = run_plan(plan, folder, load_ports(os.environ), retry=repeats)
-        if as_json:
-            options.print_file(path / SUMMARY)
-        else:
-            _show(summary, path)
-        options.end(valid=summary["valid"])
-
-
-def _show(summary: Summary, folder: Path) -> None:
-    out = options.console()
-    out.print(ladder_view(summary))
-    out.print(f"Load:    {load_line(read_document(folder / MANIFEST))}, {summary['blocks']} blocks")
-    options.print_places(out, folder)
+        in_blocks.carry_out(plan, folder, ladder_view, retry=repeats, as_json=as_json)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 
 from hops.traces.critical_path import walk
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Span
-from hops.traces.tree import Node, Quality, Tree, grow, is_database, never_connected
+from hops.traces.tree import Node, Quality, Tree, grow, is_database
 
 GENERATOR = "client"
 EDGE = "edge"
@@ -126,7 +126,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
         if span.kind is INTERNAL and node is not root and span.name not in _COUNTED_INTERNAL:
             continue
-        if span.kind is CLIENT and node is not root and never_connected(node):
+        if node.unconnected and node is not root:
             continue
         part_on_path = walked.get(id(node))
         part = part_on_path or part_of(node)
@@ -208,7 +208,7 @@ def part_of(node: Node) -> str:
             return f"db:{service}"
         if node.callee is not None:
             return f"wire:{service}→{node.callee}"
-        return f"{PROXY}{service}" if never_connected(node) and is_proxy(service) else UNATTRIBUTED
+        return f"{PROXY}{service}" if node.unconnected and is_proxy(service) else UNATTRIBUTED
     if kind is not INTERNAL and kind is not SERVER:
         return UNATTRIBUTED
     if service == GENERATOR:

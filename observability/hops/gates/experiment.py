@@ -27,13 +27,19 @@ def experiment_gates(run: RunFiles) -> list[Gate]:
 
 
 def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
-    """The gates that say nothing about this run, each with its reason."""
-    seen: dict[str, LeftOut] = {}
+    """The gates that say nothing about this run or about some of its topologies, each with its reason."""
+    without: dict[tuple[str, str], list[str]] = {}
     for trial in run.used:
-        seen.update({row["name"]: row for row in trial["gates_left_out"]})
+        for row in trial["gates_left_out"]:
+            without.setdefault((row["name"], row["reason"]), []).append(trial["topology"])
+    left_out = []
+    for (name, reason), topologies in without.items():
+        some = [topology for topology in run.topologies if topology in topologies]
+        where = "" if some == run.topologies else f"in {' and '.join(some)}, "
+        left_out.append(LeftOut(name=name, reason=where + reason))
     if len(run.used) > 1 and run.blocks == 1:
-        seen["block_spread_share"] = LeftOut(name="block_spread_share", reason="one block has no other to differ from")
-    return list(seen.values())
+        left_out.append(LeftOut(name="block_spread_share", reason="one block has no other to differ from"))
+    return left_out
 
 
 def worst_of(trials: Iterable[TrialRecord]) -> list[Gate]:

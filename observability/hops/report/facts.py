@@ -29,7 +29,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         load = f"open loop, {profile['rate']:g} journeys a second"
     else:
         load = f"closed loop, {loop_text(closed)}"
-    count = len(view.topologies)
+    count, several = len(view.topologies), "arms of a ladder" if "ladder" in summary else "topologies"
     blocks = plural(summary["blocks"], "block")
     return [
         (
@@ -39,7 +39,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         ),
         (
             "experiment",
-            f"{blocks} of {count} topologies in random order, each trial with fresh processes and a fresh database"
+            f"{blocks} of {count} {several} in random order, each trial with fresh processes and a fresh database"
             if count > 1
             else f"{blocks} of one topology",
         ),

@@ -12,6 +12,9 @@ from operator import attrgetter
 
 from hops.traces.span import CLIENT, SERVER, Span
 
+#: Envoy's response flag for a try whose connection failed.
+_CONNECTION_FAILURE = "UF"
+
 
 class Node:
     """A span in its place in the tree, with the interval that the path may use.
@@ -28,9 +31,21 @@ class Node:
         is_try: whether the CLIENT span above is a call that this span carries out; then it is waited for until that
             CLIENT ends.
         callee: service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
+        unconnected: whether the span is a proxy's try to connect that failed, by Envoy's own account.
     """
 
-    __slots__ = ("began_ns", "callee", "children", "end_ns", "ended_ns", "is_try", "parent", "span", "start_ns")
+    __slots__ = (
+        "began_ns",
+        "callee",
+        "children",
+        "end_ns",
+        "ended_ns",
+        "is_try",
+        "parent",
+        "span",
+        "start_ns",
+        "unconnected",
+    )
 
     def __init__(self, span: Span) -> None:
         self.span = span
@@ -38,6 +53,7 @@ class Node:
         self.end_ns = self.ended_ns = span.end_ns
         self.is_try = False
         self.callee: str | None = None
+        self.unconnected = False
         self.parent: Node | None = None
         self.children: list[Node] = []
 
@@ -51,8 +67,8 @@ class Quality:
         spans: spans in them, duplicates not counted.
         duplicates: spans reported more than once.
         orphans: spans whose parent was never reported; they hang below the root instead.
-        missing_servers: CLIENT spans that no SERVER span answers, though one should: not of a database, and neither
-            `given_up` nor `never_connected`.
+        missing_servers: CLIENT spans that no SERVER span answers, though one should: not of a database, not `given_up`,
+            and not `unconnected`.
         given_up: calls that a proxy gave up before anything answered; the callee's span is late, or there is none.
         two_roots: traces with more than one root; the budget is of the chosen one.
         skewed: spans that begin before their parent, which one clock cannot do; clipped.
@@ -201,9 +217,14 @@ def find_callees(tree: Tree) -> None:
             tries = [one for one in node.children if one.span.service == node.span.service and _servers(one)]
             answers = [server for one in tries for server in _servers(one)]
         if not answers:
-            if _is_given_up(node.span):
+            if is_database(node.span):
+                continue
+            attributes = node.span.attributes
+            if _CONNECTION_FAILURE in str(attributes.get("response_flags", "")).split(","):
+                node.unconnected = True
+            elif attributes.get("canceled") == "true":
                 tree.quality.given_up += 1
-            elif not is_database(node.span) and not never_connected(node):
+            else:
                 tree.quality.missing_servers += 1
             continue
         for one in tries if servers else (*tries, *answers):
@@ -281,15 +302,6 @@ def is_database(span: Span) -> bool:
     """Whether a CLIENT span is a database's, which leaves no SERVER span of its own."""
     attributes = span.attributes
     return "db.system.name" in attributes or "db.system" in attributes
-
-
-def never_connected(node: Node) -> bool:
-    """Whether a proxy's CLIENT span is a try to connect that failed, by Envoy's own account: nobody can answer it."""
-    return node.callee is None and "UF" in str(node.span.attributes.get("response_flags", "")).split(",")
-
-
-def _is_given_up(span: Span) -> bool:
-    return str(span.attributes.get("canceled", "")) == "true"
 
 
 def _servers(node: Node) -> list[Node]:

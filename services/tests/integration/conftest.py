@@ -37,15 +37,25 @@ BOOTSTRAPS: dict[str, Any] = {
 
 MEMORY = "memory"
 """Stands among the protocols for a service whose data is in memory, served over gRPC."""
-TABLES = {"admin", "statements", "tables"}
-"""Fixtures of tests that look at the tables behind the services."""
+TABLES = {"admin", "statements", "tables", "traces"}
+"""Fixtures of tests that look at the tables behind the services, or at the statements on them."""
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Runs every test of behaviour over each protocol, and those that do not look at the tables with memory too."""
-    if "protocol" in metafunc.fixturenames:
-        memory = [] if TABLES.intersection(metafunc.fixturenames) else [MEMORY]
-        metafunc.parametrize("protocol", [*sorted(PROTOCOLS), *memory], scope="module")
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keeps those tests with data in memory that have any, and do not look at the tables."""
+    items[:] = [item for item in items if not isinstance(item, pytest.Function) or _makes_sense(item)]
+
+
+def _makes_sense(item: pytest.Function) -> bool:
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    fixtures = set(item.fixturenames)
+    return parameters.get("protocol") != MEMORY or ("store" in fixtures and not fixtures & TABLES)
+
+
+@pytest.fixture(scope="module", params=[*sorted(PROTOCOLS), MEMORY])
+def protocol(request: pytest.FixtureRequest) -> str:
+    """Every test of behaviour runs over each protocol, and with data in memory."""
+    return str(request.param)
 
 
 @pytest.fixture

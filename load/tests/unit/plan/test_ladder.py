@@ -26,6 +26,20 @@ def test_arms_are_in_the_order_of_the_ladder_and_differ_in_one_thing() -> None:
     assert {arm.topology for arm in arms if arm.topology is not HYBRID} == set()
 
 
+def test_by_default_a_ladder_has_every_arm_that_the_topology_can_run() -> None:
+    arms = {arm.label: arm.switches for arm in ladder_arms(HYBRID, "")}
+    assert tuple(arms) == ladder.ARMS
+    assert {label: (one.mesh, one.mtls) for label, one in arms.items() if one.mesh != "none"} == {
+        "sidecars": ("envoy", "off"),
+        "mtls": ("envoy", "on"),
+        "istio": ("istio", "on"),
+    }
+    assert [label for label, one in arms.items() if one.store == "memory"] == ["memory"]
+    for without in (ladder_arms(REST, ""), ladder_arms(HYBRID, "", http="2")):
+        assert tuple(arm.label for arm in without) == ladder.ARMS[1:]
+        assert {arm.switches.http for arm in without} == {2}
+
+
 def test_with_an_arm_without_an_edge_all_clients_speak_http_1() -> None:
     assert {arm.switches.http for arm in ladder_arms(HYBRID, BOTTOM)} == {1}
     assert {arm.switches.http for arm in ladder_arms(REST, "edge,untraced")} == {2}

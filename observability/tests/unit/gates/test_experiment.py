@@ -115,3 +115,16 @@ def test_a_bench_has_the_gates_of_its_trial(tmp_path):
     bench = read_run(write_generated_run(tmp_path, topologies=("hybrid",), blocks=1, journeys_per_trial=100, seed=5))
     assert experiment_gates(bench) == bench.trials[0]["gates"]
     assert experiment_gates_left_out(bench) == bench.trials[0]["gates_left_out"]
+
+
+def test_a_gate_that_some_topologies_leave_out_names_them_and_their_reasons(run):
+    untraced = [{"name": "spans_lost", "reason": "no journey was traced"}]
+    without_edge = [{"name": "spans_lost", "reason": "nobody looked"}]
+    left_out = {"rest": untraced, "graphql": without_edge, "grpc": untraced}
+    trials = [{**row, "gates_left_out": left_out.get(row["topology"], [])} for row in run.trials]
+    assert sorted(row["reason"] for row in experiment_gates_left_out(dataclasses.replace(run, trials=trials))) == [
+        "in graphql, nobody looked",
+        "in rest and grpc, no journey was traced",
+    ]
+    everywhere = [{**row, "gates_left_out": untraced} for row in run.trials]
+    assert experiment_gates_left_out(dataclasses.replace(run, trials=everywhere)) == untraced

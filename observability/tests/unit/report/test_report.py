@@ -209,6 +209,7 @@ def test_a_ladder_s_arms_are_drawn_and_listed_as_they_ran(climbed: Path, page: C
     assert ("edge", "edge") in callees
     assert ("no-edge", "graphql-gateway") in callees
     facts = {row[0].strip(): row[1].strip() for row in tables["setup"]}
+    assert facts["experiment"].startswith("3 blocks of 5 arms of a ladder in random order")
     assert facts["tracing"] == "20 or 0 % of the journeys, chosen at random"
     assert facts["switches of no-edge"] == "edge none, mesh none, mtls off, trace 0.2"
 
