@@ -23,7 +23,7 @@ from mesh.sidecars.certificates import Authority
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
-"""The agent's own sockets and secrets are at fixed paths below its working directory."""
+# The agent has its sockets, secrets and settings at fixed paths below its working directory.
 XDS_SOCKET = Path("etc/istio/proxy/XDS")
 SDS_SOCKET = Path("var/run/secrets/workload-spiffe-uds/socket")
 TOKEN = Path("var/run/secrets/tokens/istio-token")
