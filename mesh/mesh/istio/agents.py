@@ -7,7 +7,6 @@ import json
 import shlex
 import shutil
 import signal
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from mesh.sidecars.certificates import Authority
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
-"""The agent's own sockets and secrets are at fixed paths below its working directory."""
+# The agent has its sockets, secrets and settings at fixed paths below its working directory.
 XDS_SOCKET = Path("etc/istio/proxy/XDS")
 SDS_SOCKET = Path("var/run/secrets/workload-spiffe-uds/socket")
 TOKEN = Path("var/run/secrets/tokens/istio-token")
@@ -33,12 +32,7 @@ ANNOTATIONS = Path("etc/istio/pod/annotations")
 
 
 def agent_component(
-    workload: Workload,
-    ports: Ports,
-    folder: RunFolder,
-    authority: Authority,
-    issuer: TokenIssuer,
-    settings: Mapping[str, str],
+    workload: Workload, ports: Ports, folder: RunFolder, authority: Authority, issuer: TokenIssuer
 ) -> Component:
     """What to run for a workload's sidecar; makes the agent's folder.
 
@@ -48,7 +42,6 @@ def agent_component(
         folder: Folder of the run.
         authority: Signs the sidecars' certificates.
         issuer: Signs the workload's token.
-        settings: More settings of the agent, such as `SECRET_TTL`.
 
     Raises:
         NotInstalledError: There is no agent or no Envoy program.
@@ -93,7 +86,6 @@ def agent_component(
         # Otherwise it asks the metadata services of clouds where it is.
         "CLOUD_PLATFORM": "none",
         "PROXY_CONFIG": json.dumps(proxy_config),
-        **settings,
     }
     argv = [str(program), "proxy", "sidecar", "--domain", DNS_DOMAIN, "--log_output_level=default:warn"]
     return Component(

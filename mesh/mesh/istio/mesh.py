@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from mesh.istio.agents import agent_component, token_file
@@ -31,7 +30,6 @@ class IstioMesh:
         ports: Ports of the run.
         switches: For mTLS, the canary's share, delays and aborts.
         folder: Folder of the run.
-        settings: More settings of every agent, such as `SECRET_TTL`.
     """
 
     workloads: tuple[Workload, ...]
@@ -39,7 +37,11 @@ class IstioMesh:
     ports: Ports
     switches: Switches
     folder: RunFolder
-    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def file(self) -> Path:
+        """The file that istiod reads the resources from."""
+        return self.folder.istio_resources / "mesh.yaml"
 
     @property
     def resources(self) -> list[Resource]:
@@ -58,25 +60,12 @@ class IstioMesh:
         """
         issuer = TokenIssuer(self.folder)
         made = self.resources
-        write_resources(made, self._file)
-        require_valid(made, self._file, self.topology.name)
+        write_resources(made, self.file)
+        require_valid(made, self.file, self.topology.name)
         return [
             istiod_component(self.ports, self.folder, authority, issuer),
-            *(
-                agent_component(workload, self.ports, self.folder, authority, issuer, self.settings)
-                for workload in self.workloads
-            ),
+            *(agent_component(workload, self.ports, self.folder, authority, issuer) for workload in self.workloads),
         ]
-
-    def change(self, switches: Switches) -> IstioMesh:
-        """Give a running mesh other switches; istiod takes them up at once.
-
-        Args:
-            switches: The new switches; the canary must run if they need it, and mTLS must be as it was.
-        """
-        changed = replace(self, switches=switches)
-        write_resources(changed.resources, self._file)
-        return changed
 
     def renew_tokens(self) -> None:
         """Renew the tokens that are no longer new, for runs that last; costs next to nothing where none is due."""
@@ -86,7 +75,3 @@ class IstioMesh:
             issuer = TokenIssuer(self.folder)
             for workload in due:
                 issuer.write(workload, tokens[workload])
-
-    @property
-    def _file(self) -> Path:
-        return self.folder.istio_resources / "mesh.yaml"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from mesh.errors import StartError, TopologyError
@@ -19,7 +19,7 @@ _TO_BE_EXPECTED = {
 }
 
 
-def require_valid(resources: Iterable[Resource], file: Path, topology: str) -> None:
+def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> None:
     """Check resources one by one, as a cluster does before it takes them.
 
     Args:
@@ -41,7 +41,7 @@ def require_valid(resources: Iterable[Resource], file: Path, topology: str) -> N
     raise TopologyError(_message(topology, problems))
 
 
-def require_consistent(resources: Iterable[Resource], file: Path, topology: str) -> None:
+def require_consistent(resources: Sequence[Resource], file: Path, topology: str) -> None:
     """Check that resources fit together: that what they refer to exists, and that they do not contradict each other.
 
     Args:
@@ -81,7 +81,7 @@ def _origin(origin: str) -> tuple[str, str, str]:
     return kind, namespace, name
 
 
-def _named(resources: Iterable[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
+def _named(resources: Sequence[Resource], kind: str, namespace: str, name: str, problem: str) -> str:
     """A problem of a resource, by the link or component that it was made for."""
     made_for = next(
         (

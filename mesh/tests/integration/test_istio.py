@@ -47,9 +47,9 @@ LIMIT_S = 60.0
 
 @pytest.fixture
 def prepare(ports: Ports, folder: RunFolder) -> Prepare:
-    def prepared(settings: dict[str, str] | None = None, **given: str) -> MeshRun:
-        switches = parse_switches(mesh="istio", **{"mtls": "on", **given})
-        return MeshRun(load_topology("rest-bff"), switches, ports, folder, settings or {})
+    def prepared(kind: type[MeshRun] = MeshRun, **given: str) -> MeshRun:
+        switches = parse_switches(mesh="istio", mtls="on", **given)
+        return kind(load_topology("rest-bff"), switches, ports, folder)
 
     return prepared
 
@@ -65,6 +65,13 @@ class Spoiled(MeshRun):
         made = [replace(component, start_limit_s=10.0) for component in super().sidecars()]
         self._spoil(self)
         return made
+
+
+class ShortLived(MeshRun):
+    """A mesh whose certificates last for seconds."""
+
+    def sidecars(self) -> Sequence[Component]:
+        return [replace(component, env={**component.env, "SECRET_TTL": "8s"}) for component in super().sidecars()]
 
 
 class Load:
@@ -108,7 +115,7 @@ class Load:
 
 
 def test_certificates_rotate_ten_times_and_no_call_fails(prepare: Prepare) -> None:
-    with prepare(settings={"SECRET_TTL": "8s"}) as run, Load(run, "rest-gateway", "product") as load:
+    with prepare(ShortLived) as run, Load(run, "rest-gateway", "product") as load:
         seen = [serial(run, "product")]
         with run.caller("rest-gateway", "product") as client, ThreadPoolExecutor(12) as calls:
             limit = time.monotonic() + 3 * LIMIT_S
@@ -132,7 +139,7 @@ def test_calls_go_on_without_istiod_and_it_takes_up_changes_when_it_is_back(prep
         with Load(run, "rest-gateway", "product") as load:
             before = load.answered
             run.kill("istiod")
-            run.istio.change(replace(run.switches, canary=100))
+            change(run, replace(run.switches, canary=100))
             wait_until(lambda: load.answered > before + 200)
             assert served_by(run) == {"product", "product-canary"}
             run.restart("istiod")
@@ -144,9 +151,9 @@ def test_calls_go_on_without_istiod_and_it_takes_up_changes_when_it_is_back(prep
 def test_changed_faults_take_effect_while_it_runs(prepare: Prepare) -> None:
     with prepare() as run, run.caller("order", "payment") as client:
         assert client.post("/").status_code == 200
-        run.istio.change(replace(run.switches, abort_share={"payment": 1.0}))
+        change(run, replace(run.switches, abort_share={"payment": 1.0}))
         wait_until(lambda: client.post("/").status_code == 503)
-        run.istio.change(replace(run.switches, delay_ms={"payment": 400.0}))
+        change(run, replace(run.switches, delay_ms={"payment": 400.0}))
         wait_until(lambda: client.post("/").status_code == 200)
         began = time.monotonic()
         assert client.post("/").status_code == 200
@@ -196,7 +203,7 @@ def test_configuration_that_envoy_refuses_is_no_start(prepare: Prepare) -> None:
         match = {"context": "SIDECAR_OUTBOUND", "routeConfiguration": route}
         spec = {"configPatches": [{"applyTo": "HTTP_ROUTE", "match": match, "patch": patch}]}
         nowhere = Resource("EnvoyFilter", "to-nowhere", "a test", spec, ENVOY)
-        write_resources([*run.istio.resources, nowhere], run.folder.istio_resources / "mesh.yaml")
+        write_resources([*run.istio.resources, nowhere], run.istio.file)
 
     with pytest.raises(StartError, match=r"sidecar was not ready(.|\n)*failed validation"), Spoiled(prepare(), spoil):
         pass
@@ -233,23 +240,26 @@ def test_what_istio_refuses_is_named_by_the_link(ports: Ports, folder: RunFolder
         else resource
         for resource in run.istio.resources
     ]
-    file = folder.istio_resources / "mesh.yaml"
-    write_resources(spoiled, file)
+    write_resources(spoiled, run.istio.file)
     with pytest.raises(
         TopologyError, match=r"topology=hybrid(.|\n)*link order -> product: AuthorizationPolicy: .*port"
     ):
-        require_valid(spoiled, file, "hybrid")
+        require_valid(spoiled, run.istio.file, "hybrid")
 
 
 def test_what_contradicts_is_named_by_the_link(ports: Ports, folder: RunFolder) -> None:
     run = MeshRun(load_topology("hybrid"), Switches(mesh="istio", mtls="on"), ports, folder)
     made = [item for item in run.istio.resources if (item.kind, item.name) != ("DestinationRule", "user")]
-    file = folder.istio_resources / "mesh.yaml"
-    write_resources(made, file)
+    write_resources(made, run.istio.file)
     with pytest.raises(
         TopologyError, match=r"link graphql-gateway -> user and order -> user .*VirtualService: IST0101"
     ):
-        require_consistent(made, file, "hybrid")
+        require_consistent(made, run.istio.file, "hybrid")
+
+
+def change(run: MeshRun, switches: Switches) -> None:
+    """Gives a running mesh other switches."""
+    write_resources(replace(run.istio, switches=switches).resources, run.istio.file)
 
 
 def wait_until(holds: Callable[[], bool]) -> None:

@@ -7,7 +7,7 @@ import socketserver
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -89,12 +89,10 @@ class StandIn(socketserver.ThreadingUnixStreamServer):
 class MeshRun(Run):
     """Sidecars of a topology that speaks HTTP/1.1, and stand-ins behind them."""
 
-    def __init__(
-        self, topology: Topology, switches: Switches, ports: Ports, folder: RunFolder, settings: Mapping[str, str] = {}
-    ) -> None:
+    def __init__(self, topology: Topology, switches: Switches, ports: Ports, folder: RunFolder) -> None:
         super().__init__(ports, folder)
         self.istio = IstioMesh(
-            workloads(topology, ports, folder, canary=switches.canary > 0), topology, ports, switches, folder, settings
+            workloads(topology, ports, folder, canary=switches.canary > 0), topology, ports, switches, folder
         )
         self.workloads = workloads(topology, ports, folder, canary=switches.canary > 0)
         self.switches = switches
