@@ -34,9 +34,9 @@ include proto/proto.mk
 include load/load.mk
 
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
-unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN SHOP_PORT_BASE HOPWISE_CACHE DATABASE_URL MAKEFLAGS SHELL,$(given))
+unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL MAKEFLAGS SHELL,$(given))
 ifneq ($(strip $(unknown)),)
-$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, PYTHON)
+$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
 endif
 
 # `--name 'value'` for each of these settings that was given; one that the target would ignore is a mistake.
@@ -184,4 +184,4 @@ help: ## Show this help
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"
-	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE."
+	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."

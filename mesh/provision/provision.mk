@@ -6,11 +6,13 @@ PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
 ISTIO_SOURCES := mesh/istio/go.mod mesh/istio/go.sum $(wildcard mesh/istio/istiod/*.go)
 JAEGER_BIN ?=
 
+# Istio takes minutes to build, and only mesh=istio needs it.
+ISTIO_IF_ASKED := $(if $(filter istio,$(mesh)),.tools/istio.stamp)
+
 ##@ Set up
 
 .PHONY: setup
-setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp \
-  $(if $(filter istio,$(mesh)),.tools/istio.stamp) ## Fetch and build what is missing, without running anything
+setup: $(ENVIRONMENT) .tools/bin/shopload .tools/jaeger.stamp .tools/graphiql.stamp $(ISTIO_IF_ASKED) ## Fetch and build what is missing, without running anything
 
 $(ENVIRONMENT): pyproject.toml requirements.lock
 	@$(PROVISION) venv
@@ -25,7 +27,6 @@ $(ENVIRONMENT): pyproject.toml requirements.lock
 .tools/graphiql.stamp: mesh/provision/graphiql.py $(if $(realpath .tools/graphiql),,missing)
 	@$(PROVISION) graphiql && touch $@ || [ $$? = 1 ]
 
-# Istio takes minutes to build, and only mesh=istio needs it.
 .PHONY: istio
 istio: .tools/istio.stamp ## Build Istio's programs, which mesh=istio does by itself
 
