@@ -42,6 +42,8 @@ def free_ports() -> Callable[[], Ports]:
             found = load_ports({"SHOP_PORT_BASE": str(base)})
             with contextlib.suppress(PortError):
                 found.require_free(found.offsets)
+                for address in found.addresses.values():
+                    found.require_free(found.offsets, at=address)
                 return found
         raise AssertionError(f"none of the port bases {bases} is free")
 

@@ -42,7 +42,7 @@ def ladder_command(
             climbed = load_topology(topology)
             plan = Plan(
                 kind=KIND,
-                name=KIND,
+                name=f"{KIND}-{climbed.name}",
                 arms=ladder_arms(climbed, steps, http=http, trace=trace),
                 blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
                 profile=profile_named(profile, rate=number("rate", rate)),

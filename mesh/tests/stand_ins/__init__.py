@@ -99,6 +99,12 @@ class MeshRun(Run):
         self.authority: Authority | None = None
         self.stand_ins: dict[str, StandIn] = {}
 
+    def require_free(self) -> None:
+        """Check that no other mesh is where this one will be."""
+        super().require_free()
+        for workload in self.workloads:
+            self.ports.require_free(["sidecar-admin"], at=workload.address)
+
     def components(self) -> Sequence[Component]:
         """The sidecars."""
         self.folder.fresh_sockets()
