@@ -9,7 +9,17 @@ from typing import Any
 import yaml
 
 from mesh.edge_replies import mappers
-from mesh.envoy_config import DESCRIPTOR, EDGE_FILE, OTLP_CLUSTER, TYPES, command, endpoints, pipe_address, tcp_address
+from mesh.envoy_config import (
+    DESCRIPTOR,
+    EDGE_FILE,
+    OTLP_CLUSTER,
+    TYPES,
+    base_config,
+    command,
+    endpoints,
+    pipe_address,
+    tcp_address,
+)
 from mesh.paths import RunFolder
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
@@ -80,7 +90,7 @@ def render(topology: Topology, ports: Ports, access_log: Path, sidecar: Workload
     Returns:
         The configuration as plain data, ready for YAML.
     """
-    config: dict[str, Any] = yaml.safe_load(EDGE_FILE.read_text())
+    config = base_config(EDGE_FILE)
     config["admin"]["address"] = tcp_address(HOST, ports["edge-admin"])
     resources = config["static_resources"]
     (listener,) = resources["listeners"]

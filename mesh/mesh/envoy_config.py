@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from mesh.paths import ROOT, envoy
 
@@ -14,6 +18,17 @@ DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
 """The contract with its REST paths, made by `make stubs`."""
 OTLP_CLUSTER = "jaeger-otlp"
 TYPES = "type.googleapis.com"
+
+
+def base_config(file: Path) -> dict[str, Any]:
+    """A copy of one of the project's own configuration files, which are parsed once."""
+    return copy.deepcopy(_parsed(file))
+
+
+@cache
+def _parsed(file: Path) -> dict[str, Any]:
+    config: dict[str, Any] = yaml.safe_load(file.read_text())
+    return config
 
 
 def tcp_address(host: str, port: int) -> dict[str, Any]:

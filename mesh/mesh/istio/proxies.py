@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import yaml
-
-from mesh.envoy_config import TYPES
+from mesh.envoy_config import TYPES, base_config
 from mesh.istio.resource import ENVOY, ROOT_NAMESPACE, TELEMETRY, Resource
 from mesh.istio.services import JAEGER_HOST, JAEGER_PORT, selector
 from mesh.ports import Ports
@@ -82,7 +80,7 @@ def _domain_patch(outbound: Outbound) -> dict[str, Any]:
 
 
 def _manager_patch(context: str, service_name: str, ports: Ports) -> dict[str, Any]:
-    (listener,) = yaml.safe_load(BASE_FILE.read_text())["static_resources"]["listeners"]
+    (listener,) = base_config(BASE_FILE)["static_resources"]["listeners"]
     static = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager = {name: static[name] for name in ("@type", *SHARED)}
     # Istio's own provider has one name for both directions. A patch replaces it whole.

@@ -9,7 +9,16 @@ from typing import Any
 
 import yaml
 
-from mesh.envoy_config import EDGE_FILE, OTLP_CLUSTER, TYPES, command, endpoints, pipe_address, tcp_address
+from mesh.envoy_config import (
+    EDGE_FILE,
+    OTLP_CLUSTER,
+    TYPES,
+    base_config,
+    command,
+    endpoints,
+    pipe_address,
+    tcp_address,
+)
 from mesh.paths import ROOT, RunFolder
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
@@ -67,7 +76,7 @@ class StaticMesh:
 
     def render(self, workload: Workload) -> dict[str, Any]:
         """Envoy's whole configuration for the sidecar of one workload, as plain data."""
-        config: dict[str, Any] = yaml.safe_load(BASE_FILE.read_text())
+        config = base_config(BASE_FILE)
         config["admin"]["address"] = tcp_address(workload.address, self.ports["sidecar-admin"])
         resources = config["static_resources"]
         (listener,) = resources["listeners"]
@@ -75,7 +84,7 @@ class StaticMesh:
             *(self._inbound(copy.deepcopy(listener), workload, inbound) for inbound in workload.inbound),
             *(self._outbound(copy.deepcopy(listener), workload, outbound) for outbound in workload.outbound),
         ]
-        over_http1, over_http2, collector = yaml.safe_load(EDGE_FILE.read_text())["static_resources"]["clusters"]
+        over_http1, over_http2, collector = base_config(EDGE_FILE)["static_resources"]["clusters"]
         base = {**dict.fromkeys(Protocol, over_http1), Protocol.GRPC: over_http2}
         resources["clusters"] = [
             *(
