@@ -26,11 +26,9 @@ def build_app(clients: Clients, authenticator: Authenticator, *, loaders: bool =
         loaders: Whether reads are batched; without, every resolver makes a call of its own.
     """
     reads = BatchedReads if loaders else SingleReads
-    header = authenticator.origin_header.encode()
 
     def context(headers: dict[bytes, bytes]) -> Context:
-        origin = headers.get(header)
-        authenticator.require_origin(None if origin is None else origin.decode("latin-1"))
+        authenticator.require_origin(authenticator.origin_of(headers))
         made: Reads = reads(clients)
         return Context(clients, made, authenticator, headers.get(b"authorization", b"").decode("latin-1"))
 

@@ -11,7 +11,7 @@ is not the customer's business either.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
@@ -249,9 +249,15 @@ class Authenticator:
 
     def __init__(self, verifier: Verifier, origin: Origin = _EDGE_MARK, *, trusts_inside: bool = False) -> None:
         self.origin_header = origin.header
+        self._raw_origin_header = origin.header.encode()
         self._verifier = verifier
         self._is_outside = origin.is_outside
         self._trusts_inside = trusts_inside
+
+    def origin_of(self, headers: Mapping[bytes, bytes]) -> str | None:
+        """Returns the header that tells where a call comes from, out of an ASGI request's; None if it is not there."""
+        origin = headers.get(self._raw_origin_header)
+        return None if origin is None else origin.decode("latin-1")
 
     def require_origin(self, origin: str | None) -> None:
         """Checks that it is known where a call comes from.

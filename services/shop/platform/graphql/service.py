@@ -34,11 +34,8 @@ def graphql_app(schema: Schema, service: S, authenticator: Authenticator) -> App
         authenticator: Refuses whatever comes through the edge, which leads clients to the gateway only.
     """
 
-    header = authenticator.origin_header.encode()
-
     def context(headers: dict[bytes, bytes]) -> ServiceContext[S]:
-        origin = headers.get(header)
-        authenticator.admit(Access.INTERNAL, None, None if origin is None else origin.decode("latin-1"))
+        authenticator.admit(Access.INTERNAL, None, authenticator.origin_of(headers))
         return ServiceContext(service)
 
     return Traced(Endpoint(schema, context), ROUTE)
