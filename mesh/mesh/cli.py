@@ -136,10 +136,7 @@ def status(as_json: Json = False) -> None:
             typer.echo(f"Nothing is running on port base {ports.base}.")
             return
         title = "not ready" if state is None else state.topology
-        delays = "" if state is None else delays_in_words(state.switches["delay_ms"])
-        title += f", DELAYED: {delays}" if delays else ""
-        aborts = "" if state is None else aborts_in_words(state.switches["abort_share"])
-        title += f", ABORTED: {aborts}" if aborts else ""
+        title += "".join(f", {fault}: {words}" for fault, words in ({} if state is None else _faults(state)).items())
         table = Table("component", "pid", "runs", "RSS MB", "restarts", title=title)
         for row in components:
             runs = "yes" if row["running"] else "no"
@@ -164,11 +161,17 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
     lines = dict(state.urls)
     if "Jaeger" in lines:
         lines["Jaeger"] += "  (API only; set JAEGER_BIN to a release binary for its web pages)"
-    lines["Logs"] = state.logs
-    lines["DELAYED"] = delays_in_words(state.switches["delay_ms"])
-    lines["ABORTED"] = aborts_in_words(state.switches["abort_share"])
+    lines |= {"Logs": state.logs, **_faults(state)}
     width = max(map(len, lines))
     for title, text in lines.items():
-        if text:
-            typer.echo(f"  {title:{width}}  {text}")
+        typer.echo(f"  {title:{width}}  {text}")
     typer.echo(f"Stop it with {how_to_stop}.")
+
+
+def _faults(state: State) -> dict[str, str]:
+    """How the running topology is disturbed on purpose, in words."""
+    faults = {
+        "DELAYED": delays_in_words(state.switches["delay_ms"]),
+        "ABORTED": aborts_in_words(state.switches["abort_share"]),
+    }
+    return {fault: words for fault, words in faults.items() if words}
