@@ -32,13 +32,16 @@ class TokenIssuer:
     """
 
     def __init__(self, folder: RunFolder) -> None:
-        self._key_file = folder.keys / "istio-token-key.pem"
+        file = folder.keys / "istio-token-key.pem"
         self._jwks = folder.keys / "istio-jwks.json"
-        if not self._key_file.is_file():
-            key = generate_private_key(public_exponent=65537, key_size=2048)
-            self._key_file.touch(mode=0o600)
-            self._key_file.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-        public = jwt.algorithms.RSAAlgorithm.to_jwk(self._key().public_key(), as_dict=True)
+        if not file.is_file():
+            new = generate_private_key(public_exponent=65537, key_size=2048)
+            file.touch(mode=0o600)
+            file.write_bytes(new.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+        key = load_pem_private_key(file.read_bytes(), None)
+        assert isinstance(key, RSAPrivateKey)
+        self._key = key
+        public = jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key(), as_dict=True)
         self._jwks.write_text(json.dumps({"keys": [{**public, "use": "sig", "alg": "RS256"}]}))
 
     @property
@@ -61,7 +64,7 @@ class TokenIssuer:
             "iat": int(now),
             "exp": int(now + lifetime_s),
         }
-        return jwt.encode(claims, self._key(), algorithm="RS256")
+        return jwt.encode(claims, self._key, algorithm="RS256")
 
     def write(self, workload: Workload, file: Path) -> None:
         """Write a new token of a workload, in place of the one that is there."""
@@ -70,8 +73,3 @@ class TokenIssuer:
         new.touch(mode=0o600)
         new.write_text(self.issue(workload.service))
         new.replace(file)
-
-    def _key(self) -> RSAPrivateKey:
-        key = load_pem_private_key(self._key_file.read_bytes(), None)
-        assert isinstance(key, RSAPrivateKey)
-        return key

@@ -8,7 +8,7 @@ from typing import Any
 from mesh.istio.resource import Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
 from mesh.sidecars.contract import repeatable_paths
-from mesh.sidecars.static import REPEATED_WHEN, TIMEOUT
+from mesh.sidecars.static import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, REPEATED_WHEN, TIMEOUT
 from mesh.sidecars.workloads import Inbound, Workload, callers, host, link_of, weights
 from mesh.switches import Switches
 from mesh.topology import Protocol, Topology
@@ -63,10 +63,10 @@ def _policy(inbound: Inbound, switches: Switches) -> dict[str, Any]:
             "http": {**limits, "idleTimeout": IDLE_TIMEOUT} if over_http1 else limits,
         },
         "outlierDetection": {
-            "consecutiveGatewayErrors": 5,
+            "consecutiveGatewayErrors": FAILURES_IN_A_ROW,
             "consecutive5xxErrors": 0,
-            "interval": "1s",
-            "baseEjectionTime": "5s",
+            "interval": LOOKED_AT_EVERY,
+            "baseEjectionTime": EJECTED_FOR,
             "maxEjectionPercent": 100,
         },
     }

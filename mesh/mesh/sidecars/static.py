@@ -37,15 +37,16 @@ REPEATED_WHEN = {
     Protocol.GRPC: "connect-failure,refused-stream,reset-before-request,unavailable",
     Protocol.REST: "connect-failure,refused-stream,reset-before-request,gateway-error",
 }
+FAILURES_IN_A_ROW, LOOKED_AT_EVERY, EJECTED_FOR = 5, "1s", "5s"
+"""Outlier detection counts connections that fail, and what a proxy or an unavailable service answers: 502, 503, 504."""
 OUTLIER_DETECTION = {
-    # Counts connections that fail, and answers that a proxy or an unavailable service gives: 502, 503, 504.
-    "consecutive_gateway_failure": 5,
+    "consecutive_gateway_failure": FAILURES_IN_A_ROW,
     "enforcing_consecutive_gateway_failure": 100,
     "consecutive_5xx": 0,
     "enforcing_consecutive_5xx": 0,
     "enforcing_success_rate": 0,
-    "interval": "1s",
-    "base_ejection_time": "5s",
+    "interval": LOOKED_AT_EVERY,
+    "base_ejection_time": EJECTED_FOR,
     "max_ejection_percent": 100,
 }
 
