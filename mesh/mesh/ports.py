@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,6 +13,7 @@ import yaml
 
 from mesh.errors import PortError
 from mesh.paths import PORTS_FILE
+from mesh.places import Place
 
 HOST = "127.0.0.1"
 LOWEST_BASE = 1024
@@ -43,6 +44,14 @@ class Ports:
     def url(self, name: str) -> str:
         """`http://127.0.0.1:port` of a port's name."""
         return f"http://{self.address(name)}"
+
+    def listens(self, name: str) -> Place:
+        """Where a process of this machine listens, by its port's name."""
+        return Place(HOST, self[name])
+
+    def reached(self, name: str) -> Sequence[Place]:
+        """Where its callers find it."""
+        return (self.listens(name),)
 
     def require_free(self, names: Iterable[str], at: str = HOST) -> None:
         """Check that nothing listens on these ports.

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from mesh.database import Database
 from mesh.keys import KeyPair
 from mesh.paths import GRAPHIQL
-from mesh.ports import Ports
+from mesh.places import Places
 from mesh.processes import Component
 from mesh.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at
 from mesh.sidecars.workloads import Workload, identity
@@ -40,7 +40,7 @@ class Surroundings:
 
     Attributes:
         topology: Which components run, and which calls which.
-        ports: Ports of the run.
+        places: Where everything listens and is reached.
         database: The database server.
         keys: Key pair of the tokens.
         trial: Name of the trial, for its traces.
@@ -52,7 +52,7 @@ class Surroundings:
     """
 
     topology: Topology
-    ports: Ports
+    places: Places
     database: Database
     keys: KeyPair
     trial: str
@@ -75,14 +75,14 @@ def role_passwords(database: Database) -> dict[str, str]:
 
 def environment(component: str, around: Surroundings) -> dict[str, str]:
     """The settings of one of the shop's processes."""
-    topology, ports, workload = around.topology, around.ports, around.workloads.get(component)
+    topology, places, workload = around.topology, around.places, around.workloads.get(component)
     service = workload.service if workload else component
     env = {
         "SHOP_COMPONENT": component,
         "SHOP_TOPOLOGY": topology.name,
         "SHOP_TRIAL": around.trial,
         "OTEL_SERVICE_NAME": component,
-        "OTEL_EXPORTER_OTLP_ENDPOINT": ports.url("jaeger-otlp-grpc"),
+        "OTEL_EXPORTER_OTLP_ENDPOINT": places.reached("jaeger-otlp-grpc")[0].url,
     }
     # A component that clients reach checks their tokens; `user` also signs them.
     if service in GATEWAYS or service in topology.exposed or service == "user":
@@ -92,8 +92,8 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(service), TRIAL_DATABASE)
     for protocol in topology.protocols_of(service):
         kind = "HTTP" if service in GATEWAYS else protocol.upper()
-        tcp = ports.address(port_name(service, protocol))
-        env[f"SHOP_LISTEN_{kind}"] = f"unix:{workload.inbound_of(protocol).socket}" if workload else tcp
+        tcp = places.listens(port_name(service, protocol))
+        env[f"SHOP_LISTEN_{kind}"] = f"unix:{workload.inbound_of(protocol).socket}" if workload else str(tcp)
     if Protocol.GRAPHQL in topology.protocols_of(service):
         env["SHOP_GRAPHIQL"] = str(GRAPHIQL)
     if service == "graphql-gateway" and topology.plan is Plan.NAIVE:
@@ -101,7 +101,8 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
     if service == "user":
         env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
     for callee, protocol in topology.links.get(service, {}).items():
-        env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{ports.address(port_name(callee, protocol))}"
+        (place,) = places.reached(port_name(callee, protocol))
+        env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{place}"
     for outbound in workload.outbound if workload else ():
         env[f"SHOP_PEER_{outbound.callee.upper()}"] = f"{SCHEMES[outbound.protocol]}://{outbound.authority}"
         env[f"SHOP_SOCKET_{outbound.callee.upper()}"] = str(outbound.socket)
@@ -130,7 +131,7 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str]) 
         listener = workload.inbound_of(protocol).socket
         ready = grpc_serving_at(listener) if protocol is Protocol.GRPC else http_ok_at(listener, "/healthz")
     else:
-        port = around.ports[port_name(component, protocol)]
+        port = around.places.listens(port_name(component, protocol)).port
         ready = grpc_serving(port) if protocol is Protocol.GRPC else http_ok(port, "/healthz")
     return Component(
         component,

@@ -1,0 +1,38 @@
+"""Where the parts of a run are reached: on this machine's ports, or as services of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A TCP address.
+
+    Attributes:
+        host: Name or IPv4 address.
+        port: Port.
+    """
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+    @property
+    def url(self) -> str:
+        """`http://host:port`."""
+        return f"http://{self}"
+
+
+class Places(Protocol):
+    """Knows where everything is. Names are those of the ports file, such as `product-grpc` or `jaeger-otlp-grpc`."""
+
+    def listens(self, name: str) -> Place:
+        """Where a process itself listens."""
+
+    def reached(self, name: str) -> Sequence[Place]:
+        """Where its callers find it; more than one place if they share their calls out among several."""
