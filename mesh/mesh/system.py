@@ -73,7 +73,8 @@ class System(Run):
         self._extra = extra or {}
         self._has_edge = switches.edge == "envoy"
         self.database = database(ports, self._environ, self.folder)
-        self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if switches.meshed else ()
+        own_mesh = switches.meshed and not switches.in_cluster
+        self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if own_mesh else ()
         self._istio: IstioMesh | None = None
 
     @property
