@@ -42,6 +42,17 @@ SETTINGS: Mapping[str, str] = {
     "log_error_verbosity": "terse",  # details quote rows: addresses, names, hashes of passwords
 }
 """Durability is PostgreSQL's default: fsync and synchronous_commit are on, so that a commit costs what it costs."""
+INITDB = (
+    f"--username={POSTGRES}",
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--no-sync",
+    "--no-instructions",
+)
+"""Options of `initdb` beyond the places of data and password."""
 
 
 @dataclass(frozen=True)
@@ -204,10 +215,7 @@ class _NewCluster:
         self._password_file.unlink(missing_ok=True)
         _write_private(self._password_file, self._password)
         self._cluster.give_to_maker(self._password_file)
-        options = [f"--username={POSTGRES}", f"--pwfile={self._password_file}", "--auth=scram-sha-256"]
-        options += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        options += ["--no-sync", "--no-instructions"]
-        return self._cluster.initdb("-D", str(self._new), *options)
+        return self._cluster.initdb("-D", str(self._new), f"--pwfile={self._password_file}", *INITDB)
 
     def take(self) -> None:
         """Move the data that `initdb` has made to their place; does nothing if they are there."""
