@@ -23,6 +23,11 @@ class Place:
         return f"{self.host}:{self.port}"
 
     @property
+    def is_numeric(self) -> bool:
+        """Whether the host is an IPv4 address, and not a name that must be looked up."""
+        return all(part.isdigit() for part in self.host.split("."))
+
+    @property
     def url(self) -> str:
         """`http://host:port`."""
         return f"http://{self}"

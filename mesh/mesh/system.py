@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
-from mesh.envoy import ACCESS_LOG, envoy_component
+from mesh.edge.component import ACCESS_LOG, envoy_component
+from mesh.edge.plan import edge_plan
 from mesh.errors import ComponentDiedError, SwitchError
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
@@ -177,7 +178,6 @@ class System(Run):
         )
         write_json(self.target, self._target(keys.private))
         names = [workload.name for workload in self.workloads if workload.inbound] or self.topology.components
-        edge = next((workload for workload in self.workloads if workload.name == EDGE), None)
         store = _database_components(self.database, self.folder, self.ports)
         return [
             *store,
@@ -185,8 +185,13 @@ class System(Run):
             jaeger_component(self.ports, self._environ),
             *(shop_component(name, around, after=frozenset({CLONE})) for name in names),
             *self._sidecars(),
-            *([envoy_component(self.topology, self.ports, self.folder, edge)] if self._has_edge else []),
+            *([self._edge()] if self._has_edge else []),
         ]
+
+    def _edge(self) -> Component:
+        sidecar = next((workload for workload in self.workloads if workload.name == EDGE), None)
+        plan = edge_plan(self.topology, self.ports, self.logs / ACCESS_LOG, sidecar)
+        return envoy_component(plan, self.folder)
 
     def _sidecars(self) -> Sequence[Component]:
         if not self.workloads:

@@ -12,7 +12,23 @@ from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
 from hops.terminal.comparison import compare as compare_view
-from mesh.options import Abort, Canary, Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, Trace
+from mesh.options import (
+    Abort,
+    Canary,
+    Connections,
+    Delay,
+    Edge,
+    Http,
+    Json,
+    LoadNodes,
+    Mesh,
+    Mtls,
+    Rtt,
+    Runtime,
+    Scale,
+    Store,
+    Trace,
+)
 from mesh.switches import parse_switches
 
 
@@ -31,6 +47,8 @@ def compare_command(
     mtls: Mtls = None,
     canary: Canary = None,
     store: Store = None,
+    runtime: Runtime = None,
+    load_nodes: LoadNodes = None,
     http: Http = None,
     rtt: Rtt = None,
     connections: Connections = None,
@@ -55,6 +73,8 @@ def compare_command(
                 mtls=mtls,
                 canary=canary,
                 store=store,
+                runtime=runtime,
+                load_nodes=load_nodes,
                 trace=trace,
                 scale=scale,
                 http=http,
