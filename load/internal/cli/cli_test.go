@@ -215,7 +215,6 @@ func TestBadInput(t *testing.T) {
 		{"a node that does not wait", []string{"node", "--tape", tapePath, "--target", goodTarget, "--out", out, "--wait", "0s"}, "--wait 0s is not above 0"},
 		{"a node without a target", []string{"node", "--tape", tapePath, "--out", out}, "--target is missing"},
 		{"nothing to merge", []string{"merge", "--out", out}, "--part is missing"},
-		{"a part that is not there", []string{"merge", "--part", filepath.Join(dir, "none"), "--out", out}, "none/generator.json"},
 		{"echo of nothing", []string{"echo"}, "--http and --grpc are both missing"},
 		{"echo nowhere", []string{"echo", "--http", "nowhere"}, "nowhere"},
 		{"max of nothing", []string{"max"}, "give either --url or --grpc"},

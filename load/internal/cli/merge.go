@@ -36,7 +36,7 @@ written.`,
 		}
 		rows, figures, err := record.Merge(parts)
 		if err != nil {
-			return badInput{err}
+			return err
 		}
 		if err := os.MkdirAll(out, 0o755); err != nil {
 			return badInput{err}

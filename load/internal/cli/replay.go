@@ -284,7 +284,7 @@ func report(cmd *cobra.Command, g record.Generator) error {
 	if g.Shard != tape.Whole {
 		of = fmt.Sprintf(" (shard %s)", g.Shard)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s loop%s: %d of %d journeys in %.1f s", g.Mode, of, g.Journeys, g.TapeJourneys, g.WallS)
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s loop%s: %d of %d journeys in %.1f s", g.Mode, of, g.Journeys, g.Shard.Size(g.TapeJourneys), g.WallS)
 	for _, class := range append([]outcome.Class{outcome.OK}, outcome.Failures()...) {
 		if count := g.Outcomes[string(class)]; count > 0 {
 			fmt.Fprintf(cmd.OutOrStdout(), ", %s %d", class, count)

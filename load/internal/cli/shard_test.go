@@ -192,6 +192,7 @@ func TestShardsThatDoNotFit(t *testing.T) {
 		{"a row twice", []string{first, second, twice}, "shard 2/3 (" + twice + ") has journey 2 in place of 5"},
 		{"stopped early", []string{first, second, stopped}, "shard 2/3 (" + stopped + ") is incomplete"},
 		{"no shard named", []string{first, second, old}, "generator.json of " + old + " names no shard"},
+		{"a folder that is not there", []string{first, second, filepath.Join(dir, "none")}, "none/generator.json"},
 		{"hits missing", []string{first, second, noHits}, "vegeta.gob of " + noHits + " has 0 journeys"},
 	}
 	for _, c := range cases {
@@ -201,7 +202,7 @@ func TestShardsThatDoNotFit(t *testing.T) {
 				args = append(args, "--part", part)
 			}
 			code, _, stderr := run(t, args...)
-			if code != exitBadInput || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+			if code != exitFailed || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
 				t.Errorf("exit code %d, %q; expected %q", code, stderr, c.want)
 			}
 		})
