@@ -18,6 +18,9 @@ DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
 """The contract with its REST paths, made by `make stubs`."""
 OTLP_CLUSTER = "jaeger-otlp"
 TYPES = "type.googleapis.com"
+# One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory would tie
+# two runs of one machine together.
+OPTIONS = ("--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
 
 
 def base_config(file: Path) -> dict[str, Any]:
@@ -53,7 +56,4 @@ def command(file: Path, *extra: str) -> Sequence[str]:
     Raises:
         NotInstalledError: There is no Envoy program.
     """
-    # One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory
-    # would tie two runs of one machine together.
-    options = ["--concurrency", "1", "--disable-hot-restart", "--log-level", "warning"]
-    return [str(envoy()), "-c", str(file), *options, *extra]
+    return [str(envoy()), "-c", str(file), *OPTIONS, *extra]

@@ -41,7 +41,7 @@ def test_no_kubectl_is_named(tmp_path: Path) -> None:
 
 def test_no_context_has_kubectls_words_and_a_way_out(cluster: FakeCluster) -> None:
     cluster.refuses("config current-context", "error: current-context is not set")
-    with pytest.raises(ClusterError, match="current-context is not set.*use-context") as caught:
+    with pytest.raises(ClusterError, match=r"current-context is not set.*use-context") as caught:
         Kubectl.current(cluster.environ)
     assert "leave out runtime=kubernetes" in str(caught.value)
 
@@ -78,5 +78,5 @@ def test_whoever_may_not_list_webhooks_goes_on(cluster: FakeCluster) -> None:
 
 def test_what_the_cluster_refuses_is_repeated(cluster: FakeCluster) -> None:
     cluster.refuses("apply", 'Error from server (Forbidden): jobs.batch is forbidden: User "ann" cannot create jobs')
-    with pytest.raises(ClusterError, match='kubectl apply: .*User "ann" cannot create jobs'):
+    with pytest.raises(ClusterError, match=r'kubectl apply: .*User "ann" cannot create jobs'):
         cluster.kubectl().apply([{"kind": "Job"}])
