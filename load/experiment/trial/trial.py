@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from experiment.generator.figures import busiest_cores, by_node
 from experiment.generator.shopload import Load, Shopload, Tape
 from experiment.generator.tapes import Tapes
 from experiment.parity.answers import check_answers
@@ -282,10 +283,11 @@ class Replay:
             journeys_planned=self._load.tape.journeys,
             parity_mismatches=0,  # a difference would have ended the trial before the load
             invariants_broken=len(self.broken) if self.audited else None,
-            generator_cores=cpu_s[CLIENT] / float(generator["wall_s"]),
+            generator_cores=busiest_cores(generator),
             steal_share=resources.steal_share(),
             other_cores=resources.other_cores(cpu_s.values()),
             logged=logged,
+            load_nodes=len(by_node(generator)),
             spans_dropped=int(generator["spans_dropped"]) + self._spans_lost,
             sidecars=self._sidecars,
             audited=self.audited,
