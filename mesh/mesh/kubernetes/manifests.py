@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from mesh.database import POSTGRES
 from mesh.jaeger import JAEGER
+from mesh.keys import PRIVATE_KEY, PUBLIC_KEY
 from mesh.kubernetes.edge import edge_config, edge_service, edge_workload, plan_of
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
@@ -18,7 +19,7 @@ from mesh.kubernetes.policies import (
     managed_database_policies,
     network_policies,
 )
-from mesh.kubernetes.secrets import DATABASE, DATABASE_KEYS, KEYS, PRIVATE_KEY, PUBLIC_KEY
+from mesh.kubernetes.secrets import DATABASE, DATABASE_KEYS, KEYS
 from mesh.kubernetes.shop import shop_service, shop_workloads
 from mesh.kubernetes.stores import JOB, database_job, jaeger, jaeger_service_ports, postgres
 from mesh.sidecars.workloads import CANARY

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from mesh.database import Database
-from mesh.keys import KeyPair
+from mesh.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.kubernetes.pods import Document, Size, Workload, container, exposed, probes, service
-from mesh.kubernetes.secrets import KEYS, PRIVATE_KEY, PUBLIC_KEY, secret_variable, url_of
+from mesh.kubernetes.secrets import KEYS, secret_variable, url_of
 from mesh.shop_processes import Surroundings, environment, module_of
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
 from mesh.switches import Switches
