@@ -10,13 +10,14 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mesh.database_owner import Cluster, open_cluster
 from mesh.errors import InputError, StartError
 from mesh.paths import RunFolder
+from mesh.places import Place
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
 from mesh.readiness import postmaster_ready
@@ -65,6 +66,12 @@ class Database:
 
     admin_url: str = field(repr=False)
     embedded: bool
+
+    def at(self, place: Place) -> Database:
+        """The same server, as it is reached from elsewhere."""
+        parts = urlsplit(self.admin_url)
+        netloc = f"{parts.netloc.rpartition('@')[0]}@{place}"
+        return replace(self, admin_url=urlunsplit((parts.scheme, netloc, parts.path, parts.query, "")))
 
     def url(self, role: str, name: str) -> str:
         """The URL of a service's role on a database of this server."""

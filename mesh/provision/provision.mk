@@ -6,8 +6,8 @@ PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
 ISTIO_SOURCES := mesh/istio/go.mod mesh/istio/go.sum $(wildcard mesh/istio/istiod/*.go)
 JAEGER_BIN ?=
 
-# Istio takes minutes to build, and only mesh=istio needs it.
-ISTIO_IF_ASKED := $(if $(filter istio,$(mesh)),.tools/istio.stamp)
+# Istio takes minutes to build, and only mesh=istio needs it, on this machine: a cluster has its own.
+ISTIO_IF_ASKED := $(if $(filter istio,$(mesh)),$(if $(filter kubernetes,$(runtime)),,.tools/istio.stamp))
 
 ##@ Set up
 

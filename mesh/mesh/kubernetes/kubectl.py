@@ -59,6 +59,10 @@ class Kubectl:
             )
         return cls(program, asked.stdout.strip())
 
+    def for_context(self, context: str) -> Kubectl:
+        """The same for another context."""
+        return replace(self, context=context)
+
     def within(self, namespace: str) -> Kubectl:
         """The same for a namespace."""
         return replace(self, namespace=namespace)
@@ -154,7 +158,7 @@ def said(done: subprocess.CompletedProcess[str]) -> str:
 
 
 def _run(
-    command: Sequence[str], stdin: str | None, limit_s: float, out: IO[str] | int = subprocess.PIPE
+    command: Sequence[str], stdin: str | None, limit_s: float, out: IO[bytes] | int = subprocess.PIPE
 ) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(  # noqa: S603 - the command lines are our own
@@ -177,10 +181,10 @@ def _in_short(arguments: Sequence[str]) -> str:
 
 
 @contextmanager
-def _whole(target: Path) -> Iterator[IO[str]]:
+def _whole(target: Path) -> Iterator[IO[bytes]]:
     part = target.with_name(f"{target.name}.part")
     try:
-        with part.open("w", encoding="utf-8") as file:
+        with part.open("wb") as file:
             yield file
         part.replace(target)
     finally:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
+
+from mesh.paths import ROOT
 
 NAMESPACE = "hopwise"
 IMAGES = "localhost/hopwise"
@@ -49,3 +52,15 @@ class ClusterOptions:
     def image(self, name: str) -> str:
         """The full name of one of the project's own images."""
         return f"{self.images}/{name}:{self.tag}"
+
+
+def default_tag() -> str:
+    """The tag of images that are made of this checkout: its commit, and whether files differ from it."""
+    described = subprocess.run(  # noqa: S603 - fixed program, fixed arguments
+        ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"],  # noqa: S607
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=False,
+    )
+    return described.stdout.strip() or "dev"

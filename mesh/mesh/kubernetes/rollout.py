@@ -50,6 +50,14 @@ class Rollout:
         """
         self._until(lambda state: _is_done(state, job), f"the job {job} is not done", limit_s)
 
+    def until_running(self, job: str, limit_s: float) -> None:
+        """Wait until every pod of a job runs.
+
+        Raises:
+            StartError: One cannot, or did not in time; the message has the first cause.
+        """
+        self._until(lambda state: _all_running(state, job), f"the job {job} is not running", limit_s)
+
     def _until(self, reached: Callable[[Sequence[Resource]], bool], wanted: str, limit_s: float) -> None:
         began, seen = time.monotonic(), 0
         while True:
@@ -61,7 +69,7 @@ class Rollout:
             if wrong is not None and seen >= PATIENCE:
                 raise StartError(self.explained(wrong))
             if time.monotonic() - began > limit_s:
-                raise StartError(f"{wanted} within {limit_s:g} s. {self._why_not(state)}".rstrip())
+                raise StartError(f"{wanted} within {limit_s:g} s. {self.why_not(state)}".rstrip())
             self.pause()
             time.sleep(POLL_S)
 
@@ -81,7 +89,7 @@ class Rollout:
                 return f"{cause.message}. End of its log:\n" + "\n".join(f"  {line}" for line in lines)
         return f"{cause.message}; its log is empty."
 
-    def _why_not(self, state: Sequence[Resource]) -> str:
+    def why_not(self, state: Sequence[Resource]) -> str:
         """What is known of the first pod that is not ready."""
         waiting = [item for item in state if item["kind"] == "Pod" and not is_ready(item)]
         if not waiting:
@@ -118,3 +126,11 @@ def _is_done(state: Sequence[Resource], job: str) -> bool:
         for item in state
         if item["kind"] == "Job" and item["metadata"]["name"] == job
     )
+
+
+def _all_running(state: Sequence[Resource], job: str) -> bool:
+    wanted = [
+        item["spec"]["completions"] for item in state if item["kind"] == "Job" and item["metadata"]["name"] == job
+    ]
+    labelled = [item for item in state if item["metadata"].get("labels", {}).get("batch.kubernetes.io/job-name") == job]
+    return bool(wanted) and sum(map(is_ready, labelled)) >= wanted[0]
