@@ -27,6 +27,7 @@ class ClusterOptions:
         replicas: Pods of each component; 1 of those that are not in it.
         database_url: URL of a managed PostgreSQL server as its administrator; None for a server of the bench's own.
         storage: Size of PostgreSQL's volume, such as `10Gi`; None for one that goes with its pod.
+        istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need not.
         run: Id of the run that the system belongs to, for the label `hopwise/run`; empty for none.
         trial: Name of the trial; every span carries it.
         seed: Seed of the generated data.
@@ -40,6 +41,7 @@ class ClusterOptions:
     replicas: Mapping[str, int] = field(default_factory=dict)
     database_url: str | None = field(default=None, repr=False)
     storage: str | None = None
+    istio_cni: bool = False
     run: str = ""
     trial: str = ""
     seed: int = 1

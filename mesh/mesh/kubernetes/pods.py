@@ -15,8 +15,8 @@ USER = 65532
 DRAIN_S = 5
 """How long a pod that is to end still takes new connections: until every node has heard that it will end."""
 GRACE_S = 30
-SERVICE, VERSION = "hopwise/service", "hopwise/version"
-"""Labels that pick the pods of a service, or of one version of it."""
+SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
+"""Labels that pick the pods of a service, of one version of it, or of one component: those of a native mesh."""
 CPU_LIMIT = "2"
 
 
@@ -171,6 +171,7 @@ def pod_template(workload: Workload, options: ClusterOptions, **spec: Any) -> Do
         **labels(workload.name, options),
         SERVICE: workload.service or workload.name,
         VERSION: workload.version,
+        WORKLOAD: workload.name,
         **({} if workload.sidecar else {"sidecar.istio.io/inject": "false"}),
     }
     return {
