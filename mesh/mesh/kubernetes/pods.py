@@ -16,9 +16,11 @@ Document = dict[str, Any]
 """A resource of Kubernetes, or a part of one, as plain data."""
 
 USER = 65532
-DRAIN_S = 5
-"""How long a pod that is to end still takes new connections: until every node has heard that it will end."""
-GRACE_S = 30
+LEAVES_S = 5
+"""How long a pod that is to end goes on as before, until every node has heard that no new connection may go to it."""
+DRAIN_S = 10
+"""How long clients then have to leave it; each answer tells them to."""
+GRACE_S = 45
 SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
 """Labels that pick the pods of a service, of one version of it, or of one component: those of a native mesh."""
 CPU_LIMIT = "2"
