@@ -15,7 +15,7 @@ from mesh.database import POSTGRES, Database, require_external
 from mesh.edge.component import ACCESS_LOG
 from mesh.errors import ClusterError, ComponentDiedError, MeshError
 from mesh.jaeger import JAEGER
-from mesh.keys import key_pair
+from mesh.keys import PRIVATE_KEY, key_pair
 from mesh.kubernetes.causes import is_ready, name_of, restarted
 from mesh.kubernetes.edge import ACCESS_LOG as EDGE_LOG
 from mesh.kubernetes.kubectl import Kubectl
@@ -25,7 +25,7 @@ from mesh.kubernetes.options import IMAGES, ClusterOptions, default_tag
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.kubernetes.preflight import require_usable
 from mesh.kubernetes.rollout import Rollout
-from mesh.kubernetes.secrets import PRIVATE_KEY, secrets
+from mesh.kubernetes.secrets import secrets
 from mesh.kubernetes.sidecars import read_facts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
