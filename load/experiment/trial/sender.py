@@ -85,4 +85,12 @@ class LocalSender:
 
 def sender_of(system: System, shopload: Shopload) -> Sender:
     """What sends loads to a system."""
-    return LocalSender(system, shopload)
+    if not system.switches.in_cluster:
+        return LocalSender(system, shopload)
+    # Whoever stays on this machine need not wait for it.
+    from experiment.trial.cluster_sender import ClusterSender
+    from mesh.kubernetes.cluster import ClusterSystem
+
+    if not isinstance(system, ClusterSystem):
+        raise TypeError(f"runtime={system.switches.runtime} of a {type(system).__name__}")
+    return ClusterSender(system, shopload)

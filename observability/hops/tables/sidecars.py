@@ -61,7 +61,7 @@ def sidecar_table(view: SummaryView) -> Table:
 def _sidecars(view: SummaryView, topology: str) -> list[str]:
     """The components that have one, by name."""
     summary = view.summary["topologies"][topology]
-    proxies = {name.removesuffix(INBOUND).removesuffix(OUTBOUND) for name in summary["sidecars"]}
+    proxies = {beside(name) for name in summary["sidecars"]}
     return sorted(proxies | {name.removesuffix(SIDECAR_SUFFIX) for name in _processes(summary)})
 
 
