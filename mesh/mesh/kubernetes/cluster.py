@@ -177,11 +177,14 @@ class ClusterSystem(System):
     def _forward(self, service: str, names: Sequence[str]) -> Component:
         pairs = [f"{self.ports[name]}:{self.places.listens(name).port}" for name in names]
         command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", *pairs)
-        return Component(f"{service}-forward", argv=lambda: command, ready=tcp(self.ports[names[0]]))
+        # Where its context and credentials are is in variables that only it knows.
+        return Component(
+            f"{service}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[names[0]])
+        )
 
     def _lost(self) -> list[ComponentDiedError]:
         """The pods that have ended, or no longer take calls, since the run began."""
-        pods = self.kubectl.get("pods", "--selector=app.kubernetes.io/component!=job")["items"]
+        pods = [pod for pod in self.kubectl.get("pods")["items"] if pod["status"].get("phase") != "Succeeded"]
         rollout = Rollout(self.kubectl, self._interrupts.check)
         dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in restarted(pods)]
         gone = [pod["metadata"]["name"] for pod in pods if not is_ready(pod)]
@@ -205,25 +208,31 @@ class ClusterSystem(System):
             left = json.loads(self._note.read_text())
         except (OSError, ValueError):
             return
+        print(f"Removing the namespace {left['namespace']}, which an earlier run did not.", file=sys.stderr)
         self._remove(left["context"], left["namespace"])
-        print(f"Removed the namespace {left['namespace']} that an earlier run left behind.", file=sys.stderr)
 
     def _remove(self, context: str, namespace: str) -> None:
-        command = f"kubectl --context={context} delete namespace {namespace}"
         kubectl = Kubectl.current(self._environ).for_context(context)
         try:
-            kubectl.run(
-                "delete",
-                "namespace",
-                namespace,
-                "--ignore-not-found",
-                "--wait",
-                f"--timeout={DELETE_LIMIT_S:g}s",
-                limit_s=DELETE_LIMIT_S + 10,
-            )
+            kubectl.run("delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
+            # No client is left for whom a pod would have to end slowly.
+            kubectl.within(namespace).run("delete", "pods", "--all", "--grace-period=1", "--wait=false")
+            limit = f"--timeout={DELETE_LIMIT_S:g}s"
+            kubectl.run("wait", "--for=delete", f"namespace/{namespace}", limit, limit_s=DELETE_LIMIT_S + 10)
         except ClusterError as error:
             print(
-                f"The namespace {namespace} could not be removed: {error}. Remove it with: {command}", file=sys.stderr
+                f"The namespace {namespace} is not removed yet: {_why_left(kubectl, namespace) or error}. Look after it "
+                f"with: kubectl --context={context} get namespace {namespace}",
+                file=sys.stderr,
             )
         else:
             self._note.unlink(missing_ok=True)
+
+
+def _why_left(kubectl: Kubectl, namespace: str) -> str:
+    """What keeps a namespace that is being deleted; empty if the cluster does not say."""
+    try:
+        conditions = kubectl.get("namespace", namespace)["status"].get("conditions", [])
+    except ClusterError:
+        return ""
+    return "; ".join(condition["message"] for condition in conditions if condition["status"] == "True")
