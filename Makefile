@@ -33,8 +33,10 @@ include mesh/provision/provision.mk
 include proto/proto.mk
 include load/load.mk
 
+# Environment of `make images` and of what uses them.
+IMAGES := IMAGE_PREFIX IMAGE_TAG IMAGE_ENGINE IMAGE_BUILD_ARGS
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
-unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN KUBECTL_BIN IMAGE_PREFIX IMAGE_TAG SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL MAKEFLAGS SHELL,$(given))
+unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN KUBECTL_BIN $(IMAGES) SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL MAKEFLAGS SHELL,$(given))
 ifneq ($(strip $(unknown)),)
 $(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
 endif

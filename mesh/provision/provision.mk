@@ -49,6 +49,10 @@ lint-istio: $(ENVIRONMENT)
 	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt: mesh/istio/$$unformatted"; exit 1; fi; \
 	  else echo "Skipped Istio's own checks of its resources: Istio is not built (make istio)."; fi
 
+.PHONY: images
+images: ## Build the images with podman or docker, as IMAGE_PREFIX/shop:IMAGE_TAG and so on
+	@$(PROVISION) images
+
 # It names no index and no address: packages are identified by their hashes, wherever they come from.
 .PHONY: lock
 lock: $(ENVIRONMENT) ## Regenerate requirements.lock after changing a dependency

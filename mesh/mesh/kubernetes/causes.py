@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,9 +88,9 @@ def _of_owner(owner: Resource) -> Iterator[Cause]:
             yield Cause("", "", f"{kind} {name}: {condition.get('message') or condition.get('reason')}")
 
 
-def unready(pods: Sequence[Resource]) -> list[str]:
-    """The names of the pods that are neither ready nor done."""
-    return [pod["metadata"]["name"] for pod in pods if not is_ready(pod) and pod["status"].get("phase") != "Succeeded"]
+def name_of(resource: Resource) -> str:
+    """A resource's name."""
+    return str(resource["metadata"]["name"])
 
 
 def is_ready(pod: Resource) -> bool:

@@ -15,8 +15,8 @@ from mesh.database import POSTGRES, Database, require_external
 from mesh.edge.component import ACCESS_LOG
 from mesh.errors import ClusterError, ComponentDiedError, MeshError
 from mesh.jaeger import JAEGER
-from mesh.keys import key_pair
-from mesh.kubernetes.causes import is_ready, restarted
+from mesh.keys import PRIVATE_KEY, key_pair
+from mesh.kubernetes.causes import is_ready, name_of, restarted
 from mesh.kubernetes.edge import ACCESS_LOG as EDGE_LOG
 from mesh.kubernetes.kubectl import Kubectl
 from mesh.kubernetes.load import KEYS
@@ -25,7 +25,7 @@ from mesh.kubernetes.options import IMAGES, ClusterOptions, default_tag
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.kubernetes.preflight import require_usable
 from mesh.kubernetes.rollout import Rollout
-from mesh.kubernetes.secrets import PRIVATE_KEY, secrets
+from mesh.kubernetes.secrets import secrets
 from mesh.kubernetes.sidecars import read_facts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -87,6 +87,7 @@ class ClusterSystem(System):
         )
         self._note = self.folder.path / "namespace.json"
         self._kubectl: Kubectl | None = None
+        self._ready: set[str] = set()
         self._looked = 0.0
 
     @property
@@ -107,6 +108,7 @@ class ClusterSystem(System):
         kubectl = Kubectl.current(self._environ)
         self._remove_leftover()
         require_usable(kubectl, self.switches)
+        write_json(self.target, self._target(str(key_pair(self.folder).private), self.ports))
         write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
         self._kubectl = kubectl.within(self.namespace)
         try:
@@ -152,6 +154,7 @@ class ClusterSystem(System):
         rollout.until_done("database", DATABASE_LIMIT_S)
         kubectl.apply(shop)
         rollout.until_ready([JAEGER, *(one["metadata"]["name"] for one in shop)], READY_LIMIT_S)
+        self._ready = {name_of(pod) for pod in kubectl.get("pods")["items"] if is_ready(pod)}
 
     def _database_in_cluster(self) -> Database:
         if not self.database.embedded:
@@ -178,18 +181,17 @@ class ClusterSystem(System):
         pairs = [f"{self.ports[name]}:{self.places.listens(name).port}" for name in names]
         command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", *pairs)
         # Where its context and credentials are is in variables that only it knows.
-        return Component(
-            f"{service}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[names[0]])
-        )
+        return Component(f"{service}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[names[0]]))
 
     def _lost(self) -> list[ComponentDiedError]:
         """The pods that have ended, or no longer take calls, since the run began."""
-        pods = [pod for pod in self.kubectl.get("pods")["items"] if pod["status"].get("phase") != "Succeeded"]
+        pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
         rollout = Rollout(self.kubectl, self._interrupts.check)
         dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in restarted(pods)]
-        gone = [pod["metadata"]["name"] for pod in pods if not is_ready(pod)]
-        dead += [ComponentDiedError(name, f"{name} is no longer ready. {rollout.why_not(pods)}") for name in gone]
-        return dead
+        unready = [name_of(pod) for pod in pods if not is_ready(pod)]
+        dead += [ComponentDiedError(name, f"{name} is no longer ready. {rollout.why_not(pods)}") for name in unready]
+        gone = self._ready - {name_of(pod) for pod in pods}
+        return dead + [ComponentDiedError(name, f"{name} is gone: {rollout.warning(name)}") for name in sorted(gone)]
 
     def _keep_logs(self) -> None:
         """Fetch the logs of all pods, and the edge's access log once it is whole."""
@@ -221,8 +223,8 @@ class ClusterSystem(System):
             kubectl.run("wait", "--for=delete", f"namespace/{namespace}", limit, limit_s=DELETE_LIMIT_S + 10)
         except ClusterError as error:
             print(
-                f"The namespace {namespace} is not removed yet: {_why_left(kubectl, namespace) or error}. Look after it "
-                f"with: kubectl --context={context} get namespace {namespace}",
+                f"The namespace {namespace} is not removed yet: {_why_left(kubectl, namespace) or error}. "
+                f"Look after it with: kubectl --context={context} get namespace {namespace}",
                 file=sys.stderr,
             )
         else:

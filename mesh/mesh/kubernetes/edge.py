@@ -14,15 +14,24 @@ from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.envoy_config import DESCRIPTOR, OPTIONS
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.pods import Document, Size, Workload, container, document, exposed, probes, service
+from mesh.kubernetes.pods import (
+    DRAIN_S,
+    LEAVES_S,
+    Document,
+    Size,
+    Workload,
+    container,
+    document,
+    exposed,
+    probes,
+    service,
+)
 from mesh.switches import Switches
 from mesh.topology import EDGE, Topology
 
 LOGS = Path("/var/log/hopwise")
 ACCESS_LOG = LOGS / "edge.access.jsonl"
 CONFIG = Path("/etc/hopwise/edge")
-DRAINED_S = 10
-"""How long clients have to leave an edge that is to end; every answer tells them to."""
 
 
 def plan_of(topology: Topology, switches: Switches, places: ClusterPlaces) -> EdgePlan:
@@ -92,4 +101,4 @@ def _leave(plan: EdgePlan) -> str:
     # Envoy ends at once when it is told to. Before, each answer over a connection must be its last.
     admin = plan.admin
     request = f"POST /healthcheck/fail HTTP/1.1\\r\\nhost: {admin.host}\\r\\ncontent-length: 0\\r\\n\\r\\n"
-    return f"exec 3<>/dev/tcp/{admin.host}/{admin.port} && printf '{request}' >&3; sleep {DRAINED_S}"
+    return f"exec 3<>/dev/tcp/{admin.host}/{admin.port} && printf '{request}' >&3; sleep {LEAVES_S + DRAIN_S}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from mesh.database import POSTGRES
 from mesh.jaeger import JAEGER
+from mesh.keys import PRIVATE_KEY, PUBLIC_KEY
 from mesh.kubernetes.edge import edge_config, edge_service, edge_workload, plan_of
+from mesh.kubernetes.istio import mesh_resources, pod_annotations
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.pods import Document, account, deployment, labels, service
+from mesh.kubernetes.pods import Document, Workload, account, deployment, labels, service
 from mesh.kubernetes.policies import (
     LOAD,
     autoscaler,
@@ -18,7 +21,7 @@ from mesh.kubernetes.policies import (
     managed_database_policies,
     network_policies,
 )
-from mesh.kubernetes.secrets import DATABASE, DATABASE_KEYS, KEYS, PRIVATE_KEY, PUBLIC_KEY
+from mesh.kubernetes.secrets import DATABASE, DATABASE_KEYS, KEYS
 from mesh.kubernetes.shop import shop_service, shop_workloads
 from mesh.kubernetes.stores import JOB, database_job, jaeger, jaeger_service_ports, postgres
 from mesh.sidecars.workloads import CANARY
@@ -67,7 +70,6 @@ def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> 
 
 
 def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
-    workloads = shop_workloads(topology, switches, places, options)
     scaled = _scaled(topology, switches)
     files: Manifests = {
         "namespace.yaml": [_namespace(switches, options)],
@@ -79,17 +81,19 @@ def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options
             deployment(jaeger(places, options), options),
         ],
     }
-    for workload in workloads:
+    if switches.meshed:
+        files["mesh.yaml"] = mesh_resources(topology, switches, places, options)
+    for workload in shop_workloads(topology, switches, places, options):
         has_service = workload.name == workload.service
         files[f"{workload.name}.yaml"] = [
             *([shop_service(workload.name, topology, places, options)] if has_service else []),
-            deployment(workload, options),
+            deployment(_meshed(workload, switches, places, options), options),
         ]
     if switches.edge != "none":
         plan = plan_of(topology, switches, places)
         config = edge_config(plan, options)
-        edge = deployment(edge_workload(plan, config, options), options)
-        files[f"{EDGE}.yaml"] = [config, edge_service(plan, options), edge]
+        edge = _meshed(edge_workload(plan, config, options), switches, places, options)
+        files[f"{EDGE}.yaml"] = [config, edge_service(plan, options), deployment(edge, options)]
     return {f"{BASE}/{name}": resources for name, resources in files.items()}
 
 
@@ -114,6 +118,13 @@ def _production(topology: Topology, switches: Switches, options: ClusterOptions)
     }
 
 
+def _meshed(workload: Workload, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Workload:
+    if not switches.meshed:
+        return workload
+    annotations = pod_annotations(workload.name, places, options)
+    return replace(workload, annotations={**workload.annotations, **annotations})
+
+
 def _scaled(topology: Topology, switches: Switches) -> list[str]:
     return [*topology.components, *([EDGE] if switches.edge != "none" else [])]
 
@@ -125,6 +136,9 @@ def _canaries(switches: Switches) -> list[str]:
 def _namespace(switches: Switches, options: ClusterOptions) -> Document:
     standards = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
     injected = {"istio-injection": "enabled"} if switches.meshed else {}
+    if switches.meshed and not options.istio_cni:
+        # The init container that Istio injects redirects the pod's traffic, which needs NET_ADMIN and root.
+        standards["pod-security.kubernetes.io/enforce"] = "privileged"
     own = {**labels("hopwise", options), **standards, **injected}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace, "labels": own}}
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-from mesh.paths import ROOT
+from provision.images import PREFIX, tag
 
 NAMESPACE = "hopwise"
-IMAGES = "localhost/hopwise"
+IMAGES = PREFIX
 KONG_IMAGE = "docker.io/library/kong:3.9"
 
 
@@ -27,6 +26,7 @@ class ClusterOptions:
         replicas: Pods of each component; 1 of those that are not in it.
         database_url: URL of a managed PostgreSQL server as its administrator; None for a server of the bench's own.
         storage: Size of PostgreSQL's volume, such as `10Gi`; None for one that goes with its pod.
+        istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need not.
         run: Id of the run that the system belongs to, for the label `hopwise/run`; empty for none.
         trial: Name of the trial; every span carries it.
         seed: Seed of the generated data.
@@ -40,6 +40,7 @@ class ClusterOptions:
     replicas: Mapping[str, int] = field(default_factory=dict)
     database_url: str | None = field(default=None, repr=False)
     storage: str | None = None
+    istio_cni: bool = False
     run: str = ""
     trial: str = ""
     seed: int = 1
@@ -55,12 +56,5 @@ class ClusterOptions:
 
 
 def default_tag() -> str:
-    """The tag of images that are made of this checkout: its commit, and whether files differ from it."""
-    described = subprocess.run(  # noqa: S603 - fixed program, fixed arguments
-        ["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--exclude=*", "--abbrev=12"],  # noqa: S607
-        capture_output=True,
-        text=True,
-        timeout=10,
-        check=False,
-    )
-    return described.stdout.strip() or "dev"
+    """The tag that `make images` gives to images of this checkout: the same for the same content."""
+    return tag({})

@@ -6,18 +6,34 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from mesh.database import POSTGRES
+from mesh.jaeger import JAEGER
 from mesh.kubernetes.options import ClusterOptions
+from mesh.sidecars.workloads import CANARY
+from mesh.topology import EDGE, GATEWAYS, SERVICES
 
 Document = dict[str, Any]
 """A resource of Kubernetes, or a part of one, as plain data."""
 
 USER = 65532
-DRAIN_S = 5
-"""How long a pod that is to end still takes new connections: until every node has heard that it will end."""
-GRACE_S = 30
-SERVICE, VERSION = "hopwise/service", "hopwise/version"
-"""Labels that pick the pods of a service, or of one version of it."""
+LEAVES_S = 5
+"""How long a pod that is to end goes on as before, until every node has heard that no new connection may go to it."""
+DRAIN_S = 10
+"""How long clients then have to leave it; each answer tells them to."""
+GRACE_S = 45
+SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
+"""Labels that pick the pods of a service, of one version of it, or of one component: those of a native mesh."""
 CPU_LIMIT = "2"
+PARTS: Mapping[str, str] = {
+    **dict.fromkeys((*SERVICES, CANARY), "service"),
+    **dict.fromkeys(GATEWAYS, "gateway"),
+    EDGE: "proxy",
+    POSTGRES: "database",
+    JAEGER: "trace-store",
+    "database": "job",
+    "load": "job",
+}
+"""What each component is in the whole."""
 
 
 @dataclass(frozen=True)
@@ -67,18 +83,18 @@ class Workload:
     sidecar: bool = True
 
 
-def labels(name: str, options: ClusterOptions, component: str | None = None) -> dict[str, str]:
+def labels(name: str, options: ClusterOptions) -> dict[str, str]:
     """The recommended labels of a resource.
 
     Args:
         name: Name of the component that it is for.
         options: For the run.
-        component: Its part in the whole, such as `service`.
     """
+    part = PARTS.get(name)
     run = {"hopwise/run": options.run} if options.run else {}
     return {
         "app.kubernetes.io/name": name,
-        **({"app.kubernetes.io/component": component} if component else {}),
+        **({"app.kubernetes.io/component": part} if part else {}),
         "app.kubernetes.io/instance": options.namespace,
         "app.kubernetes.io/version": options.tag,
         "app.kubernetes.io/part-of": "hopwise",
@@ -171,6 +187,7 @@ def pod_template(workload: Workload, options: ClusterOptions, **spec: Any) -> Do
         **labels(workload.name, options),
         SERVICE: workload.service or workload.name,
         VERSION: workload.version,
+        WORKLOAD: workload.name,
         **({} if workload.sidecar else {"sidecar.istio.io/inject": "false"}),
     }
     return {

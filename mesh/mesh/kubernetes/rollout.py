@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesh.errors import ClusterError, StartError
-from mesh.kubernetes.causes import Cause, Resource, causes, is_ready, last_warning
+from mesh.kubernetes.causes import Cause, Resource, causes, is_ready, last_warning, name_of
 from mesh.kubernetes.kubectl import Kubectl
 
 POLL_S = 0.5
@@ -94,12 +94,16 @@ class Rollout:
         waiting = [item for item in state if item["kind"] == "Pod" and not is_ready(item)]
         if not waiting:
             return "No pod was made for it."
-        pod = waiting[0]["metadata"]["name"]
+        pod = name_of(waiting[0])
+        return f"{pod}: {self.warning(pod) or waiting[0]['status'].get('phase', 'unknown')}"
+
+    def warning(self, pod: str) -> str:
+        """The newest warning about a pod; empty if there is none, or nobody may read them."""
         try:
             events = self.kubectl.get("events", f"--field-selector=involvedObject.name={pod}")["items"]
         except ClusterError:
-            events = []
-        return f"{pod}: {last_warning(events, pod) or waiting[0]['status'].get('phase', 'unknown')}"
+            return ""
+        return last_warning(events, pod)
 
 
 def _of(state: Sequence[Resource], kind: str, name: str) -> list[Resource]:

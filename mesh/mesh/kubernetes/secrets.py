@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
 from mesh.database import POSTGRES, Database
-from mesh.keys import KeyPair
+from mesh.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.pods import Document, document
 from mesh.places import Places
@@ -16,7 +16,6 @@ from mesh.shop_processes import TRIAL_DATABASE, role_name, role_passwords
 from mesh.topology import SERVICES
 
 KEYS, DATABASE = "keys", "database"
-PRIVATE_KEY, PUBLIC_KEY = "jwt-private.pem", "jwt-public.pem"
 ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS = "admin-url", "admin-password", "role-passwords"
 
 

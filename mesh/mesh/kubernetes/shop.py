@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from mesh.database import Database
-from mesh.keys import KeyPair
+from mesh.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.pods import Document, Size, Workload, container, exposed, probes, service
-from mesh.kubernetes.secrets import KEYS, PRIVATE_KEY, PUBLIC_KEY, secret_variable, url_of
+from mesh.kubernetes.pods import DRAIN_S, LEAVES_S, Document, Size, Workload, container, exposed, probes, service
+from mesh.kubernetes.secrets import KEYS, secret_variable, url_of
 from mesh.shop_processes import Surroundings, environment, module_of
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
 from mesh.switches import Switches
@@ -82,6 +82,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions) -> Workl
         secret_variable(DATABASE_URL, url_of(component)) if key == DATABASE_URL else {"name": key, "value": value}
         for key, value in settings.items()
     ]
+    variables.append({"name": "SHOP_DRAIN_S", "value": str(DRAIN_S)})
     variables.append({"name": "SHOP_INSTANCE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
     ports = ports_of(component, around.topology, ClusterPlaces.default())
     port, spoken = next(iter(ports.items()))
@@ -96,7 +97,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions) -> Workl
         env=variables,
         ports=exposed(ports),
         **probes(question),
-        lifecycle={"preStop": {"sleep": {"seconds": 5}}},
+        lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S}}},
     )
     return Workload(
         name,
