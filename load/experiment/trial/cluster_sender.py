@@ -8,15 +8,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+import polars as pl
+
 from experiment.generator.nodes import ShardedReplay, node_arguments
 from experiment.generator.shopload import Load, Shopload
-from experiment.trial.cluster_resources import ClusterResources
-from experiment.trial.sender import Resources
+from experiment.trial.pod_resources import PodSampler, renamed
+from experiment.trial.sender import CLIENT, JOURNEYS, Resources
+from hops.run.rows import read_journeys
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster import ClusterSystem
 from mesh.kubernetes.kubectl import Kubectl
 from mesh.kubernetes.load import LOAD, OUT, TAPE, TARGET, LoadJob, load_document
+from mesh.kubernetes.machines import machine_times
 from mesh.kubernetes.rollout import Rollout
+from mesh.kubernetes.usage import usage_source
 
 RUNNING_LIMIT_S = 120.0
 POLL_S = 2.0
@@ -82,11 +87,14 @@ class ClusterSender:
             replay.send(self.system.check)
 
     def replay(self, load: Load, out: Path) -> Resources:
+        kubectl = self.system.kubectl
+        source = usage_source(kubectl)
         with self._nodes(load, LOAD, trace=self.system.switches.trace) as replay:
-            with ClusterResources(self.system.kubectl) as resources:
-                replay.send(self.system.check)
+            with PodSampler(lambda: renamed(source.look(), {LOAD: CLIENT}), lambda: machine_times(kubectl)) as sampler:
+                replay.send(self.system.check, begun=sampler.look)
             replay.collect(out)
-        return resources
+        journeys = read_journeys(out / JOURNEYS)
+        return sampler.during(*_span_ns(journeys))
 
     @contextmanager
     def _nodes(self, load: Load, job: str, *, trace: float) -> Iterator[ShardedReplay]:
@@ -120,3 +128,9 @@ class ClusterSender:
         if sorted(by_index) != list(range(count)):
             raise ClusterError(f"the job {job} has pods for the shards {sorted(by_index)} instead of 0 to {count - 1}")
         return [PodNode(self.system.kubectl, by_index[index]) for index in range(count)]
+
+
+def _span_ns(journeys: pl.DataFrame) -> tuple[int, int]:
+    """When the first journey began and the last one ended."""
+    first, last = journeys.select(pl.col("started_ns").min(), pl.col("ended_ns").max()).row(0)
+    return int(first), int(last)

@@ -14,12 +14,16 @@ from mesh.system import System
 
 WATCH_S = 0.25
 CLIENT = "client"
+JOURNEYS = "journeys.jsonl"
+"""In the folder of a replay: a row for each journey."""
 
 
 class Resources(Protocol):
     """What a load has cost."""
 
-    samples: list[Sample]
+    @property
+    def samples(self) -> Sequence[Sample]:
+        """Every look at a component."""
 
     def cpu_seconds(self) -> Mapping[str, float]:
         """Returns the CPU seconds that each component used."""

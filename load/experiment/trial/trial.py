@@ -27,7 +27,7 @@ from experiment.trial.audit import audit, mark
 from experiment.trial.edge_log import read_edge_log
 from experiment.trial.exemplars import save
 from experiment.trial.machine_speed import machine_speed
-from experiment.trial.sender import CLIENT, sender_of
+from experiment.trial.sender import CLIENT, JOURNEYS, sender_of
 from experiment.trial.sidecars import sidecars_of
 from hops.budget.bands import exemplars
 from hops.budget.budget import Budget, beside, budgets_of
@@ -45,7 +45,6 @@ from mesh.system import System
 DRAIN_S = 20.0
 
 #: Files of a trial's folder.
-JOURNEYS = "journeys.jsonl"
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 VEGETA = "vegeta.gob"
