@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from mesh.errors import SwitchError
 from provision.images import PREFIX, tag
 
 NAMESPACE = "hopwise"
@@ -53,6 +55,39 @@ class ClusterOptions:
     def image(self, name: str) -> str:
         """The full name of one of the project's own images."""
         return f"{self.images}/{name}:{self.tag}"
+
+
+def cluster_options(
+    environ: Mapping[str, str], *, namespace: str, storage: str | None, istio_cni: bool, seed: int
+) -> ClusterOptions:
+    """The options that a user gave.
+
+    Args:
+        environ: `IMAGE_PREFIX`, `IMAGE_TAG`, `KONG_IMAGE` and `DATABASE_URL` are read from it.
+        namespace: Namespace of everything.
+        storage: Size of PostgreSQL's volume.
+        istio_cni: Whether the cluster's nodes redirect traffic to sidecars.
+        seed: Seed of the generated data.
+
+    Raises:
+        SwitchError: A value that Kubernetes would refuse; the message has a valid one.
+    """
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", namespace):
+        raise SwitchError(
+            f"namespace={namespace} is not valid; use lower-case letters, digits and hyphens, 63 at most, as my-shop."
+        )
+    if storage is not None and not re.fullmatch(r"[1-9][0-9]*(Mi|Gi|Ti)", storage):
+        raise SwitchError(f"storage={storage} is not valid; give a size with a unit of Mi, Gi or Ti, as 10Gi.")
+    return ClusterOptions(
+        tag=tag(environ),
+        namespace=namespace,
+        images=environ.get("IMAGE_PREFIX") or IMAGES,
+        kong_image=environ.get("KONG_IMAGE") or KONG_IMAGE,
+        database_url=environ.get("DATABASE_URL") or None,
+        storage=storage,
+        istio_cni=istio_cni,
+        seed=seed,
+    )
 
 
 def default_tag() -> str:
