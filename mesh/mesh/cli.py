@@ -16,7 +16,21 @@ from rich.table import Table
 
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
-from mesh.options import Abort, Canary, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, TopologyName
+from mesh.options import (
+    Abort,
+    Canary,
+    Delay,
+    Edge,
+    Http,
+    Json,
+    Mesh,
+    Mtls,
+    Replicas,
+    Rtt,
+    Scale,
+    Store,
+    TopologyName,
+)
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
@@ -43,6 +57,7 @@ def up(
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
+    replicas: Replicas = None,
     store: Store = None,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
@@ -62,6 +77,7 @@ def up(
             "mesh": mesh,
             "mtls": mtls,
             "canary": canary,
+            "replicas": replicas,
             "store": store,
             "scale": scale,
             "http": http,

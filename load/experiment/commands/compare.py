@@ -12,7 +12,22 @@ from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
 from hops.terminal.comparison import compare as compare_view
-from mesh.options import Abort, Canary, Connections, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, Trace
+from mesh.options import (
+    Abort,
+    Canary,
+    Connections,
+    Delay,
+    Edge,
+    Http,
+    Json,
+    Mesh,
+    Mtls,
+    Replicas,
+    Rtt,
+    Scale,
+    Store,
+    Trace,
+)
 from mesh.switches import parse_switches
 
 
@@ -30,6 +45,7 @@ def compare_command(
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
+    replicas: Replicas = None,
     store: Store = None,
     http: Http = None,
     rtt: Rtt = None,
@@ -54,6 +70,7 @@ def compare_command(
                 mesh=mesh,
                 mtls=mtls,
                 canary=canary,
+                replicas=replicas,
                 store=store,
                 trace=trace,
                 scale=scale,

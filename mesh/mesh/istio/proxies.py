@@ -65,7 +65,7 @@ def _patches(workload: Workload, ports: Ports) -> dict[str, Any]:
     return {
         "workloadSelector": selector(workload),
         "configPatches": [
-            *(_manager_patch(context, f"{workload.name}-{name}", ports) for context, name in directions.items()),
+            *(_manager_patch(context, f"{workload.component}-{name}", ports) for context, name in directions.items()),
             *(_domain_patch(outbound) for outbound in workload.outbound),
         ],
     }

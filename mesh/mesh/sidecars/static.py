@@ -109,11 +109,12 @@ class StaticMesh:
             argv=lambda: command(file),
             ready=http_ok(self.ports["sidecar-admin"], "/ready", host=workload.address),
             stop_rank=3,
+            replica_of=workload.sidecar_component if workload.replica > 1 else "",
         )
 
     def _inbound(self, listener: dict[str, Any], workload: Workload, inbound: Inbound) -> dict[str, Any]:
         name = _inbound_cluster(inbound)
-        manager = _named(listener, name, f"{workload.name}-inbound", inbound.protocol)
+        manager = _named(listener, name, f"{workload.component}-inbound", inbound.protocol)
         listener["address"] = tcp_address(workload.address, inbound.port)
         rbac, _, router = manager["http_filters"]
         manager["http_filters"] = [router]
@@ -134,7 +135,7 @@ class StaticMesh:
 
     def _outbound(self, listener: dict[str, Any], workload: Workload, outbound: Outbound) -> dict[str, Any]:
         callee = outbound.callee
-        manager = _named(listener, f"outbound|{callee}", f"{workload.name}-outbound", outbound.protocol)
+        manager = _named(listener, f"outbound|{callee}", f"{workload.component}-outbound", outbound.protocol)
         listener["address"] = pipe_address(outbound.socket, mode=0o600)
         del listener["enable_reuse_port"]
         _, fault, router = manager["http_filters"]

@@ -16,6 +16,7 @@ from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from shop.platform.config import split_address
 from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.grpc_errors import restore
 from shop.platform.grpc_handlers import call_attributes
@@ -32,16 +33,20 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
     """Opens a channel; it connects with the first call and again whenever the connection is lost.
 
     Args:
-        address: "host:port".
+        address: "host:port", or those of the service's replicas, "127.0.0.1:18020,127.0.1.1:18020", which get the calls
+            in turn as long as their health checks succeed.
         service: Full name of the service behind it.
         reads: Its methods that change nothing; gRPC tries them again when the service is briefly away.
         socket: Path of the Unix domain socket to connect in place of the address, which calls still name as their
             authority; None to connect the address.
     """
-    options = _options(service, reads)
-    if socket is None:
-        return grpc.aio.insecure_channel(address, options=options)
-    return grpc.aio.insecure_channel(grpc_target(socket), options=[*options, ("grpc.default_authority", address)])
+    options = _options(service, reads, balanced="," in address)
+    if socket is not None:
+        return grpc.aio.insecure_channel(grpc_target(socket), options=[*options, ("grpc.default_authority", address)])
+    if "," in address:
+        authority = ("grpc.default_authority", address.partition(",")[0])
+        return grpc.aio.insecure_channel(f"ipv4:{address}", options=[*options, authority])
+    return grpc.aio.insecure_channel(address, options=options)
 
 
 class Peer:
@@ -50,14 +55,17 @@ class Peer:
     Args:
         name: Short name for messages: "product".
         service: Full name: "shop.product.v1.ProductService".
-        address: "host:port", for spans.
+        address: "host:port", or those of its replicas, for spans.
     """
 
     def __init__(self, name: str, service: str, address: str) -> None:
-        host, _, port = address.rpartition(":")
         self._name = name
         self._service = service
-        self._address = {"server.address": host, "server.port": int(port)}
+        # gRPC does not say which replica a call goes to.
+        self._address: dict[str, str | int] = {"server.address": f"ipv4:{address}"}
+        if "," not in address:
+            host, port = split_address(address)
+            self._address = {"server.address": host, "server.port": port}
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], name: str, request: Q) -> S:
         """Calls a method that answers once.
@@ -139,7 +147,7 @@ def _note(span: Span, code: grpc.StatusCode) -> None:
         span.set_status(Status(StatusCode.ERROR, code.name))
 
 
-def _options(service: str, reads: Sequence[str]) -> list[tuple[str, Any]]:
+def _options(service: str, reads: Sequence[str], *, balanced: bool = False) -> list[tuple[str, Any]]:
     retries = {
         "maxAttempts": 3,
         "initialBackoff": "0.05s",
@@ -148,8 +156,11 @@ def _options(service: str, reads: Sequence[str]) -> list[tuple[str, Any]]:
         "retryableStatusCodes": ["UNAVAILABLE"],
     }
     names = [{"service": service, "method": method} for method in reads]
+    config: dict[str, Any] = {"methodConfig": [{"name": names, "retryPolicy": retries}]}
+    if balanced:
+        config |= {"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": service}}
     return [
-        ("grpc.service_config", json.dumps({"methodConfig": [{"name": names, "retryPolicy": retries}]})),
+        ("grpc.service_config", json.dumps(config)),
         ("grpc.enable_http_proxy", 0),
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 5_000),
