@@ -23,6 +23,11 @@ class Place:
         return f"{self.host}:{self.port}"
 
     @property
+    def is_numeric(self) -> bool:
+        """Whether the host is an IPv4 address, and not a name that must be looked up."""
+        return all(part.isdigit() for part in self.host.split("."))
+
+    @property
     def url(self) -> str:
         """`http://host:port`."""
         return f"http://{self}"
@@ -32,7 +37,12 @@ class Places(Protocol):
     """Knows where everything is. Names are those of the ports file, such as `product-grpc` or `jaeger-otlp-grpc`."""
 
     def listens(self, name: str, replica: int = 1) -> Place:
-        """Where a process itself listens; natively each replica of a component, numbered from 1, at an address of its own."""
+        """Where a process itself listens.
+
+        Args:
+            name: Name of the port.
+            replica: Which of the component's processes it is, from 1; natively each has an address of its own.
+        """
 
     def reached(self, name: str) -> Sequence[Place]:
         """Where its callers find it; more than one place if they share their calls out among several."""

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
-from mesh.envoy import ACCESS_LOG, envoy_component
+from mesh.edge.component import ACCESS_LOG, envoy_component
+from mesh.edge.plan import edge_plan
 from mesh.errors import ComponentDiedError, SwitchError
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
@@ -182,7 +183,6 @@ class System(Run):
             encrypted=self.switches.encrypted,
         )
         write_json(self.target, self._target(keys.private))
-        edge = next((workload for workload in self.workloads if workload.name == EDGE), None)
         store = _database_components(self.database, self.folder, self.ports)
         return [
             *store,
@@ -190,7 +190,7 @@ class System(Run):
             jaeger_component(self.ports, self._environ),
             *(shop_component(name, around, frozenset({CLONE}), replica) for name, replica in self._replicas()),
             *self._sidecars(),
-            *([envoy_component(self.topology, self.ports, self.folder, edge)] if self._has_edge else []),
+            *([self._edge()] if self._has_edge else []),
         ]
 
     def _replicas(self) -> Sequence[tuple[str, int]]:
@@ -198,6 +198,11 @@ class System(Run):
         if self.workloads:
             return [(workload.component, workload.replica) for workload in self.workloads if workload.inbound]
         return [(name, replica) for name in self.topology.components for replica in self.ports.replicas_of(name)]
+
+    def _edge(self) -> Component:
+        sidecar = next((workload for workload in self.workloads if workload.name == EDGE), None)
+        plan = edge_plan(self.topology, self.ports, self.logs / ACCESS_LOG, sidecar)
+        return envoy_component(plan, self.folder)
 
     def _sidecars(self) -> Sequence[Component]:
         if not self.workloads:

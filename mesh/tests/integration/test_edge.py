@@ -14,7 +14,9 @@ from typing import Any
 import httpx
 import pytest
 
-from mesh.envoy import ACCESS_LOG, command, envoy_component, write_config
+from mesh.edge.component import ACCESS_LOG, envoy_component, write_envoy
+from mesh.edge.plan import edge_plan
+from mesh.envoy_config import command
 from mesh.jaeger import JAEGER, SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -37,8 +39,8 @@ class EdgeRun(Run):
 
     def components(self) -> Sequence[Component]:
         """Envoy and Jaeger."""
-        topology = load_topology("hybrid")
-        return [jaeger_component(self.ports, os.environ), envoy_component(topology, self.ports, self.folder)]
+        plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
+        return [jaeger_component(self.ports, os.environ), envoy_component(plan, self.folder)]
 
 
 class Gateway(BaseHTTPRequestHandler):
@@ -239,7 +241,7 @@ def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client:
 
 def test_envoy_accepts_every_topology_s_configuration(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("validate"))
-    file = write_config(load_topology("hybrid"), ports, folder)
+    file = write_envoy(edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG), folder)
     answer = subprocess.run(command(file, "--mode", "validate"), capture_output=True, text=True, check=False)
     assert answer.returncode == 0, answer.stderr
     assert "deprecated" not in answer.stderr.lower()

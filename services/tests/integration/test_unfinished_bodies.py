@@ -15,7 +15,8 @@ import pytest
 
 from graphql_gateway.app import build_app as graphql_gateway
 from memory_shop import MemoryShop
-from mesh.envoy import envoy_component
+from mesh.edge.component import ACCESS_LOG, envoy_component
+from mesh.edge.plan import edge_plan
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
 from mesh.ports import HOST, Ports
@@ -59,7 +60,8 @@ def edge(request: pytest.FixtureRequest, ports: Ports, tmp_path: Path) -> Iterat
     folder = RunFolder.of(ports.base, root=tmp_path)
     supervisor = Supervisor(folder, Interrupts())
     try:
-        supervisor.start([envoy_component(load_topology(request.param), ports, folder)])
+        plan = edge_plan(load_topology(request.param), ports, folder.logs / ACCESS_LOG)
+        supervisor.start([envoy_component(plan, folder)])
         yield ports["edge"]
     finally:
         supervisor.stop()

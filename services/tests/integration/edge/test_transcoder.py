@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mesh.edge_replies import REPLIES
+from mesh.edge.replies import REPLIES
 from shop.errors import ErrorCode
 from shop.platform.error_table import ERROR_TABLE
 

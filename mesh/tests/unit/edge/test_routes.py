@@ -9,7 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
-from mesh.envoy import OF_GATEWAYS, OF_SERVICES, command, render, routes
+from mesh.edge.envoy import render
+from mesh.edge.plan import edge_plan
+from mesh.edge.routes import OF_GATEWAYS, OF_SERVICES, routes
+from mesh.envoy_config import command
 from mesh.ports import load_ports
 from mesh.topology import GATEWAYS, SERVICES, load_topology, names
 
@@ -17,7 +20,7 @@ PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
 
 def clusters(name: str) -> dict[str, int]:
-    config: dict[str, Any] = render(load_topology(name), PORTS, Path("/logs/edge.jsonl"))
+    config: dict[str, Any] = render(edge_plan(load_topology(name), PORTS, Path("/logs/edge.jsonl")))
     found = {}
     for cluster in config["static_resources"]["clusters"]:
         (endpoints,) = cluster["load_assignment"]["endpoints"]
@@ -27,9 +30,9 @@ def clusters(name: str) -> dict[str, int]:
 
 
 def test_every_gateway_and_service_has_a_route() -> None:
-    assert {component for component, _ in OF_GATEWAYS} == set(GATEWAYS)
+    assert {route.component for route in OF_GATEWAYS} == set(GATEWAYS)
     for table in OF_SERVICES.values():
-        assert {component for component, _ in table} == set(SERVICES)
+        assert {route.component for route in table} == set(SERVICES)
 
 
 def test_rest_leads_to_the_services_own_apis() -> None:
@@ -41,16 +44,14 @@ def test_grpc_leads_to_the_services_methods() -> None:
 
 
 def test_a_user_s_orders_are_looked_for_before_the_users() -> None:
-    order = [str(match) for _, match in routes(load_topology("rest"))]
-    assert order.index("{'safe_regex': {'regex': '/v1/users/[^/]+/orders'}}") < order.index(
-        "{'path_separated_prefix': '/v1/users'}"
-    )
+    order = [route.path for route in routes(load_topology("rest"))]
+    assert order.index("/v1/users/[^/]+/orders") < order.index("/v1/users")
 
 
 @pytest.mark.parametrize("name", names())
 def test_the_transcoder_is_there_only_where_a_channel_enters_by_it(name: str) -> None:
     topology = load_topology(name)
-    text = yaml.safe_dump(render(topology, PORTS, Path("/logs/edge.jsonl")))
+    text = yaml.safe_dump(render(edge_plan(topology, PORTS, Path("/logs/edge.jsonl"))))
     assert ("grpc_json_transcoder" in text) == topology.transcodes
 
 
@@ -58,6 +59,6 @@ def test_the_transcoder_is_there_only_where_a_channel_enters_by_it(name: str) ->
 @pytest.mark.parametrize("name", names())
 def test_envoy_takes_the_configuration(name: str, tmp_path: Path) -> None:
     file = tmp_path / "envoy.yaml"
-    file.write_text(yaml.safe_dump(render(load_topology(name), PORTS, tmp_path / "access.jsonl")))
+    file.write_text(yaml.safe_dump(render(edge_plan(load_topology(name), PORTS, tmp_path / "access.jsonl"))))
     done = subprocess.run(command(file, "--mode", "validate"), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

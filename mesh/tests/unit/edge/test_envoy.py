@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from mesh.envoy import render
+from mesh.edge.envoy import render
+from mesh.edge.plan import edge_plan
+from mesh.places import Place
 from mesh.ports import load_ports
 from mesh.topology import load_topology
 
@@ -11,7 +14,7 @@ PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 
 
 def rendered() -> dict[str, Any]:
-    return render(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
+    return render(edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl")))
 
 
 def manager() -> dict[str, Any]:
@@ -52,7 +55,7 @@ def test_access_log_goes_to_the_run_s_folder() -> None:
 
 
 def filters(topology: str) -> list[str]:
-    config = render(load_topology(topology), PORTS, Path("/logs/edge.jsonl"))
+    config = render(edge_plan(load_topology(topology), PORTS, Path("/logs/edge.jsonl")))
     (listener,) = config["static_resources"]["listeners"]
     found = listener["filter_chains"][0]["filters"][0]["typed_config"]["http_filters"]
     return [one["name"].removeprefix("envoy.filters.http.") for one in found]
@@ -65,7 +68,7 @@ def test_the_edge_compresses_what_it_transcodes_and_nothing_else() -> None:
 
 
 def test_a_gateway_s_answers_are_not_the_edge_s_to_compress() -> None:
-    config = render(load_topology("hybrid-transcoded"), PORTS, Path("/logs/edge.jsonl"))
+    config = render(edge_plan(load_topology("hybrid-transcoded"), PORTS, Path("/logs/edge.jsonl")))
     (listener,) = config["static_resources"]["listeners"]
     (host,) = listener["filter_chains"][0]["filters"][0]["typed_config"]["route_config"]["virtual_hosts"]
     left_alone = {
@@ -74,3 +77,15 @@ def test_a_gateway_s_answers_are_not_the_edge_s_to_compress() -> None:
         if route.get("typed_per_filter_config", {}).get("envoy.filters.http.compressor", {}).get("disabled")
     }
     assert left_alone == {"graphql-gateway"}
+
+
+def test_components_that_are_reached_by_name_are_looked_up_wherever_they_are() -> None:
+    plan = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
+    gateway = plan.upstreams["graphql-gateway"]
+    several = replace(gateway, places=(Place("127.0.0.1", 1), Place("127.0.1.2", 1)))
+    named = replace(plan.upstreams["rest-gateway"], places=(Place("rest-gateway", 18011),))
+    config = render(replace(plan, upstreams={"graphql-gateway": several, "rest-gateway": named}))
+    clusters = {cluster["name"]: cluster for cluster in config["static_resources"]["clusters"]}
+    assert clusters["graphql-gateway"]["type"] == "STATIC"
+    assert len(clusters["graphql-gateway"]["load_assignment"]["endpoints"][0]["lb_endpoints"]) == 2
+    assert clusters["rest-gateway"]["type"] == "STRICT_DNS"

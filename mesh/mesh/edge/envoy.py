@@ -1,0 +1,204 @@
+"""Envoy as the edge: its configuration, made from a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from mesh.edge import limits
+from mesh.edge.plan import EdgePlan, Upstream
+from mesh.edge.replies import REPLIES, Reply
+from mesh.edge.routes import Match, Route, routes
+from mesh.envoy_config import (
+    DESCRIPTOR,
+    EDGE_FILE,
+    OTLP_CLUSTER,
+    TYPES,
+    base_config,
+    endpoints,
+    pipe_address,
+    tcp_address,
+)
+from mesh.places import Place
+from mesh.topology import GATEWAYS, Protocol, Topology
+
+MATCHES: Mapping[Match, Callable[[str], Mapping[str, Any]]] = {
+    Match.EXACTLY: lambda path: {"path": path},
+    Match.BELOW: lambda path: {"path_separated_prefix": path},
+    Match.PREFIX: lambda path: {"prefix": path},
+    Match.REGEX: lambda path: {"safe_regex": {"regex": path}},
+}
+"""How Envoy calls each way to compare a path."""
+LOCAL_REPLY = "%LOCAL_REPLY_BODY%"
+"""Envoy's own message for a request that it refuses: the route's, or the transcoder's."""
+COMPRESSOR = "envoy.filters.http.compressor"
+RETRIED_ELSEWHERE: Mapping[str, Any] = {
+    "retry_on": "connect-failure,refused-stream",
+    "num_retries": 1,
+    "retry_host_predicate": [
+        {
+            "name": "envoy.retry_host_predicates.previous_hosts",
+            "typed_config": {"@type": f"{TYPES}/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"},
+        }
+    ],
+    "host_selection_retry_max_attempts": 3,
+}
+OVERWRITE = "OVERWRITE_IF_EXISTS_OR_ADD"
+_CALLS_GRPC = (
+    {"header_filter": {"header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}}},
+    # What the transcoder has made a call of came as JSON; no client can bring this header.
+    {"header_filter": {"header": {"name": "x-envoy-original-method", "present_match": False}}},
+)
+
+
+def render(plan: EdgePlan) -> dict[str, Any]:
+    """Envoy's whole configuration, as plain data."""
+    topology = plan.topology
+    config = base_config(EDGE_FILE)
+    config["admin"]["address"] = tcp_address(plan.admin.host, plan.admin.port)
+    (monitor,) = config["overload_manager"]["resource_monitors"]
+    monitor["typed_config"]["max_active_downstream_connections"] = limits.MOST_CONNECTIONS
+    resources = config["static_resources"]
+    (listener,) = resources["listeners"]
+    listener["address"] = tcp_address(plan.listen.host, plan.listen.port)
+    manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    _limit(manager)
+    manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
+    manager["local_reply_config"] = {"mappers": _mappers()}
+    (host,) = manager["route_config"]["virtual_hosts"]
+    host["request_headers_to_add"] = [{"header": {"key": limits.MARK, "value": "1"}, "append_action": OVERWRITE}]
+    action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
+    host["routes"] += [
+        *map(_refusal, limits.CHECKED),
+        *(_route(route, action, plan.upstreams[route.component], topology) for route in routes(topology)),
+    ]
+    buffer, compressor, transcoder, router = manager["http_filters"]
+    buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
+    transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
+    manager["http_filters"] = [buffer, *([compressor, transcoder] if topology.transcodes else []), router]
+    over_http1, over_http2, collector = resources["clusters"]
+    upstreams = [plan.upstreams[name] for name in dict.fromkeys(route.component for route in routes(topology))]
+    resources["clusters"] = [
+        *(
+            _cluster(over_http2 if upstream.protocol is Protocol.GRPC else over_http1, upstream)
+            for upstream in upstreams
+        ),
+        _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(plan.otlp_grpc)])}, [plan.otlp_grpc]),
+    ]
+    return config
+
+
+def _limit(manager: dict[str, Any]) -> None:
+    manager["request_headers_timeout"] = manager["request_timeout"] = f"{limits.REQUEST_S}s"
+    manager["stream_idle_timeout"] = f"{limits.STREAM_IDLE_S}s"
+    manager["common_http_protocol_options"]["idle_timeout"] = f"{limits.CONNECTION_IDLE_S}s"
+    manager["http2_protocol_options"]["max_concurrent_streams"] = limits.STREAMS_PER_CONNECTION
+    (mutation,) = manager["early_header_mutation_extensions"]
+    mutation["typed_config"]["mutations"] = [
+        {"remove_on_match": {"key_matcher": {"suffix": limits.REMOVED_SUFFIX}}},
+        *({"remove": name} for name in limits.REMOVED),
+    ]
+
+
+def _refusal(header: limits.Checked) -> dict[str, Any]:
+    valid = {"name": header.name, "string_match": {"safe_regex": {"regex": header.pattern}}}
+    return {
+        "match": {"prefix": limits.CALLS, "headers": [{**valid, "invert_match": True}]},
+        "direct_response": {"status": 400, "body": {"inline_string": header.refusal}},
+    }
+
+
+def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology: Topology) -> dict[str, Any]:
+    rendered: dict[str, Any] = {
+        "match": MATCHES[route.match](route.path),
+        "route": {"cluster": route.component, **action},
+    }
+    if _is_balanced(upstream):
+        # What could not be sent to one replica is sent to another, whatever it changes.
+        rendered["route"]["retry_policy"] = RETRIED_ELSEWHERE
+    if upstream.authority is not None:
+        rendered["route"]["host_rewrite_literal"] = upstream.authority
+    if upstream.protocol is Protocol.GRPC:
+        # gRPC resets a call without it, which would be UNAVAILABLE to the client.
+        trailers = {"header": {"key": "te", "value": "trailers"}, "append_action": OVERWRITE}
+        rendered["request_headers_to_add"] = [trailers]
+    if topology.transcodes and route.component in GATEWAYS:
+        # A gateway compresses its own answers, as it does where there is no transcoder.
+        per_route = "envoy.extensions.filters.http.compressor.v3.CompressorPerRoute"
+        rendered["typed_per_filter_config"] = {COMPRESSOR: {"@type": f"{TYPES}/{per_route}", "disabled": True}}
+    return rendered
+
+
+def _cluster(base: Mapping[str, Any], upstream: Upstream) -> dict[str, Any]:
+    if upstream.socket is not None:
+        return {**base, **endpoints(upstream.component, [pipe_address(upstream.socket)])}
+    cluster = {**base, **endpoints(upstream.component, [_address(place) for place in upstream.places])}
+    if _is_balanced(upstream):
+        cluster["health_checks"] = [_health_check(upstream.protocol)]
+    return _found_at(cluster, upstream.places)
+
+
+def _is_balanced(upstream: Upstream) -> bool:
+    """Whether the edge itself chooses among replicas; with a mesh, its sidecar does."""
+    return upstream.socket is None and len(upstream.places) > 1
+
+
+def _health_check(protocol: Protocol) -> dict[str, Any]:
+    asked = (
+        {"grpc_health_check": {}} if protocol is Protocol.GRPC else {"http_health_check": {"path": limits.HEALTH_PATH}}
+    )
+    return {
+        "timeout": f"{limits.CHECK_LIMIT_S}s",
+        "interval": f"{limits.CHECK_EVERY_S}s",
+        # Without it, a replica is asked only once a minute until it has had a request.
+        "no_traffic_interval": f"{limits.CHECK_EVERY_S}s",
+        "unhealthy_threshold": limits.UNHEALTHY_AFTER,
+        "healthy_threshold": 1,
+        **asked,
+    }
+
+
+def _found_at(cluster: dict[str, Any], places: Sequence[Place]) -> dict[str, Any]:
+    return {**cluster, "type": "STATIC" if all(place.is_numeric for place in places) else "STRICT_DNS"}
+
+
+def _address(place: Place) -> dict[str, Any]:
+    return tcp_address(place.host, place.port)
+
+
+def _mappers() -> list[dict[str, Any]]:
+    """Envoy's `local_reply_config.mappers` of all replies."""
+    return [mapper for reply in REPLIES for mapper in _mappers_of(reply)]
+
+
+def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
+    within = [_status("GE", reply.least), _status("LE", reply.most)]
+    status = {"header": {"key": "grpc-status", "value": str(reply.grpc_status)}}
+    detail = LOCAL_REPLY if reply.detail is None else reply.detail
+    yield {
+        "filter": {"and_filter": {"filters": [*_CALLS_GRPC, *within]}},
+        "headers_to_add": [{**status, "append_action": OVERWRITE}],
+        "body_format_override": {"text_format_source": {"inline_string": detail}},
+    }
+    problem = {
+        "type": reply.type,
+        "title": reply.title,
+        "status": "%RESPONSE_CODE%",
+        "detail": detail,
+        "instance": "%PATH(NQ)%",
+        "code": reply.code,
+    }
+    yield {
+        "filter": {"and_filter": {"filters": within}},
+        "body_format_override": {
+            "content_type": "application/problem+json",
+            "json_format": problem,
+            "omit_empty_values": True,
+        },
+    }
+
+
+def _status(op: str, value: int) -> dict[str, Any]:
+    # Envoy wants a name under which the number could be changed while it runs.
+    comparison = {"op": op, "value": {"default_value": value, "runtime_key": f"edge.reply.{value}"}}
+    return {"status_code_filter": {"comparison": comparison}}

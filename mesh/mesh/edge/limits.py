@@ -1,0 +1,65 @@
+"""What every edge lets through: how long, how large and how many requests may be, and which headers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+REQUEST_S = 5
+"""Within this time a request must arrive in full, however steadily its bytes come; otherwise it gets a 408."""
+ANSWER_S = 5
+"""Within this time a component must have answered in full; otherwise the client gets a 504."""
+DEADLINE = "x-envoy-expected-rq-timeout-ms"
+"""The header that tells every component behind the edge how long the answer may take."""
+STREAM_IDLE_S = 15
+CONNECTION_IDLE_S = 300
+CONNECT_S = 1
+UPSTREAM_IDLE_S = 30
+"""Gateways keep idle connections longer, so a request never meets a connection that is being closed."""
+CHECK_EVERY_S = CHECK_LIMIT_S = 1
+"""How often a component with several replicas is asked for the health of each, and how long the answer may take."""
+UNHEALTHY_AFTER = 2
+"""Checks in a row that must fail before a replica gets no requests any more; one that succeeds brings it back."""
+HEALTH_PATH = "/healthz"
+"""Where a component tells its health over HTTP; over gRPC, it has gRPC's own health service."""
+LARGEST_BODY = 131_072
+"""Bytes of a request's body; above the limit of gateways and services, so that they refuse a body that is only somewhat
+too large in their own words."""
+MOST_CONNECTIONS = 10_000
+STREAMS_PER_CONNECTION = 1024
+MARK = "x-hopwise-edge"
+"""Services that clients reach directly check the tokens of requests with this header, and refuse calls that only
+services may make. A client can neither forge it nor leave it out."""
+REMOVED_SUFFIX = "-bin"
+"""Clients have no reason to send binary metadata or gRPC's internal headers to the services, and gRPC fails the call
+with INTERNAL if it cannot parse one."""
+REMOVED = ("grpc-previous-rpc-attempts", "grpc-retry-pushback-ms", "grpc-status", "grpc-internal-encoding-request")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A header of gRPC calls that the edge refuses with 400 unless it is valid.
+
+    Attributes:
+        name: Name of the header.
+        pattern: Regular expression that its whole value must match.
+        refusal: Message for the client.
+    """
+
+    name: str
+    pattern: str
+    refusal: str
+
+
+# gRPC keeps a header that it cannot parse in its HPACK table, and then refuses every later call that takes the header's
+# name from there. The edge shares connections, so this would hit all clients.
+CHECKED: Sequence[Checked] = (
+    Checked(
+        "grpc-timeout",
+        "[0-9]{1,8}[HMSmun]",
+        "grpc-timeout is not valid; valid: 1 to 8 digits and a unit of H, M, S, m, u, n",
+    ),
+    Checked("grpc-encoding", "identity|deflate|gzip", "grpc-encoding is unknown; valid: identity, deflate, gzip"),
+)
+CALLS = "/shop."
+"""What the paths of gRPC calls begin with."""

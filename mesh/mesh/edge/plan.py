@@ -1,0 +1,83 @@
+"""What the edge of a run must do, without a word of the program that will do it or of the machine that it runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from mesh.places import Place, Places
+from mesh.sidecars.workloads import Workload
+from mesh.topology import EDGE, Protocol, Topology, port_name
+
+
+@dataclass(frozen=True)
+class Upstream:
+    """A gateway or service that the edge leads to.
+
+    Attributes:
+        component: Its name.
+        protocol: What the edge speaks with it.
+        places: Where it is reached; the edge shares its requests out among several.
+        socket: The Unix domain socket where the edge's own sidecar takes requests for it; None without a mesh.
+        authority: The host that such requests carry.
+    """
+
+    component: str
+    protocol: Protocol
+    places: Sequence[Place]
+    socket: Path | None = None
+    authority: str | None = None
+
+
+@dataclass(frozen=True)
+class EdgePlan:
+    """Everything that an edge's configuration is made of.
+
+    Attributes:
+        topology: The topology; the edge leads to its entries.
+        listen: Where clients reach the edge.
+        admin: Where it tells about itself.
+        upstreams: Whatever is behind it, by the component's name.
+        otlp_grpc: Where the trace store takes spans over gRPC.
+        otlp_http: Where it takes them over HTTP.
+        access_log: File of the JSON access log.
+    """
+
+    topology: Topology
+    listen: Place
+    admin: Place
+    upstreams: Mapping[str, Upstream]
+    otlp_grpc: Place
+    otlp_http: Place
+    access_log: Path
+
+
+def edge_plan(topology: Topology, places: Places, access_log: Path, sidecar: Workload | None = None) -> EdgePlan:
+    """The plan of a topology's edge.
+
+    Args:
+        topology: The topology.
+        places: Where everything listens and is reached.
+        access_log: File of the JSON access log.
+        sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without one.
+    """
+    through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
+    return EdgePlan(
+        topology=topology,
+        listen=places.listens(EDGE),
+        admin=places.listens("edge-admin"),
+        upstreams={
+            component: Upstream(
+                component,
+                protocol,
+                places.reached(port_name(component, protocol)),
+                socket=through[component].socket if component in through else None,
+                authority=through[component].authority if component in through else None,
+            )
+            for component, protocol in topology.behind_edge.items()
+        },
+        otlp_grpc=places.reached("jaeger-otlp-grpc")[0],
+        otlp_http=places.reached("jaeger-otlp-http")[0],
+        access_log=access_log,
+    )

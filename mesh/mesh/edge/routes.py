@@ -1,0 +1,69 @@
+"""Which component gets a request, by its path: the table that every edge's routes are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from mesh.topology import SERVICES, Protocol, Topology
+
+
+class Match(Enum):
+    """How a route's path is compared with that of a request, which has no query."""
+
+    EXACTLY = auto()
+    BELOW = auto()
+    """The path itself, and whatever follows it after a slash."""
+    PREFIX = auto()
+    REGEX = auto()
+    """A regular expression that the whole path matches."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """Paths that lead to a component.
+
+    Attributes:
+        component: The gateway or service.
+        match: How the path is compared.
+        path: The path, or the regular expression.
+    """
+
+    component: str
+    match: Match
+    path: str
+
+
+OF_GATEWAYS: Sequence[Route] = (
+    Route("graphql-gateway", Match.BELOW, "/graphql"),
+    Route("rest-gateway", Match.BELOW, "/v1"),
+    Route("rest-gateway", Match.BELOW, "/docs"),
+    Route("rest-gateway", Match.EXACTLY, "/openapi.json"),
+)
+OF_SERVICES: Mapping[Protocol, Sequence[Route]] = {
+    Protocol.REST: (
+        # A user's orders are the order service's; so this comes before the users.
+        Route("order", Match.REGEX, "/v1/users/[^/]+/orders"),
+        Route("product", Match.BELOW, "/v1/products"),
+        Route("product", Match.BELOW, "/v1/reviews"),
+        Route("product", Match.BELOW, "/v1/product-rows"),
+        Route("user", Match.BELOW, "/v1/users"),
+        Route("user", Match.EXACTLY, "/v1/sessions"),
+        # Also `/v1/orders/17:cancel`, which is below it.
+        Route("order", Match.BELOW, "/v1/orders"),
+        Route("order", Match.BELOW, "/v1/order-lines"),
+        Route("payment", Match.BELOW, "/v1/payments"),
+    ),
+    # The services refuse what only services may call: the edge marks its requests.
+    Protocol.GRPC: [
+        Route(service, Match.PREFIX, f"/shop.{service}.v1.{service.capitalize()}Service/") for service in SERVICES
+    ],
+}
+
+
+def routes(topology: Topology) -> list[Route]:
+    """The edge's routes for a topology; the first that matches a path counts."""
+    to_gateways = [route for gateway in topology.gateways for route in OF_GATEWAYS if route.component == gateway]
+    protocols = sorted(set(topology.exposed.values()))
+    return to_gateways + [route for protocol in protocols for route in OF_SERVICES[protocol]]
