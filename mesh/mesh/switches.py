@@ -96,8 +96,8 @@ def parse_switches(**given: str | float | None) -> Switches:
     _require_one_store(switches)
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
         raise SwitchError(
-            f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing shares the clients' requests out "
-            "among a gateway's replicas; give edge=envoy, or replicas of services only."
+            f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing shares the clients' requests "
+            "out among a gateway's replicas; give edge=envoy, or replicas of services only."
         )
     if switches.mesh == "istio":
         _require_istio_delays(switches.delay_ms)

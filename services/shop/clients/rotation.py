@@ -53,7 +53,7 @@ class Rotation:
         await asyncio.gather(*checks, return_exceptions=True)
 
     async def _until_healthy(self, address: str) -> None:
-        while not await self._is_healthy(address):
+        while not await self._is_healthy(address):  # noqa: ASYNC110 - what is waited for is outside of this process
             await asyncio.sleep(CHECK_PAUSE_S)
         del self._left_out[address]
 
