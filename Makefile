@@ -139,8 +139,8 @@ test-e2e: setup ## End-to-end tests: the make targets, as a user runs them
 	@$(VENV)/pytest -q -m e2e
 
 .PHONY: chaos
-chaos: setup ## Kill the order service kills=200 times during checkouts, then check the shop's invariants
-	@$(RUN) -m chaos --kills $(or $(kills),200)
+chaos: setup ## Kill an order process kills=200 times during checkouts, then check the shop's invariants; replicas=order:2
+	@$(RUN) -m chaos --kills $(or $(kills),200) $(if $(replicas),--replicas $(call quoted,$(replicas)))
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
