@@ -12,6 +12,7 @@ from mesh.edge.routes import Match, Route, routes
 from mesh.envoy_config import (
     DESCRIPTOR,
     EDGE_FILE,
+    ON_ANOTHER_INSTANCE,
     OTLP_CLUSTER,
     TYPES,
     base_config,
@@ -32,17 +33,6 @@ MATCHES: Mapping[Match, Callable[[str], Mapping[str, Any]]] = {
 LOCAL_REPLY = "%LOCAL_REPLY_BODY%"
 """Envoy's own message for a request that it refuses: the route's, or the transcoder's."""
 COMPRESSOR = "envoy.filters.http.compressor"
-RETRIED_ELSEWHERE: Mapping[str, Any] = {
-    "retry_on": "connect-failure,refused-stream",
-    "num_retries": 1,
-    "retry_host_predicate": [
-        {
-            "name": "envoy.retry_host_predicates.previous_hosts",
-            "typed_config": {"@type": f"{TYPES}/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"},
-        }
-    ],
-    "host_selection_retry_max_attempts": 3,
-}
 OVERWRITE = "OVERWRITE_IF_EXISTS_OR_ADD"
 _CALLS_GRPC = (
     {"header_filter": {"header": {"name": "content-type", "string_match": {"prefix": "application/grpc"}}}},
@@ -115,7 +105,8 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
     }
     if _is_balanced(upstream):
         # What could not be sent to one replica is sent to another, whatever it changes.
-        rendered["route"]["retry_policy"] = RETRIED_ELSEWHERE
+        unsent = {"retry_on": "connect-failure,refused-stream", "num_retries": 1}
+        rendered["route"]["retry_policy"] = {**unsent, **ON_ANOTHER_INSTANCE}
     if upstream.authority is not None:
         rendered["route"]["host_rewrite_literal"] = upstream.authority
     if upstream.protocol is Protocol.GRPC:

@@ -9,7 +9,7 @@ from mesh.envoy_config import TYPES, base_config
 from mesh.istio.resource import ENVOY, ROOT_NAMESPACE, TELEMETRY, Resource
 from mesh.istio.services import JAEGER_HOST, JAEGER_PORT, selector
 from mesh.ports import Ports
-from mesh.sidecars.static import BASE_FILE
+from mesh.sidecars.static import BASE_FILE, name_spans
 from mesh.sidecars.workloads import Outbound, Workload, host
 
 TRACES = "jaeger"
@@ -65,7 +65,7 @@ def _patches(workload: Workload, ports: Ports) -> dict[str, Any]:
     return {
         "workloadSelector": selector(workload),
         "configPatches": [
-            *(_manager_patch(context, f"{workload.component}-{name}", ports) for context, name in directions.items()),
+            *(_manager_patch(context, workload, direction, ports) for context, direction in directions.items()),
             *(_domain_patch(outbound) for outbound in workload.outbound),
         ],
     }
@@ -79,13 +79,13 @@ def _domain_patch(outbound: Outbound) -> dict[str, Any]:
     return {"applyTo": "VIRTUAL_HOST", "match": match, "patch": patch}
 
 
-def _manager_patch(context: str, service_name: str, ports: Ports) -> dict[str, Any]:
+def _manager_patch(context: str, workload: Workload, direction: str, ports: Ports) -> dict[str, Any]:
     (listener,) = base_config(BASE_FILE)["static_resources"]["listeners"]
     static = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager = {name: static[name] for name in ("@type", *SHARED)}
     # Istio's own provider has one name for both directions. A patch replaces it whole.
     provider = manager["tracing"]["provider"]["typed_config"]
-    provider["service_name"] = service_name
+    name_spans(provider, workload, direction)
     provider["grpc_service"]["envoy_grpc"]["cluster_name"] = f"outbound|{ports[JAEGER_PORT]}||{JAEGER_HOST}"
     match = {"context": context, "listener": {"filterChain": {"filter": {"name": MANAGER}}}}
     patch = {"operation": "MERGE", "value": {"name": MANAGER, "typed_config": manager}}

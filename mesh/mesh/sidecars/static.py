@@ -11,6 +11,7 @@ import yaml
 
 from mesh.envoy_config import (
     EDGE_FILE,
+    ON_ANOTHER_INSTANCE,
     OTLP_CLUSTER,
     TYPES,
     base_config,
@@ -114,7 +115,7 @@ class StaticMesh:
 
     def _inbound(self, listener: dict[str, Any], workload: Workload, inbound: Inbound) -> dict[str, Any]:
         name = _inbound_cluster(inbound)
-        manager = _named(listener, name, f"{workload.component}-inbound", inbound.protocol)
+        manager = _named(listener, name, workload, "inbound", inbound.protocol)
         listener["address"] = tcp_address(workload.address, inbound.port)
         rbac, _, router = manager["http_filters"]
         manager["http_filters"] = [router]
@@ -135,7 +136,7 @@ class StaticMesh:
 
     def _outbound(self, listener: dict[str, Any], workload: Workload, outbound: Outbound) -> dict[str, Any]:
         callee = outbound.callee
-        manager = _named(listener, f"outbound|{callee}", f"{workload.component}-outbound", outbound.protocol)
+        manager = _named(listener, f"outbound|{callee}", workload, "outbound", outbound.protocol)
         listener["address"] = pipe_address(outbound.socket, mode=0o600)
         del listener["enable_reuse_port"]
         _, fault, router = manager["http_filters"]
@@ -149,7 +150,8 @@ class StaticMesh:
         ]
         where = {"weighted_clusters": {"clusters": clusters}} if len(clusters) > 1 else {"cluster": clusters[0]["name"]}
         action = {**where, "timeout": TIMEOUT}
-        again = {**action, "retry_policy": {"retry_on": REPEATED_WHEN.get(outbound.protocol), "num_retries": 1}}
+        once_more = {"retry_on": REPEATED_WHEN.get(outbound.protocol), "num_retries": 1, **ON_ANOTHER_INSTANCE}
+        again = {**action, "retry_policy": once_more}
         _routes(manager)[:] = [
             *({"match": match, "route": again} for match in _repeatable(outbound)),
             {"match": {"prefix": "/"}, "route": action},
@@ -198,12 +200,35 @@ class StaticMesh:
         }
 
 
-def _named(listener: dict[str, Any], name: str, service_name: str, protocol: Protocol) -> dict[str, Any]:
+def name_spans(provider: dict[str, Any], workload: Workload, direction: str) -> None:
+    """Have a sidecar's spans name its workload's component, and which of the component's replicas it stands beside.
+
+    Args:
+        provider: Envoy's configuration of OpenTelemetry.
+        workload: The workload.
+        direction: `inbound` or `outbound`.
+    """
+    provider["service_name"] = f"{workload.component}-{direction}"
+    detectors = "envoy.extensions.tracers.opentelemetry.resource_detectors.v3"
+    provider["resource_detectors"] = [
+        {
+            "name": "envoy.tracers.opentelemetry.resource_detectors.static_config",
+            "typed_config": {
+                "@type": f"{TYPES}/{detectors}.StaticConfigResourceDetectorConfig",
+                "attributes": {"service.instance.id": workload.name},
+            },
+        }
+    ]
+
+
+def _named(
+    listener: dict[str, Any], name: str, workload: Workload, direction: str, protocol: Protocol
+) -> dict[str, Any]:
     """Name a copy of the base listener; returns its connection manager."""
     manager: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
     listener["name"] = manager["stat_prefix"] = manager["route_config"]["name"] = name
     manager["codec_type"] = "HTTP2" if protocol is Protocol.GRPC else "HTTP1"
-    manager["tracing"]["provider"]["typed_config"]["service_name"] = service_name
+    name_spans(manager["tracing"]["provider"]["typed_config"], workload, direction)
     return manager
 
 

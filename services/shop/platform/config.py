@@ -212,10 +212,10 @@ def _peer(env: Mapping[str, str], peer: str) -> str:
     name = f"SHOP_PEER_{peer.upper()}"
     text = env[name]
     scheme, _, places = text.partition("://")
-    if not all(_is_url(f"{scheme}://{place}", PEER_SCHEMES) for place in places.split(",")):
+    if not all(_is_url(url, PEER_SCHEMES) and urlsplit(url).port for url in _each(scheme, places)):
         schemes = ", ".join(f"{scheme}://host:port" for scheme in PEER_SCHEMES)
         raise ConfigError(f"{name} is {text!r}; valid: {schemes}, with commas between the places of several replicas")
-    if "," in places and not all(_is_ipv4(split_address(place)[0]) for place in places.split(",")):
+    if "," in places and not all(_is_ipv4(urlsplit(url).hostname or "") for url in _each(scheme, places)):
         raise ConfigError(
             f"{name} is {text!r}; the places of several replicas must be IPv4 addresses, as "
             f"{scheme}://127.0.0.1:18020,127.0.1.1:18020"
@@ -233,6 +233,10 @@ def _socket(env: Mapping[str, str], peer: str) -> str:
     if "," in env[address]:
         raise ConfigError(f"{name} is {path!r}, but {address} has several places; a socket leads to one")
     return path
+
+
+def _each(scheme: str, places: str) -> list[str]:
+    return [f"{scheme}://{place}" for place in places.split(",")]
 
 
 def _is_ipv4(host: str) -> bool:
