@@ -154,6 +154,15 @@ def split_address(address: str) -> tuple[str, int]:
     return host, int(port)
 
 
+def is_ipv4(host: str) -> bool:
+    """Whether a host is an IPv4 address, and not a name."""
+    try:
+        IPv4Address(host)
+    except ValueError:
+        return False
+    return True
+
+
 def _choice(env: Mapping[str, str], name: str, valid: tuple[str, ...], default: str | None) -> str:
     value = env.get(name) or default
     if value not in valid:
@@ -215,7 +224,7 @@ def _peer(env: Mapping[str, str], peer: str) -> str:
     if not all(_is_url(url, PEER_SCHEMES) and urlsplit(url).port for url in _each(scheme, places)):
         schemes = ", ".join(f"{scheme}://host:port" for scheme in PEER_SCHEMES)
         raise ConfigError(f"{name} is {text!r}; valid: {schemes}, with commas between the places of several replicas")
-    if "," in places and not all(_is_ipv4(urlsplit(url).hostname or "") for url in _each(scheme, places)):
+    if "," in places and not all(is_ipv4(urlsplit(url).hostname or "") for url in _each(scheme, places)):
         raise ConfigError(
             f"{name} is {text!r}; the places of several replicas must be IPv4 addresses, as "
             f"{scheme}://127.0.0.1:18020,127.0.1.1:18020"
@@ -237,14 +246,6 @@ def _socket(env: Mapping[str, str], peer: str) -> str:
 
 def _each(scheme: str, places: str) -> list[str]:
     return [f"{scheme}://{place}" for place in places.split(",")]
-
-
-def _is_ipv4(host: str) -> bool:
-    try:
-        IPv4Address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_url(text: str, schemes: tuple[str, ...]) -> bool:
