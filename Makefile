@@ -18,7 +18,7 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing is running: nothing is installed."
 unexport PYTHONDONTWRITEBYTECODE
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-BENCH := topology profile rate seed workload trace scale edge mesh mtls canary replicas store http rtt connections delay abort vus think
+BENCH := topology profile rate seed workload trace scale edge mesh mtls canary replicas store runtime load_nodes http rtt connections delay abort vus think
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
 LADDER := topology steps profile rate seed workload trace http blocks resume retry
 SWEEP := topologies objective profile start max seed workload trace http connections
@@ -33,8 +33,10 @@ include mesh/provision/provision.mk
 include proto/proto.mk
 include load/load.mk
 
+# Environment of `make images` and of what uses them.
+IMAGES := IMAGE_PREFIX IMAGE_TAG IMAGE_ENGINE IMAGE_BUILD_ARGS
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
-unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL MAKEFLAGS SHELL,$(given))
+unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN KUBECTL_BIN $(IMAGES) SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL MAKEFLAGS SHELL,$(given))
 ifneq ($(strip $(unknown)),)
 $(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
 endif

@@ -26,4 +26,4 @@ async def serve(config: ServiceConfig) -> None:
         required(config.peers.get(peer), f"SHOP_PEER_{peer.upper()}", "grpc://127.0.0.1:18020")
     async with connect(config.peers, config.component, config.sockets) as clients:
         app = build_app(clients, authenticator, loaders=config.graphql_loaders)
-        await serve_http(GraphiQL(app, config.graphiql), listen)
+        await serve_http(GraphiQL(app, config.graphiql), listen, config.drain_s)

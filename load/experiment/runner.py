@@ -29,8 +29,8 @@ from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_run, write_summary
 from hops.run.rows import write_parquet
 from mesh.paths import ROOT
 from mesh.ports import Ports
+from mesh.runtimes import system_of
 from mesh.shop_processes import Data
-from mesh.system import System
 
 T = TypeVar("T")
 
@@ -192,7 +192,7 @@ class _Trials:
         began = datetime.now(UTC)
         arm, name = planned.arm, trial_name(self._folder.final.name, planned.name)
         trial = self._run(
-            System(arm.topology, arm.switches, self._ports, name, data=Data(self._plan.scale, DATA_SEED)),
+            system_of(arm.topology, arm.switches, self._ports, name, data=Data(self._plan.scale, DATA_SEED)),
             self._shopload,
             self._tapes,
             self._plan,

@@ -10,13 +10,14 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mesh.database_owner import Cluster, open_cluster
 from mesh.errors import InputError, StartError
 from mesh.paths import RunFolder
+from mesh.places import Place
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
 from mesh.readiness import postmaster_ready
@@ -41,6 +42,17 @@ SETTINGS: Mapping[str, str] = {
     "log_error_verbosity": "terse",  # details quote rows: addresses, names, hashes of passwords
 }
 """Durability is PostgreSQL's default: fsync and synchronous_commit are on, so that a commit costs what it costs."""
+INITDB = (
+    f"--username={POSTGRES}",
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--locale-provider=builtin",
+    "--builtin-locale=C.UTF-8",
+    "--no-sync",
+    "--no-instructions",
+)
+"""Options of `initdb` beyond the places of data and password."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +66,12 @@ class Database:
 
     admin_url: str = field(repr=False)
     embedded: bool
+
+    def at(self, place: Place) -> Database:
+        """The same server, as it is reached from elsewhere."""
+        parts = urlsplit(self.admin_url)
+        netloc = f"{parts.netloc.rpartition('@')[0]}@{place}"
+        return replace(self, admin_url=urlunsplit((parts.scheme, netloc, parts.path, parts.query, "")))
 
     def url(self, role: str, name: str) -> str:
         """The URL of a service's role on a database of this server."""
@@ -197,10 +215,7 @@ class _NewCluster:
         self._password_file.unlink(missing_ok=True)
         _write_private(self._password_file, self._password)
         self._cluster.give_to_maker(self._password_file)
-        options = [f"--username={POSTGRES}", f"--pwfile={self._password_file}", "--auth=scram-sha-256"]
-        options += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        options += ["--no-sync", "--no-instructions"]
-        return self._cluster.initdb("-D", str(self._new), *options)
+        return self._cluster.initdb("-D", str(self._new), f"--pwfile={self._password_file}", *INITDB)
 
     def take(self) -> None:
         """Move the data that `initdb` has made to their place; does nothing if they are there."""

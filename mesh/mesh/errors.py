@@ -8,6 +8,7 @@ MeshError                     shown to the user as it is, without a traceback
 ├── AlreadyRunningError       another run holds this port base
 ├── NotInstalledError         a program that set-up installs is missing
 ├── StartError                a component did not become ready, or a step before it failed
+├── ClusterError              the cluster refused something, or cannot be reached; has what it said
 └── ComponentDiedError        a component exited during a run
 """
 
@@ -52,6 +53,10 @@ class NotPrivateError(MeshError):
 
 class StartError(MeshError):
     """A component did not become ready, or a step before it failed."""
+
+
+class ClusterError(MeshError):
+    """The cluster cannot be reached, lacks what is needed, or refused something; has the cluster's words."""
 
 
 class ComponentDiedError(MeshError):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import http.client
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mesh.errors import StartError
 from mesh.paths import JAEGER_CONFIG, jaeger
+from mesh.places import Places
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
 from mesh.readiness import http_ok
@@ -44,26 +45,41 @@ def jaeger_component(ports: Ports, environ: Mapping[str, str]) -> Component:
         NotInstalledError: There is no Jaeger program.
     """
     program = jaeger(environ)
-    env = {
-        **{name.replace("-", "_").upper(): ports.address(name) for name in jaeger_ports(ports)},
-        "JAEGER_METRICS_PORT": str(ports["jaeger-metrics"]),
-        # Jaeger would trace itself to port 4317, where it is not, and wait 10 s for that at its end.
-        "OTEL_TRACES_SAMPLER": "always_off",
-        # A bound for the collector's garbage, well above what a long run keeps.
-        "GOMEMLIMIT": "1GiB",
-    }
     return Component(
         JAEGER,
         argv=lambda: [str(program), f"--config=file:{JAEGER_CONFIG}"],
-        env=env,
+        env=jaeger_environment(ports, ports.offsets),
         ready=http_ok(ports["jaeger-health"], "/status"),
         stop_rank=9,
     )
 
 
+def jaeger_environment(places: Places, names: Iterable[str]) -> dict[str, str]:
+    """Jaeger's settings.
+
+    Args:
+        places: Where it listens.
+        names: Names of all ports.
+    """
+    metrics = places.listens("jaeger-metrics")
+    return {
+        **{name.replace("-", "_").upper(): str(places.listens(name)) for name in names if _is_jaegers(name)},
+        "JAEGER_METRICS_HOST": metrics.host,
+        "JAEGER_METRICS_PORT": str(metrics.port),
+        # Jaeger would trace itself to port 4317, where it is not, and wait 10 s for that at its end.
+        "OTEL_TRACES_SAMPLER": "always_off",
+        # A bound for the collector's garbage, well above what a long run keeps.
+        "GOMEMLIMIT": "1GiB",
+    }
+
+
 def jaeger_ports(ports: Ports) -> list[str]:
     """Names of the ports that Jaeger listens on."""
-    return [name for name in ports.offsets if name.startswith(f"{JAEGER}-")]
+    return [name for name in ports.offsets if _is_jaegers(name)]
+
+
+def _is_jaegers(name: str) -> bool:
+    return name.startswith(f"{JAEGER}-")
 
 
 def span_counts(ports: Ports) -> SpanCounts:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from mesh.paths import RunFolder
 
+PRIVATE_KEY, PUBLIC_KEY = "jwt-private.pem", "jwt-public.pem"
+
 
 @dataclass(frozen=True)
 class KeyPair:
@@ -23,7 +25,12 @@ class KeyPair:
 
 def key_pair(folder: RunFolder) -> KeyPair:
     """The run's key pair, made on first use; kept, so that tokens outlive a restart."""
-    keys = KeyPair(private=folder.keys / "jwt-private.pem", public=folder.keys / "jwt-public.pem")
+    return key_pair_in(folder.keys)
+
+
+def key_pair_in(folder: Path) -> KeyPair:
+    """The key pair of a folder, made on first use."""
+    keys = KeyPair(private=folder / PRIVATE_KEY, public=folder / PUBLIC_KEY)
     if keys.private.is_file() and keys.public.is_file():
         return keys
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

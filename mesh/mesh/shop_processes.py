@@ -74,6 +74,11 @@ def role_passwords(database: Database) -> dict[str, str]:
     return {role: database.password(role) for role in map(role_name, SERVICES)}
 
 
+def module_of(service: str) -> str:
+    """The Python module that runs a service or gateway."""
+    return service.replace("-", "_") if service in GATEWAYS else f"shop.{service}"
+
+
 def environment(component: str, around: Surroundings, replica: int = 1) -> dict[str, str]:
     """The settings of one of the shop's processes.
 
@@ -136,7 +141,6 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
     service = workload.service if workload else component
     protocol = around.topology.protocols_of(service)[0]
     is_gateway = service in GATEWAYS
-    module = service.replace("-", "_") if is_gateway else f"shop.{service}"
     if workload:
         listener = workload.inbound_of(protocol).socket
         ready = grpc_serving_at(listener) if protocol is Protocol.GRPC else http_ok_at(listener, "/healthz")
@@ -146,7 +150,7 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
         ready = grpc_serving(place.port, place.host) if serving else http_ok(place.port, "/healthz", place.host)
     return Component(
         name,
-        argv=lambda: [sys.executable, "-m", module],
+        argv=lambda: [sys.executable, "-m", module_of(service)],
         env={**environment(component, around, replica), "SHOP_INSTANCE": name},
         ready=ready,
         after=frozenset() if is_gateway else after,

@@ -13,6 +13,7 @@ from mesh.topology import GATEWAYS, SERVES, SERVICES
 
 MOST_CONNECTIONS = 256
 MOST_REPLICAS = 8
+MOST_LOAD_NODES = 32
 LONGEST_DELAY_MS = 1_000.0
 SHORTEST_ISTIO_DELAY_MS = 1.0
 
@@ -27,6 +28,8 @@ class Switches:
     canary: int = 0
     replicas: Mapping[str, int] = field(default_factory=dict, hash=False)
     store: str = "postgres"
+    runtime: str = "native"
+    load_nodes: int = 1
     trace: float = 0.2
     scale: int = 1
     http: int = 2
@@ -44,6 +47,11 @@ class Switches:
     def encrypted(self) -> bool:
         """Whether sidecars prove to each other who they are, and encrypt what they send."""
         return self.mtls == "on"
+
+    @property
+    def in_cluster(self) -> bool:
+        """Whether everything runs in a Kubernetes cluster."""
+        return self.runtime == "kubernetes"
 
     def as_dict(self) -> dict[str, Any]:
         """The switches as they are written into results."""
@@ -101,6 +109,7 @@ def parse_switches(**given: str | float | None) -> Switches:
         )
     if switches.mesh == "istio":
         _require_istio_delays(switches.delay_ms)
+    _require_fit_for_runtime(switches)
     return switches
 
 
@@ -118,6 +127,19 @@ def _require_one_store(switches: Switches) -> None:
             f"store=memory with replicas of {' and '.join(several)}: each replica would keep data of its own; "
             "give store=postgres, or replicas of gateways only."
         )
+
+
+def _require_fit_for_runtime(switches: Switches) -> None:
+    if not switches.in_cluster:
+        if switches.load_nodes > 1:
+            raise SwitchError(
+                f"load_nodes={switches.load_nodes} needs runtime=kubernetes; here, one generator sends all."
+            )
+        return
+    if switches.mesh == "envoy":
+        raise SwitchError("mesh=envoy with runtime=kubernetes: a cluster's mesh is Istio's; give mesh=istio, or none.")
+    if switches.store == "memory":
+        raise SwitchError("store=memory with runtime=kubernetes: give store=postgres, which is the default.")
 
 
 def _require_istio_delays(delay_ms: Mapping[str, float]) -> None:
@@ -248,6 +270,8 @@ SWITCHES: Mapping[str, Switch] = {
         "Processes to run per component, such as graphql-gateway:2,product:2.", "graphql-gateway:2,product:2", _replicas
     ),
     "store": _choice("Where the services keep their data while they run", "postgres", "memory"),
+    "runtime": _choice("Where everything runs: this machine, or the current kubectl context", "native", "kubernetes"),
+    "load_nodes": _whole("Load generators in the cluster that share the tape", 1, MOST_LOAD_NODES),
     "trace": Switch("Share of journeys to trace, 0 to 1.", "0 to 1", _share),
     "scale": _whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
     "http": _choice("HTTP version between client and edge", "1", "2", to=int),

@@ -17,6 +17,7 @@ from mesh.errors import ComponentDiedError, SwitchError
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
+from mesh.places import Places
 from mesh.ports import Ports
 from mesh.process_record import lock_holder, write_json
 from mesh.processes import Component
@@ -75,7 +76,8 @@ class System(Run):
         self._extra = extra or {}
         self._has_edge = switches.edge == "envoy"
         self.database = database(ports, self._environ, self.folder)
-        self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if switches.meshed else ()
+        own_mesh = switches.meshed and not switches.in_cluster
+        self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if own_mesh else ()
         self._istio: IstioMesh | None = None
 
     @property
@@ -182,7 +184,7 @@ class System(Run):
             {workload.name: workload for workload in self.workloads},
             encrypted=self.switches.encrypted,
         )
-        write_json(self.target, self._target(keys.private))
+        write_json(self.target, self._target(str(keys.private), self.ports))
         store = _database_components(self.database, self.folder, self.ports)
         return [
             *store,
@@ -222,9 +224,9 @@ class System(Run):
             certificates = issue_all(authority(self.folder, self._environ), self.workloads, self.folder)
         return StaticMesh(self.workloads, self.ports, self.switches, certificates).components(self.folder)
 
-    def _target(self, private_key: Path) -> dict[str, Any]:
+    def _target(self, private_key: str, places: Places) -> dict[str, Any]:
         entry = {
-            channel.value: {"protocol": self.topology.client_speaks(channel), "url": self._entrance(entered)}
+            channel.value: {"protocol": self.topology.client_speaks(channel), "url": self._entrance(entered, places)}
             for channel, entered in self.topology.entry.items()
         }
         return {
@@ -234,13 +236,13 @@ class System(Run):
             "connections": self.switches.connections,
             "plan": self.topology.plan.value,
             "entry": entry,
-            "otlp": self.ports.address("jaeger-otlp-grpc"),
-            "jwt_private_key": str(private_key),
+            "otlp": str(places.reached("jaeger-otlp-grpc")[0]),
+            "jwt_private_key": private_key,
         }
 
-    def _entrance(self, entered: str) -> str:
+    def _entrance(self, entered: str, places: Places | None = None) -> str:
         """Where a channel's clients send their requests: to the edge, or without one to the channel's gateway."""
-        return self.ports.url(EDGE if self._has_edge else entered)
+        return (places or self.ports).reached(EDGE if self._has_edge else entered)[0].url
 
 
 def require_fit(topology: Topology, switches: Switches) -> None:

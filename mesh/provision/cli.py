@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from provision import environment, golang, graphiql, istio, jaeger
+from provision import environment, golang, graphiql, images, istio, jaeger
 from provision.errors import SetupError
 
 STEPS: dict[str, Callable[[], None]] = {
@@ -16,6 +16,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "jaeger": jaeger.build,
     "graphiql": graphiql.fetch,
     "istio": istio.build,
+    "images": images.build,
     "lock": environment.lock,
 }
 

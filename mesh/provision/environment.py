@@ -17,6 +17,8 @@ UV_VERSION = "0.13.8"
 NEWEST_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
 LOCK = ROOT / "requirements.lock"
+# Of the others, only the program in the package is wanted.
+IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), "build": ("--no-deps",)}
 LIMITS = {"UV_PYTHON_DOWNLOADS": "never", "UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "2", "VIRTUAL_ENV": ""}
 ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
@@ -73,15 +75,22 @@ def sync() -> None:
 
 
 def lock() -> None:
-    """Make the lock file from the pins of `pyproject.toml`: every package that they lead to, with its hashes.
+    """Make the lock files from the pins of `pyproject.toml`: every package that they lead to, with its hashes.
+
+    Those of the images have the same versions.
 
     Raises:
         SetupError: The index does not answer, or the pins contradict each other.
     """
-    options = ["--universal", "--python-version", "3.11", "--generate-hashes", "--group", "dev"]
+    options = ["--universal", "--python-version", "3.11", "--generate-hashes"]
     quiet = ["--quiet", "--no-annotate", "--no-header", "--no-emit-index-url"]
-    argv = [uv(), "pip", "compile", str(ROOT / "pyproject.toml"), *options, *quiet, "--output-file", str(LOCK)]
-    _from_index("Locking the Python packages", "5 s", argv)
+    compiled = [uv(), "pip", "compile", *options, *quiet]
+    everything = [str(ROOT / "pyproject.toml"), "--group", "dev", "--output-file", str(LOCK)]
+    _from_index("Locking the Python packages", "5 s", [*compiled, *everything])
+    for image, more in IMAGES.items():
+        into = ["--output-file", str(ROOT / "images" / f"{image}.lock")]
+        argv = [*compiled, "--group", f"image-{image}", "--constraints", str(LOCK), *more, *into]
+        _from_index(f"Locking the Python packages of the image {image}", "5 s", argv)
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:

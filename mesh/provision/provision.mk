@@ -6,8 +6,8 @@ PROVISION = PYTHONPATH=mesh $(PYTHON) -m provision
 ISTIO_SOURCES := mesh/istio/go.mod mesh/istio/go.sum $(wildcard mesh/istio/istiod/*.go)
 JAEGER_BIN ?=
 
-# Istio takes minutes to build, and only mesh=istio needs it.
-ISTIO_IF_ASKED := $(if $(filter istio,$(mesh)),.tools/istio.stamp)
+# Istio takes minutes to build, and only mesh=istio needs it, on this machine: a cluster has its own.
+ISTIO_IF_ASKED := $(if $(filter istio,$(mesh)),$(if $(filter kubernetes,$(runtime)),,.tools/istio.stamp))
 
 ##@ Set up
 
@@ -48,6 +48,10 @@ lint-istio: $(ENVIRONMENT)
 	  unformatted="$$($(GOFMT) -l .)"; \
 	  if [ -n "$$unformatted" ]; then echo "Not formatted by gofmt: mesh/istio/$$unformatted"; exit 1; fi; \
 	  else echo "Skipped Istio's own checks of its resources: Istio is not built (make istio)."; fi
+
+.PHONY: images
+images: ## Build the images with podman or docker, as IMAGE_PREFIX/shop:IMAGE_TAG and so on
+	@$(PROVISION) images
 
 # It names no index and no address: packages are identified by their hashes, wherever they come from.
 .PHONY: lock

@@ -24,7 +24,7 @@ async def serve(config: ServiceConfig) -> None:
     listen = required(config.listen_http, "SHOP_LISTEN_HTTP", "127.0.0.1:18011")
     authenticator = gateway_authenticator(config)
     async with connect(_peers(config), config.component, config.sockets) as shop:
-        await serve_http(build_app(shop, authenticator, config.page_token_key), listen)
+        await serve_http(build_app(shop, authenticator, config.page_token_key), listen, config.drain_s)
 
 
 def _peers(config: ServiceConfig) -> dict[str, str]:

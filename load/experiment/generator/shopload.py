@@ -127,6 +127,21 @@ class Shopload:
         if code != 0:
             raise GeneratorError(f"the replay ended with exit code {code}; its message is above")
 
+    def merge(self, parts: Sequence[Path], out: Path) -> None:
+        """Joins what several generators left of the shards of one tape to what one generator would have left.
+
+        Args:
+            parts: Folder of each shard's replay.
+            out: Folder for the files of the whole.
+
+        Raises:
+            GeneratorError: The shards are not those of one replay, or not all of them are there and whole.
+        """
+        arguments = ["merge", "--out", str(out)]
+        for part in parts:
+            arguments += ["--part", str(part)]
+        self._run(arguments, timeout_s=GRACE_S)
+
     def _command(self, arguments: Sequence[str]) -> list[str]:
         if not self.binary.is_file():
             raise UsageError(f"the generator is not built at {self.binary}: run `make setup`")
@@ -146,7 +161,7 @@ class Shopload:
         if done.returncode == 2:
             raise UsageError(done.stderr.strip().removeprefix("shopload: "))
         if done.returncode != 0:
-            raise GeneratorError(f"shopload {arguments[0]} failed: {done.stderr.strip()}")
+            raise GeneratorError(f"shopload {arguments[0]} failed: {done.stderr.strip().removeprefix('shopload: ')}")
         return done.stdout
 
 

@@ -17,7 +17,8 @@ from typing import Any
 
 import polars as pl
 
-from experiment.generator.shopload import Load, Shopload, Tape, stop
+from experiment.generator.figures import busiest_cores, by_node
+from experiment.generator.shopload import Load, Shopload, Tape
 from experiment.generator.tapes import Tapes
 from experiment.parity.answers import check_answers
 from experiment.plan.plan import Plan
@@ -26,7 +27,7 @@ from experiment.trial.audit import audit, mark
 from experiment.trial.edge_log import read_edge_log
 from experiment.trial.exemplars import save
 from experiment.trial.machine_speed import machine_speed
-from experiment.trial.resources import ResourceSampler
+from experiment.trial.sender import CLIENT, sender_of
 from experiment.trial.sidecars import sidecars_of
 from hops.budget.bands import exemplars
 from hops.budget.budget import Budget, budgets_of
@@ -41,8 +42,6 @@ from mesh.system import System
 
 #: Seconds that the last spans may take from their process to Jaeger's answer.
 DRAIN_S = 20.0
-WATCH_S = 0.25
-CLIENT = "client"
 
 #: Files of a trial's folder.
 JOURNEYS = "journeys.jsonl"
@@ -182,7 +181,7 @@ def ready(
             say(f"parity holds: {len(compared)} answers match the data")
             clock.lap("parity")
             say(f"warming up for {warmup.duration_s:g} s, not counted")
-            shopload.warm_up(warmup, system.target, folder / "warmup")
+            sender_of(system, shopload).warm_up(warmup, folder / "warmup")
             clock.lap("warmup")
             yield
     finally:
@@ -222,7 +221,7 @@ class Replay:
         self._lost_before = _spans_lost(system)
         self._spans_lost = 0
         self._sidecars: Sidecars | None = None
-        self._sampler = self._send(shopload)
+        self._resources = sender_of(system, shopload).replay(load, folder)
         self._journeys = read_journeys(folder / JOURNEYS)
         self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
         clock.lap("replay")
@@ -274,9 +273,9 @@ class Replay:
             logged: The log of an edge that has stopped: while it runs, it holds the last lines back.
             machine_speed: As `Trial` has it.
         """
-        generator, sampler, closed = self._generator, self._sampler, self._load.closed
-        # The generator accounts for itself to its end; the sampler may miss its last moments.
-        cpu_s = {**sampler.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
+        generator, resources, closed = self._generator, self._resources, self._load.closed
+        # The generator accounts for itself to its end; whoever looked from outside may have missed its last moments.
+        cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
         evidence = evidence_of(
             self._journeys,
             self._budgets,
@@ -284,10 +283,11 @@ class Replay:
             journeys_planned=self._load.tape.journeys,
             parity_mismatches=0,  # a difference would have ended the trial before the load
             invariants_broken=len(self.broken) if self.audited else None,
-            generator_cores=cpu_s[CLIENT] / float(generator["wall_s"]),
-            steal_share=sampler.steal_share(),
-            other_cores=sampler.other_cores(cpu_s.values()),
+            generator_cores=busiest_cores(generator),
+            steal_share=resources.steal_share(),
+            other_cores=resources.other_cores(cpu_s.values()),
             logged=logged,
+            load_nodes=len(by_node(generator)),
             spans_dropped=int(generator["spans_dropped"]) + self._spans_lost,
             sidecars=self._sidecars,
             audited=self.audited,
@@ -300,30 +300,16 @@ class Replay:
             journeys=self._journeys,
             hops=self._hops,
             calls=calls_frame(self._budgets),
-            resources=pl.DataFrame([asdict(sample) for sample in sampler.samples], schema=RESOURCES),
+            resources=pl.DataFrame([asdict(sample) for sample in resources.samples], schema=RESOURCES),
             evidence=evidence,
             generator=generator,
             exemplars=self._exemplars,
             cpu_s=cpu_s,
-            rss_mb=sampler.peak_memory_mb(),
-            memory_mb=sampler.peak_memory_of_all_mb(),
+            rss_mb=resources.peak_memory_mb(),
+            memory_mb=resources.peak_memory_of_all_mb(),
             phases_s=self._clock.phases_s,
             machine_speed=machine_speed,
         )
-
-    def _send(self, shopload: Shopload) -> ResourceSampler:
-        system, load = self._system, self._load
-        process = shopload.start_replay(load, system.target, self._folder, trace=system.switches.trace)
-        try:
-            with ResourceSampler(lambda: {**system.pids(), CLIENT: [process.pid]}) as sampler:
-                load_over = time.monotonic() + load.duration_s
-                while process.poll() is None and time.monotonic() < load_over:
-                    system.check()
-                    time.sleep(WATCH_S)
-                shopload.finish_replay(process)
-        finally:
-            stop(process)  # it has ended, unless the user or a dead component ended the trial
-        return sampler
 
 
 def _spans_lost(system: System) -> int:

@@ -86,18 +86,7 @@ func (p *closedPacer) over() bool { return p.stopped.Err() != nil || time.Now().
 func (p *closedPacer) due(int64) (time.Time, bool) { return time.Now(), !p.over() }
 
 // rest is the user's time to think, cut short by the end.
-func (p *closedPacer) rest(ctx context.Context) {
-	wait := min(p.closed.Think, time.Until(p.end))
-	if wait <= 0 {
-		return
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
+func (p *closedPacer) rest(ctx context.Context) { sleep(ctx, min(p.closed.Think, time.Until(p.end))) }
 
 func (p *closedPacer) interrupt() { p.stop() }
 

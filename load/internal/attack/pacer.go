@@ -18,14 +18,14 @@ const lead = 100 * time.Millisecond
 type pacer struct {
 	entries []journey.Entry
 	timer   *timer
-	zero    time.Time // arrival 0; set by the first call, before any hit
+	zero    time.Time // arrival 0; without a start instant set by the first call, before any hit
 }
 
 // scheduler says when journeys start.
 type scheduler interface {
 	vegeta.Pacer
-	// due returns when the journey was to start, and whether it still may.
-	due(seq int64) (time.Time, bool)
+	// due returns when the journey of a hit was to start, and whether it still may.
+	due(hit int64) (time.Time, bool)
 	// rest waits until the worker that has run a journey may run the next one.
 	rest(ctx context.Context)
 	interrupt()
@@ -38,21 +38,21 @@ var (
 )
 
 // schedule returns who says when journeys start, and vegeta's workers for it.
-func schedule(entries []journey.Entry, closed *Closed) (scheduler, []func(*vegeta.Attacker), error) {
+func schedule(entries []journey.Entry, zero time.Time, closed *Closed) (scheduler, []func(*vegeta.Attacker), error) {
 	if closed != nil {
 		users := uint64(closed.VUs)
 		return newClosedPacer(entries, *closed), []func(*vegeta.Attacker){vegeta.Workers(users), vegeta.MaxWorkers(users)}, nil
 	}
-	p, err := newPacer(entries)
+	p, err := newPacer(entries, zero)
 	return p, []func(*vegeta.Attacker){vegeta.Workers(min(initialWorkers, uint64(len(entries))))}, err
 }
 
-func newPacer(entries []journey.Entry) (*pacer, error) {
+func newPacer(entries []journey.Entry, zero time.Time) (*pacer, error) {
 	timer, err := newTimer()
 	if err != nil {
 		return nil, err
 	}
-	return &pacer{entries: entries, timer: timer}, nil
+	return &pacer{entries: entries, timer: timer, zero: zero}, nil
 }
 
 // Pace waits for the arrival of the next journey; it says stop after the last one, or once interrupted.
@@ -72,11 +72,11 @@ func (p *pacer) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
 // Rate is for vegeta's display of an attack, which nobody sees.
 func (p *pacer) Rate(time.Duration) float64 { return 0 }
 
-func (p *pacer) arrival(seq int64) time.Time {
-	return p.zero.Add(time.Duration(p.entries[seq].AtNs))
+func (p *pacer) arrival(hit int64) time.Time {
+	return p.zero.Add(time.Duration(p.entries[hit].AtNs))
 }
 
-func (p *pacer) due(seq int64) (time.Time, bool) { return p.arrival(seq), true }
+func (p *pacer) due(hit int64) (time.Time, bool) { return p.arrival(hit), true }
 
 func (p *pacer) rest(context.Context) {}
 

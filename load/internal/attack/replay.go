@@ -28,6 +28,7 @@ type Options struct {
 	Sampled []bool        // whether the journey is traced, by seq
 	Drain   time.Duration // longest wait after the last arrival, until journeys under way are given up
 	Closed  *Closed       // nil for an open loop
+	StartAt time.Time     // of the tape's time 0 in an open loop; zero to start at once
 	Watch   func(sent, failed int64)
 }
 
@@ -51,9 +52,15 @@ type Result struct {
 // Vegeta's Attacker schedules and runs the journeys: our pacer gives it the arrival times, our round tripper runs a whole
 // journey as one of its hits. When the context ends, nothing more is sent and journeys under way are given up.
 //
+// With a start instant it waits for that first, so that several generators on machines of their own begin together.
+//
 // In a closed loop there are as many workers as virtual users, and the pacer lets each of them go on at once.
 func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Result, error) {
-	p, workers, err := schedule(t.Entries, o.Closed)
+	zero, err := monotonic(o.StartAt)
+	if err != nil {
+		return Result{}, err
+	}
+	p, workers, err := schedule(t.Entries, zero, o.Closed)
 	if err != nil {
 		return Result{}, err
 	}
@@ -67,6 +74,9 @@ func Replay(ctx context.Context, t *tape.Tape, runner *Runner, o Options) (Resul
 	attacker := vegeta.NewAttacker(append(workers, vegeta.Client(&http.Client{Transport: trip}))...)
 
 	debug.FreeOSMemory() // what reading the tape left is collected now, not during the load
+	if !zero.IsZero() {
+		sleep(ctx, time.Until(zero)-lead)
+	}
 	before := record.ReadUsage(runner.Client.Meter())
 	hits := attacker.Attack(targeter, p, 0, "")
 	drain := time.AfterFunc(lead+length+o.Drain, func() { giveUp(fmt.Errorf("no answer %v after the last arrival", o.Drain)) })
@@ -102,7 +112,7 @@ func targeter(t *vegeta.Target) error {
 	return nil
 }
 
-// tripper runs the journey of the tape that has the hit's sequence number.
+// tripper runs the journey at the hit's place on the tape.
 type tripper struct {
 	ctx     context.Context // vegeta's requests carry none
 	runner  *Runner
@@ -118,16 +128,17 @@ type tripper struct {
 var _ http.RoundTripper = (*tripper)(nil)
 
 func (t *tripper) RoundTrip(r *http.Request) (*http.Response, error) {
-	seq, err := strconv.ParseInt(r.Header.Get(seqHeader), 10, 64)
-	if err != nil || seq < 0 || seq >= int64(len(t.rows)) {
+	hit, err := strconv.ParseInt(r.Header.Get(seqHeader), 10, 64)
+	if err != nil || hit < 0 || hit >= int64(len(t.rows)) {
 		return nil, fmt.Errorf("hit %q is not on the tape", r.Header.Get(seqHeader))
 	}
-	if intended, due := t.pacer.due(seq); due {
+	if intended, due := t.pacer.due(hit); due {
 		t.sent.Add(1)
-		sampled := t.sampled != nil && t.sampled[seq]
-		row, _ := t.runner.Run(t.ctx, t.entries[seq], intended, sampled)
+		entry := t.entries[hit]
+		sampled := t.sampled != nil && t.sampled[entry.Seq]
+		row, _ := t.runner.Run(t.ctx, entry, intended, sampled)
 		row.Mode = t.mode
-		t.rows[seq] = row
+		t.rows[hit] = row
 		if row.Outcome != outcome.OK {
 			t.failed.Add(1)
 		}

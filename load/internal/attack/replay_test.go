@@ -152,7 +152,7 @@ func TestInterruptWithinAGap(t *testing.T) {
 	made := makeTape(t, 50, 30*time.Second)
 	made.Entries = made.Entries[:2]
 	made.Entries[1].AtNs = 20e9
-	p, err := newPacer(made.Entries)
+	p, err := newPacer(made.Entries, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ func run(t testing.TB, args ...string) (int, string, string) {
 		t.Fatal(err)
 	}
 	defer stderr.Close()
-	if len(args) > 0 && args[0] == "replay" && !slices.Contains(args, "--priority") {
+	if len(args) > 0 && slices.Contains([]string{"replay", "node"}, args[0]) && !slices.Contains(args, "--priority") {
 		args = append(slices.Clone(args), "--priority", "normal") // the test's process would be raised and stay so
 	}
 	var stdout bytes.Buffer
@@ -165,7 +165,7 @@ func TestBadInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, echo, max`},
+		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, node, merge, echo, max`},
 		{"unknown flag", tape("--speed", "3"), "unknown flag: --speed"},
 		{"stray argument", tape("more"), `unexpected argument "more"`},
 		{"workload not given", []string{"tape", "--out", out}, "--workload is missing"},
@@ -207,6 +207,14 @@ func TestBadInput(t *testing.T) {
 		{"a journey that is not transcoded", replay(tapePath, bent(func(t *target.Target) {
 			t.Entry["web"] = target.Entry{Protocol: target.RESTTranscoded, URL: t.Entry["web"].URL}
 		})), "which the protocol rest-transcoded does not have"},
+		{"a shard that is none", replay(tapePath, goodTarget, "--shard", "3/3"), `invalid argument "3/3" for "--shard" flag: not of the form I/N, with N from 1 to 1000 and I from 0 to N-1`},
+		{"a shard without a count", replay(tapePath, goodTarget, "--shard", "1"), `invalid argument "1" for "--shard"`},
+		{"a shard without journeys", replay(tapePath, goodTarget, "--shard", "999/1000"), "shard 999/1000 of a tape of"},
+		{"a closed loop in shards", replay(tapePath, goodTarget, "--shard", "0/2", "--vus", "2", "--duration", "1s"), "--shard needs an open loop"},
+		{"a closed loop with a start instant", replay(tapePath, goodTarget, "--start-at", "1", "--vus", "2", "--duration", "1s"), "--start-at needs an open loop"},
+		{"a node that does not wait", []string{"node", "--tape", tapePath, "--target", goodTarget, "--out", out, "--wait", "0s"}, "--wait 0s is not above 0"},
+		{"a node without a target", []string{"node", "--tape", tapePath, "--out", out}, "--target is missing"},
+		{"nothing to merge", []string{"merge", "--out", out}, "--part is missing"},
 		{"echo of nothing", []string{"echo"}, "--http and --grpc are both missing"},
 		{"echo nowhere", []string{"echo", "--http", "nowhere"}, "nowhere"},
 		{"max of nothing", []string{"max"}, "give either --url or --grpc"},
@@ -239,7 +247,7 @@ func TestNoAnswer(t *testing.T) {
 
 // Help is printed for the program and each command, with exit code 0.
 func TestHelp(t *testing.T) {
-	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}, {"echo", "--help"}, {"max", "--help"}} {
+	for _, args := range [][]string{{}, {"--help"}, {"tape", "--help"}, {"sample", "--help"}, {"replay", "--help"}, {"node", "--help"}, {"merge", "--help"}, {"echo", "--help"}, {"max", "--help"}} {
 		code, stdout, _ := run(t, args...)
 		if code != exitOK || !strings.Contains(stdout, "Usage:") {
 			t.Errorf("%v: exit code %d: %s", args, code, stdout)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -17,8 +16,10 @@ import (
 	"hopwise/load/internal/priority"
 	"hopwise/load/internal/progress"
 	"hopwise/load/internal/record"
+	"hopwise/load/internal/tape"
 	"hopwise/load/internal/target"
 	"hopwise/load/internal/telemetry"
+	"hopwise/load/internal/wire"
 )
 
 const (
@@ -33,10 +34,14 @@ type replayFlags struct {
 	drain    time.Duration
 	priority string
 	closed   attack.Closed
+	startAt  time.Time // zero to start at once
 }
 
 func newReplay(stderr *os.File) *cobra.Command {
-	var f replayFlags
+	var (
+		f       replayFlags
+		startAt int64
+	)
 	cmd := &cobra.Command{
 		Use:   "replay --tape FILE --target FILE --out DIR",
 		Short: "Sends a tape's journeys at their times and writes how each went",
@@ -45,6 +50,9 @@ func newReplay(stderr *os.File) *cobra.Command {
   DIR/journeys.jsonl  a row per journey: times, outcome, requests, bytes of bodies, digest of the answer
   DIR/vegeta.gob      the same in vegeta's encoding, for "vegeta report" and "vegeta plot"
   DIR/generator.json  this program's own figures: CPU, start lag, spans, digests
+
+With --shard I/N it sends only the journeys whose seq leaves the remainder I when divided by N, over its share of the connections, so that N
+generators together send the whole tape; they begin together at the same --start-at, and "shopload merge" joins what they wrote.
 
 With --vus the loop is closed instead: for --duration, virtual users take the journeys in the order of the tape, whatever
 their times, and each sends its next one once it has its answer. Rows and figures then say "mode": "closed".
@@ -56,17 +64,37 @@ Customers and partners hold valid sessions before the load; only the login journ
 	}
 	f.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&f.out, "out", "", "folder to write to")
-	flags.Float64Var(&f.trace, "trace", 0, "share of journeys to trace, 0 to 1")
 	flags.BoolVar(&f.warmup, "warmup", false, "send the journeys without tracing or writing results")
-	flags.DurationVar(&f.drain, "drain", defaultDrain, "longest wait for answers after the last arrival")
-	flags.StringVar(&f.priority, "priority", string(priority.Auto),
-		"priority of this process: normal, realtime, or auto (realtime where the system allows it)")
+	flags.Int64Var(&startAt, "start-at", 0, "when the tape begins, as Unix time in ns (default: at once); refused if it has passed")
 	flags.IntVar(&f.closed.VUs, "vus", 0, "number of virtual users of a closed loop (default: an open loop, at the tape's times)")
 	flags.DurationVar(&f.closed.Think, "think", 0, "think time between an answer and the same virtual user's next journey; needs --vus")
 	flags.DurationVar(&f.closed.Duration, "duration", 0, "how long the virtual users start journeys; needs --vus")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd, stderr) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if cmd.Flags().Changed("start-at") {
+			f.startAt = time.Unix(0, startAt)
+		}
+		if err := f.check(cmd); err != nil {
+			return err
+		}
+		o, err := f.open(cmd)
+		if err != nil {
+			return err
+		}
+		return f.send(cmd, stderr, o)
+	}
 	return cmd
+}
+
+// register adds the flags that every replay has.
+func (f *replayFlags) register(cmd *cobra.Command) {
+	f.common.register(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.out, "out", "", "folder to write to")
+	flags.TextVar(&f.shard, "shard", tape.Whole, "shard `I/N` of the tape to send, the journeys whose seq modulo N is I, over that share of the connections")
+	flags.Float64Var(&f.trace, "trace", 0, "share of journeys to trace, 0 to 1")
+	flags.DurationVar(&f.drain, "drain", defaultDrain, "longest wait for answers after the last arrival")
+	flags.StringVar(&f.priority, "priority", string(priority.Auto),
+		"priority of this process: normal, realtime, or auto (realtime where the system allows it)")
 }
 
 func (f *replayFlags) check(cmd *cobra.Command) error {
@@ -92,6 +120,11 @@ func (f *replayFlags) checkClosed(cmd *cobra.Command) error {
 		if err := f.closed.Check(); err != nil {
 			return fmt.Errorf("--%w (closed loop)", err)
 		}
+		for _, name := range []string{"shard", "start-at"} {
+			if cmd.Flags().Changed(name) {
+				return fmt.Errorf("--%s needs an open loop, in which the tape says when each journey is sent; leave out --vus", name)
+			}
+		}
 		return nil
 	}
 	for _, name := range []string{"think", "duration"} {
@@ -110,16 +143,30 @@ func (f *replayFlags) loop() *attack.Closed {
 	return &f.closed
 }
 
-func (f *replayFlags) run(cmd *cobra.Command, stderr *os.File) error {
-	if err := f.check(cmd); err != nil {
-		return err
-	}
+// opened is all that a replay needs before its first journey.
+type opened struct {
+	setup
+	priority priority.Wish
+	opening  wire.Count
+	lost     *atomic.Pointer[error] // the last error of the exporter
+}
+
+// open reads the replay's files and opens its connections, its sessions and its way to the receiver of traces.
+func (f *replayFlags) open(cmd *cobra.Command) (*opened, error) {
 	s, err := f.read(cmd)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer s.runner.Client.Close()
-	if f.trace > 0 && s.target.OTLP == "" {
+	o := &opened{setup: s}
+	if err := f.connect(cmd, o); err != nil {
+		s.runner.Client.Close()
+		return nil, err
+	}
+	return o, nil
+}
+
+func (f *replayFlags) connect(cmd *cobra.Command, o *opened) (err error) {
+	if f.trace > 0 && o.target.OTLP == "" {
 		return badInput{fmt.Errorf("--trace %v needs the field otlp in %s", f.trace, f.targetPath)}
 	}
 	if !f.warmup {
@@ -127,32 +174,35 @@ func (f *replayFlags) run(cmd *cobra.Command, stderr *os.File) error {
 			return badInput{err}
 		}
 	}
-	granted, err := priority.Apply(priority.Wish(f.priority))
-	if err != nil {
+	if o.priority, err = priority.Apply(priority.Wish(f.priority)); err != nil {
 		return badInput{err}
 	}
-	if err := s.prepare(cmd.Context()); err != nil {
+	if err := o.prepare(cmd.Context()); err != nil {
 		return err
 	}
-	lost := watchExport()
+	o.lost = watchExport()
 	if f.trace > 0 {
-		if s.runner.Tracing, err = telemetry.Open(cmd.Context(), s.target); err != nil {
+		if o.runner.Tracing, err = telemetry.Open(cmd.Context(), o.target); err != nil {
 			return err
 		}
 	}
-	opening := s.runner.Client.Meter().Count()
-	result, failure := f.replay(cmd.Context(), stderr, s)
-	if err := flush(s.runner.Tracing); err != nil {
+	o.opening = o.runner.Client.Meter().Count()
+	return nil
+}
+
+// send replays the tape, writes what it leaves, and closes what was opened.
+func (f *replayFlags) send(cmd *cobra.Command, stderr *os.File, o *opened) error {
+	defer o.runner.Client.Close()
+	result, failure := f.replay(cmd.Context(), stderr, o.setup)
+	if err := flush(o.runner.Tracing); err != nil {
 		otel.Handle(err)
 	}
-	if last := lost.Load(); last != nil {
-		fmt.Fprintf(stderr, "shopload: the receiver of traces %s: %s\n", s.target.OTLP, oneLine(*last))
+	if last := o.lost.Load(); last != nil {
+		fmt.Fprintf(stderr, "shopload: the receiver of traces %s: %s\n", o.target.OTLP, oneLine(*last))
 	}
-	figures := f.figures(s, result)
-	figures.Priority = string(granted)
-	figures.OpeningIn, figures.OpeningOut = opening.In, opening.Out
+	figures := f.figures(o, result)
 	if !f.warmup {
-		if err := write(f.out, s.target.Topology, result.Rows, figures); err != nil {
+		if err := record.Write(f.out, result.Rows, figures); err != nil {
 			return err
 		}
 	}
@@ -170,37 +220,42 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 	if f.warmup {
 		name = "warm-up"
 	}
-	options := attack.Options{Drain: f.drain, Closed: f.loop()}
+	options := attack.Options{Drain: f.drain, Closed: f.loop(), StartAt: f.startAt}
 	_, length := options.Mode(s.tape)
 	line := progress.Start(stderr, name, len(s.tape.Entries), length)
 	defer line.Stop()
 	options.Watch = line.Set
 	if f.trace > 0 {
-		options.Sampled = telemetry.Sample(s.tape.Header.Seed, len(s.tape.Entries), f.trace)
+		options.Sampled = telemetry.Sample(s.tape.Header.Seed, s.tape.Header.Journeys, f.trace)
 	}
 	return attack.Replay(ctx, s.tape, s.runner, options)
 }
 
-func (f *replayFlags) figures(s setup, r attack.Result) record.Generator {
+func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
+	meter := o.runner.Client.Meter()
 	g := record.Generator{
 		Mode:          record.Open,
-		Plan:          string(cmp.Or(s.target.Plan, target.Best)),
-		TapeJourneys:  len(s.tape.Entries),
-		Incomplete:    r.Interrupted || f.loop() == nil && len(r.Rows) < len(s.tape.Entries),
+		Shard:         f.shard,
+		Plan:          string(cmp.Or(o.target.Plan, target.Best)),
+		TapeJourneys:  o.tape.Header.Journeys,
+		Incomplete:    r.Interrupted || f.loop() == nil && len(r.Rows) < len(o.tape.Entries),
+		Priority:      string(o.priority),
 		Connections:   f.connections,
-		Dialed:        s.runner.Client.Meter().Dialed(),
-		HTTP:          s.target.HTTP,
-		TapeSHA256:    s.tape.SHA256,
+		Dialed:        meter.Dialed(),
+		HTTP:          o.target.HTTP,
+		OpeningIn:     o.opening.In,
+		OpeningOut:    o.opening.Out,
+		TapeSHA256:    o.tape.SHA256,
 		Trace:         f.trace,
-		SpansExported: s.runner.Tracing.Exported(),
-		SpansDropped:  s.runner.Tracing.Dropped(),
-		Topology:      s.target.Topology,
-		Trial:         s.target.Trial,
+		SpansExported: o.runner.Tracing.Exported(),
+		SpansDropped:  o.runner.Tracing.Dropped(),
+		Topology:      o.target.Topology,
+		Trial:         o.target.Trial,
 	}
 	if c := f.loop(); c != nil {
 		g.Mode = record.Closed
 		g.Closed = &record.ClosedLoop{
-			VUs: c.VUs, ThinkS: c.Think.Seconds(), DurationS: c.Duration.Seconds(), TapeExhausted: len(r.Rows) == len(s.tape.Entries),
+			VUs: c.VUs, ThinkS: c.Think.Seconds(), DurationS: c.Duration.Seconds(), TapeExhausted: len(r.Rows) == len(o.tape.Entries),
 		}
 	}
 	g.Summarise(r.Rows, r.Usage)
@@ -221,21 +276,15 @@ func watchExport() *atomic.Pointer[error] {
 	return last
 }
 
-func write(out, topology string, rows []record.Row, g record.Generator) error {
-	if err := record.WriteRows(filepath.Join(out, "journeys.jsonl"), rows); err != nil {
-		return err
-	}
-	if err := record.WriteVegeta(filepath.Join(out, "vegeta.gob"), topology, rows); err != nil {
-		return err
-	}
-	return g.Write(filepath.Join(out, "generator.json"))
-}
-
 func report(cmd *cobra.Command, g record.Generator) error {
 	if wantsJSON(cmd) {
 		return printJSON(cmd.OutOrStdout(), g)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s loop: %d of %d journeys in %.1f s", g.Mode, g.Journeys, g.TapeJourneys, g.WallS)
+	of := ""
+	if g.Shard != tape.Whole {
+		of = fmt.Sprintf(" (shard %s)", g.Shard)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s loop%s: %d of %d journeys in %.1f s", g.Mode, of, g.Journeys, g.Shard.Size(g.TapeJourneys), g.WallS)
 	for _, class := range append([]outcome.Class{outcome.OK}, outcome.Failures()...) {
 		if count := g.Outcomes[string(class)]; count > 0 {
 			fmt.Fprintf(cmd.OutOrStdout(), ", %s %d", class, count)

@@ -51,12 +51,17 @@ func Execute(args []string, stdout io.Writer, stderr *os.File) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
-	if err == nil {
-		return exitOK
+	if err != nil {
+		fmt.Fprintln(stderr, "shopload:", oneLine(err))
 	}
-	fmt.Fprintln(stderr, "shopload:", oneLine(err))
+	return exitCode(err)
+}
+
+func exitCode(err error) int {
 	var bad badInput
 	switch {
+	case err == nil:
+		return exitOK
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
 	case errors.As(err, &bad):
@@ -74,7 +79,7 @@ func newRoot(stderr *os.File) *cobra.Command {
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay, echo, max", args[0])}
+				return badInput{fmt.Errorf("unknown command %q; commands: tape, sample, replay, node, merge, echo, max", args[0])}
 			}
 			return nil
 		},
@@ -85,7 +90,7 @@ func newRoot(stderr *os.File) *cobra.Command {
 		return badInput{fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())}
 	})
 	root.PersistentFlags().Bool("json", false, "print the result as one JSON object on stdout")
-	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr), newEcho(), newMax())
+	root.AddCommand(newTape(), newSample(stderr), newReplay(stderr), newNode(stderr), newMerge(), newEcho(), newMax())
 	for _, command := range root.Commands() {
 		command.Args = noArguments
 	}

@@ -25,14 +25,16 @@ const (
 // common are the flags of the commands that send journeys.
 type common struct {
 	tapePath, targetPath, out string
+	shard                     tape.Shard
 	connections               int
 	timeout                   time.Duration
 }
 
 func (c *common) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&c.tapePath, "tape", "", "tape file, made by `shopload tape`")
+	flags.StringVar(&c.tapePath, "tape", "", `tape file, made by "shopload tape"; may be compressed by gzip`)
 	flags.StringVar(&c.targetPath, "target", "", "target file (JSON) with the entries of the topology")
+	c.shard = tape.Whole
 	flags.IntVar(&c.connections, "connections", 0,
 		"number of client connections, and with HTTP/1.1 of requests under way (default: the target's, else "+strconv.Itoa(defaultConnections)+")")
 	flags.DurationVar(&c.timeout, "timeout", defaultTimeout, "time limit of one journey, from its start")
@@ -64,7 +66,11 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	if c.timeout <= 0 {
 		return s, fmt.Errorf("--timeout %v is not above 0", c.timeout)
 	}
-	if s.tape, err = tape.Read(c.tapePath); err != nil {
+	whole, err := tape.Read(c.tapePath)
+	if err != nil {
+		return s, err
+	}
+	if s.tape, err = whole.Shard(c.shard); err != nil {
 		return s, err
 	}
 	if s.target, err = target.Read(c.targetPath); err != nil {
@@ -80,7 +86,7 @@ func (c *common) load(cmd *cobra.Command) (s setup, err error) {
 	if s.runner.Sessions, err = session.Open(key, s.tape.Entries, time.Now()); err != nil {
 		return s, err
 	}
-	c.connections = cmp.Or(c.connections, s.target.Connections, defaultConnections)
+	c.connections = c.shard.Share(cmp.Or(c.connections, s.target.Connections, defaultConnections))
 	if s.runner.Client, err = exchange.NewClient(s.target, c.connections); err != nil {
 		return s, err
 	}

@@ -10,12 +10,15 @@ import (
 
 	"hopwise/load/internal/atomicfile"
 	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/tape"
 	"hopwise/load/internal/wire"
 )
 
-// Generator holds the generator's own figures of a replay.
+// Generator holds the generator's own figures of a replay, or of several generators' replays of a tape's shards.
 type Generator struct {
 	Mode            Mode           `json:"mode"`
+	Shard           tape.Shard     `json:"shard"`            // of the tape, I/N
+	Shards          []Generator    `json:"shards,omitempty"` // what each generator said, if there were several
 	Closed          *ClosedLoop    `json:"closed,omitempty"`
 	Plan            string         `json:"plan"`
 	Journeys        int            `json:"journeys"` // sent
@@ -23,11 +26,11 @@ type Generator struct {
 	Incomplete      bool           `json:"incomplete"` // stopped before the whole tape was sent and answered
 	Outcomes        map[string]int `json:"outcomes"`
 	WallS           float64        `json:"wall_s"` // from the start of the replay to the last answer
-	CPUS            float64        `json:"cpu_s"`  // user and system time of this process in it
+	CPUS            float64        `json:"cpu_s"`  // user and system time of the generator in it
 	GCPauseMs       float64        `json:"gc_pause_ms"`
 	MaxRSSMb        float64        `json:"max_rss_mb"`
-	Priority        string         `json:"priority"`           // of this process: normal or realtime
-	Connections     int            `json:"connections"`        // as asked for
+	Priority        string         `json:"priority"`           // of the generator: normal or realtime
+	Connections     int            `json:"connections"`        // as asked for, and of a shard its share of them
 	Dialed          int64          `json:"connections_dialed"` // really opened
 	HTTP            int            `json:"http"`
 	WireBytesIn     int64          `json:"wire_bytes_in"`    // received in the replay, headers and framing included
@@ -94,11 +97,24 @@ func (u Usage) Since(earlier Usage) Usage {
 
 // Summarise fills in what follows from the rows and the usage.
 func (g *Generator) Summarise(rows []Row, used Usage) {
+	g.count(rows)
+	g.WallS = used.Wall.Seconds()
+	g.CPUS = used.CPU.Seconds()
+	g.GCPauseMs = float64(used.GCPause) / 1e6
+	g.MaxRSSMb = float64(used.MaxRSS) / 1e6
+	g.WireBytesIn, g.WireBytesOut = used.Wire.In, used.Wire.Out
+	g.GoVersion = runtime.Version()
+	g.GoMaxProcs = runtime.GOMAXPROCS(0)
+}
+
+// count fills in what follows from the rows.
+func (g *Generator) count(rows []Row) {
 	g.Journeys = len(rows)
 	g.Outcomes = map[string]int{string(outcome.OK): 0}
 	for _, class := range outcome.Failures() {
 		g.Outcomes[string(class)] = 0
 	}
+	g.Sampled, g.LastEndedNs = 0, 0
 	lags := make([]int64, 0, len(rows))
 	for _, row := range rows {
 		g.Outcomes[string(row.Outcome)]++
@@ -116,13 +132,6 @@ func (g *Generator) Summarise(rows []Row, used Usage) {
 		g.StartLagMaxUs = float64(lags[len(lags)-1]) / 1e3
 	}
 	g.AnswersSHA256 = AnswersDigest(rows)
-	g.WallS = used.Wall.Seconds()
-	g.CPUS = used.CPU.Seconds()
-	g.GCPauseMs = float64(used.GCPause) / 1e6
-	g.MaxRSSMb = float64(used.MaxRSS) / 1e6
-	g.WireBytesIn, g.WireBytesOut = used.Wire.In, used.Wire.Out
-	g.GoVersion = runtime.Version()
-	g.GoMaxProcs = runtime.GOMAXPROCS(0)
 }
 
 // quantile returns the smallest value that at least so many percent of the sorted values do not exceed.

@@ -3,6 +3,7 @@ package tape
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -23,6 +24,8 @@ import (
 const Format = "hopwise-tape/1"
 
 const maxLineBytes = 1 << 20
+
+var gzipMagic = []byte{0x1f, 0x8b} // RFC 1952
 
 // Header is the first line of a tape: what it was made of, and a seal over the rest.
 type Header struct {
@@ -79,11 +82,16 @@ func (t *Tape) Write(path string) error {
 	return nil
 }
 
-// Read reads a tape and refuses one that is cut short, changed or of another format.
+// Read reads a tape, compressed by gzip or not, and refuses one that is cut short, changed or of another format.
 func Read(path string) (*Tape, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("tape: %w", err)
+	}
+	if bytes.HasPrefix(text, gzipMagic) {
+		if text, err = decompress(text); err != nil {
+			return nil, fmt.Errorf("tape %s: %w", path, err)
+		}
 	}
 	t, err := Decode(text)
 	if err != nil {
@@ -92,7 +100,15 @@ func Read(path string) (*Tape, error) {
 	return t, nil
 }
 
-// Decode is Read from bytes.
+func decompress(packed []byte) ([]byte, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(reader)
+}
+
+// Decode is Read from bytes that are not compressed.
 func Decode(text []byte) (*Tape, error) {
 	first, body, whole := bytes.Cut(text, []byte("\n"))
 	t := &Tape{SHA256: digest(text)}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mesh.istio.resource import ROOT_NAMESPACE, SECURITY, Resource
-from mesh.sidecars.workloads import Workload, identity, link_of
+from mesh.istio.resource import NATIVE, SECURITY, Naming, Resource
+from mesh.sidecars.workloads import Workload, link_of
 from mesh.switches import Switches
 from mesh.topology import Topology
 
 
-def access_resources(workloads: Sequence[Workload], topology: Topology, switches: Switches) -> list[Resource]:
+def access_resources(
+    workloads: Sequence[Workload], topology: Topology, switches: Switches, naming: Naming = NATIVE
+) -> list[Resource]:
     """With mTLS, each link of the topology is a permission, and what no link permits is refused.
 
     Without mTLS, nobody can prove who calls, so everybody may.
@@ -19,19 +21,20 @@ def access_resources(workloads: Sequence[Workload], topology: Topology, switches
         workloads: Every workload of the mesh.
         topology: The topology, for the names of its links.
         switches: For mTLS.
+        naming: How the mesh names things.
     """
     mode = "STRICT" if switches.encrypted else "DISABLE"
-    authentication = Resource(
-        "PeerAuthentication", "default", f"mtls={switches.mtls}", {"mtls": {"mode": mode}}, SECURITY, ROOT_NAMESPACE
+    authentication = naming.shared(
+        "PeerAuthentication", "default", f"mtls={switches.mtls}", {"mtls": {"mode": mode}}, SECURITY
     )
     if not switches.encrypted:
         return [authentication]
-    nobody = Resource("AuthorizationPolicy", "nobody-else", "mtls=on", {}, SECURITY, ROOT_NAMESPACE)
+    nobody = naming.shared("AuthorizationPolicy", "nobody-else", "mtls=on", {}, SECURITY)
     return [
         authentication,
         nobody,
         *(
-            _permission(workload.service, outbound.callee, outbound.port, topology)
+            _permission(workload.service, outbound.callee, outbound.port, topology, naming)
             for workload in workloads
             if workload.name == workload.service  # a canary's links are those of its service
             for outbound in workload.outbound
@@ -39,16 +42,16 @@ def access_resources(workloads: Sequence[Workload], topology: Topology, switches
     ]
 
 
-def _permission(caller: str, callee: str, port: int, topology: Topology) -> Resource:
+def _permission(caller: str, callee: str, port: int, topology: Topology, naming: Naming) -> Resource:
     spec = {
         "selector": {"matchLabels": {"app": callee}},
         "action": "ALLOW",
         "rules": [
             {
-                "from": [{"source": {"principals": [identity(caller).removeprefix("spiffe://")]}}],
+                "from": [{"source": {"principals": [naming.principal(caller)]}}],
                 "to": [{"operation": {"ports": [str(port)]}}],
             }
         ],
     }
     made_for = f"link {link_of(caller, callee, topology)}"
-    return Resource("AuthorizationPolicy", f"{caller}-to-{callee}", made_for, spec, SECURITY)
+    return naming.resource("AuthorizationPolicy", f"{caller}-to-{callee}", made_for, spec, SECURITY)

@@ -12,6 +12,7 @@ from typing import Any
 
 from mesh.envoy_config import pipe_address, tcp_address
 from mesh.istio.control_plane import CLUSTER, ISTIOD
+from mesh.istio.proxies import SPAN_EXPORT
 from mesh.istio.resource import ROOT_NAMESPACE
 from mesh.istio.services import labels
 from mesh.istio.tokens import TokenIssuer
@@ -122,7 +123,6 @@ def _bootstrap(workload: Workload, ports: Ports) -> dict[str, Any]:
         "INTERCEPTION_MODE": "NONE",
     }
     ads = {"ads": {}, "resource_api_version": "V3", "initial_fetch_timeout": "0s"}
-    runtime = {"tracing.opentelemetry.flush_interval_ms": 200, "tracing.opentelemetry.min_flush_spans": 64}
     return {
         "node": {
             "id": f"sidecar~{workload.address}~{workload.name}.{NAMESPACE}~{DNS_DOMAIN}",
@@ -130,7 +130,7 @@ def _bootstrap(workload: Workload, ports: Ports) -> dict[str, Any]:
             "metadata": metadata,
         },
         "admin": {"address": tcp_address(workload.address, ports["sidecar-admin"])},
-        "layered_runtime": {"layers": [{"name": "static", "static_layer": runtime}]},
+        "layered_runtime": {"layers": [{"name": "static", "static_layer": SPAN_EXPORT}]},
         "dynamic_resources": {
             "cds_config": ads,
             "lds_config": ads,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import yaml
@@ -25,6 +26,14 @@ UPSTREAM_ENVOY = {
     "PILOT_ENABLE_ALPN_FILTER": "false",
     "PILOT_ENABLE_METADATA_EXCHANGE": "false",
     "PILOT_DISABLE_MX_ALPN": "true",
+}
+PROXY_HEADERS: Mapping[str, Any] = {
+    # Whatever others wrote into the header is removed; what the certificate says takes its place.
+    "forwardedClientCert": "SANITIZE_SET",
+    "setCurrentClientCertDetails": {"uri": True, "subject": False, "dns": False},
+    "server": {"disabled": True},
+    "attemptCount": {"disabled": True},
+    "metadataExchangeHeaders": {"mode": "IN_MESH"},
 }
 
 
@@ -79,14 +88,5 @@ def _mesh_config(ports: Ports) -> dict[str, Any]:
         "extensionProviders": [{"name": TRACES, "opentelemetry": {"service": JAEGER_HOST, "port": ports[JAEGER_PORT]}}],
         # A call is repeated only where its route says so.
         "defaultHttpRetryPolicy": {"attempts": 0},
-        "defaultConfig": {
-            "proxyHeaders": {
-                # Whatever others wrote into the header is removed; what the certificate says takes its place.
-                "forwardedClientCert": "SANITIZE_SET",
-                "setCurrentClientCertDetails": {"uri": True, "subject": False, "dns": False},
-                "server": {"disabled": True},
-                "attemptCount": {"disabled": True},
-                "metadataExchangeHeaders": {"mode": "IN_MESH"},
-            }
-        },
+        "defaultConfig": {"proxyHeaders": PROXY_HEADERS},
     }

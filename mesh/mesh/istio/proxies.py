@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from mesh.envoy_config import TYPES, base_config
-from mesh.istio.resource import ENVOY, ROOT_NAMESPACE, TELEMETRY, Resource
-from mesh.istio.services import JAEGER_HOST, JAEGER_PORT, selector
+from mesh.istio.resource import ENVOY, NATIVE, ROOT_NAMESPACE, TELEMETRY, Naming, Resource
+from mesh.istio.services import JAEGER, JAEGER_PORT, selector
 from mesh.ports import Ports
 from mesh.sidecars.static import BASE_FILE, name_spans
 from mesh.sidecars.workloads import Outbound, Workload, host
@@ -16,6 +16,8 @@ TRACES = "jaeger"
 """The extension provider of the mesh configuration that spans go to."""
 MANAGER = "envoy.filters.network.http_connection_manager"
 ROUTER = "envoy.filters.http.router"
+SPAN_EXPORT = {"tracing.opentelemetry.flush_interval_ms": 200, "tracing.opentelemetry.min_flush_spans": 64}
+"""Envoy's runtime: spans are exported soon after they end, so that draining them after a trial is quick."""
 SHARED = ("internal_address_config", "early_header_mutation_extensions", "http2_protocol_options", "tracing")
 """What a sidecar has in common with those of mesh=envoy, as their configuration has it."""
 
@@ -31,15 +33,22 @@ def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resourc
     tracing = {"providers": [{"name": TRACES}], "randomSamplingPercentage": 100.0, "enableIstioTags": False}
     return [
         Resource("Telemetry", "tracing", "component jaeger", {"tracing": [tracing]}, TELEMETRY, ROOT_NAMESPACE),
-        Resource("EnvoyFilter", "time-limits", "all links", _time_limits(), ENVOY, ROOT_NAMESPACE),
-        *(
-            Resource("EnvoyFilter", workload.name, f"component {workload.name}", _patches(workload, ports), ENVOY)
-            for workload in workloads
-        ),
+        time_limits(),
+        *(_own_patches(workload, ports) for workload in workloads),
     ]
 
 
-def _time_limits() -> dict[str, Any]:
+def span_patches(workload: Workload, jaeger_port: int, naming: Naming = NATIVE) -> list[dict[str, Any]]:
+    """Patches that give a sidecar's spans their names, one for each direction, and send them to Jaeger."""
+    collector = f"outbound|{jaeger_port}||{naming.host(JAEGER)}"
+    directions = {"SIDECAR_OUTBOUND": "outbound", **({"SIDECAR_INBOUND": "inbound"} if workload.inbound else {})}
+    # In a cluster, one patch is for all pods of a component.
+    instance = workload.name if naming is NATIVE else None
+    return [_manager_patch(context, workload, name, collector, instance) for context, name in directions.items()]
+
+
+def time_limits(naming: Naming = NATIVE) -> Resource:
+    """Every sidecar minds the time that the caller has left."""
     # The time that the caller has left comes in x-envoy-expected-rq-timeout-ms. It is the sidecar's limit too.
     router = {"@type": f"{TYPES}/envoy.extensions.filters.http.router.v3.Router", "respect_expected_rq_timeout": True}
     match = {"listener": {"filterChain": {"filter": {"name": MANAGER, "subFilter": {"name": ROUTER}}}}}
@@ -48,27 +57,26 @@ def _time_limits() -> dict[str, Any]:
     # the header alone where a route limits the duration of streams; 0 is no limit.
     routed = {"vhost": {"route": {"action": "ROUTE"}}}
     stream = {"route": {"max_stream_duration": {"max_stream_duration": "0s"}}}
-    return {
-        "configPatches": [
-            {"applyTo": "HTTP_FILTER", "match": match, "patch": {"operation": "MERGE", "value": value}},
-            {
-                "applyTo": "HTTP_ROUTE",
-                "match": {"context": "SIDECAR_OUTBOUND", "routeConfiguration": routed},
-                "patch": {"operation": "MERGE", "value": stream},
-            },
-        ]
-    }
+    patches = [
+        {"applyTo": "HTTP_FILTER", "match": match, "patch": {"operation": "MERGE", "value": value}},
+        {
+            "applyTo": "HTTP_ROUTE",
+            "match": {"context": "SIDECAR_OUTBOUND", "routeConfiguration": routed},
+            "patch": {"operation": "MERGE", "value": stream},
+        },
+    ]
+    return naming.shared("EnvoyFilter", "time-limits", "all links", {"configPatches": patches}, ENVOY)
 
 
-def _patches(workload: Workload, ports: Ports) -> dict[str, Any]:
-    directions = {"SIDECAR_OUTBOUND": "outbound", **({"SIDECAR_INBOUND": "inbound"} if workload.inbound else {})}
-    return {
-        "workloadSelector": selector(workload),
-        "configPatches": [
-            *(_manager_patch(context, workload, direction, ports) for context, direction in directions.items()),
-            *(_domain_patch(outbound) for outbound in workload.outbound),
-        ],
-    }
+def _own_patches(workload: Workload, ports: Ports) -> Resource:
+    patches = [*span_patches(workload, ports[JAEGER_PORT]), *map(_domain_patch, workload.outbound)]
+    return patched(workload, patches)
+
+
+def patched(workload: Workload, patches: Sequence[dict[str, Any]], naming: Naming = NATIVE) -> Resource:
+    """Patches of one workload's sidecar."""
+    spec = {"workloadSelector": selector(workload), "configPatches": list(patches)}
+    return naming.resource("EnvoyFilter", workload.name, f"component {workload.name}", spec, ENVOY)
 
 
 def _domain_patch(outbound: Outbound) -> dict[str, Any]:
@@ -79,14 +87,16 @@ def _domain_patch(outbound: Outbound) -> dict[str, Any]:
     return {"applyTo": "VIRTUAL_HOST", "match": match, "patch": patch}
 
 
-def _manager_patch(context: str, workload: Workload, direction: str, ports: Ports) -> dict[str, Any]:
+def _manager_patch(
+    context: str, workload: Workload, direction: str, collector: str, instance: str | None
+) -> dict[str, Any]:
     (listener,) = base_config(BASE_FILE)["static_resources"]["listeners"]
     static = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager = {name: static[name] for name in ("@type", *SHARED)}
     # Istio's own provider has one name for both directions. A patch replaces it whole.
     provider = manager["tracing"]["provider"]["typed_config"]
-    name_spans(provider, workload, direction)
-    provider["grpc_service"]["envoy_grpc"]["cluster_name"] = f"outbound|{ports[JAEGER_PORT]}||{JAEGER_HOST}"
+    name_spans(provider, workload, direction, instance)
+    provider["grpc_service"]["envoy_grpc"]["cluster_name"] = collector
     match = {"context": context, "listener": {"filterChain": {"filter": {"name": MANAGER}}}}
     patch = {"operation": "MERGE", "value": {"name": MANAGER, "typed_config": manager}}
     return {"applyTo": "NETWORK_FILTER", "match": match, "patch": patch}

@@ -9,7 +9,7 @@ from typing import Any
 
 import yaml
 
-from mesh.sidecars.workloads import NAMESPACE
+from mesh.sidecars.workloads import DOMAIN, NAMESPACE, TRUST_DOMAIN
 
 ROOT_NAMESPACE = "istio-system"
 """Resources in it apply to the whole mesh."""
@@ -17,6 +17,43 @@ MADE_FOR = "hopwise/made-for"
 """The annotation with the topology's link or component that a resource was made for, so that errors can name it."""
 NETWORKING, ENVOY = "networking.istio.io/v1", "networking.istio.io/v1alpha3"
 SECURITY, TELEMETRY = "security.istio.io/v1", "telemetry.istio.io/v1"
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How a mesh names what it is made of.
+
+    Attributes:
+        namespace: Namespace of its workloads and their resources.
+        root_namespace: Namespace of the resources that apply to all of it.
+        domain: What the hosts of services end in.
+    """
+
+    namespace: str = NAMESPACE
+    root_namespace: str = ROOT_NAMESPACE
+    domain: str = DOMAIN
+
+    def host(self, service: str) -> str:
+        """The name under which the mesh knows a service."""
+        return f"{service}.{self.domain}"
+
+    def principal(self, service: str) -> str:
+        """Who a service is, as permissions have it: its SPIFFE ID without the scheme."""
+        return f"{TRUST_DOMAIN}/ns/{self.namespace}/sa/{service}"
+
+    def resource(
+        self, kind: str, name: str, made_for: str, spec: Mapping[str, Any], version: str = NETWORKING
+    ) -> Resource:
+        """A resource of the mesh's workloads."""
+        return Resource(kind, name, made_for, spec, version, self.namespace)
+
+    def shared(self, kind: str, name: str, made_for: str, spec: Mapping[str, Any], version: str) -> Resource:
+        """A resource that applies to the whole mesh."""
+        return Resource(kind, name, made_for, spec, version, self.root_namespace)
+
+
+NATIVE = Naming()
+"""A mesh on this machine."""
 
 
 @dataclass(frozen=True)

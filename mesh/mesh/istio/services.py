@@ -11,7 +11,8 @@ from mesh.ports import HOST, Ports
 from mesh.sidecars.workloads import Inbound, Workload, host
 from mesh.topology import Protocol
 
-JAEGER_HOST = "jaeger.mesh.local"
+JAEGER = "jaeger"
+JAEGER_HOST = host(JAEGER)
 JAEGER_PORT = "jaeger-otlp-grpc"
 SPOKEN: Mapping[Protocol, str] = {Protocol.GRPC: "GRPC", Protocol.REST: "HTTP", Protocol.GRAPHQL: "HTTP"}
 """Istio's name of what a protocol is sent over; what is not named is passed on as TCP."""

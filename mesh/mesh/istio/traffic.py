@@ -5,38 +5,43 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mesh.istio.resource import Resource
+from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
 from mesh.sidecars.contract import repeatable_paths
 from mesh.sidecars.static import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, REPEATED_WHEN, TIMEOUT
-from mesh.sidecars.workloads import Inbound, Workload, callers, host, link_of, weights
+from mesh.sidecars.workloads import Inbound, Workload, callers, link_of, weights
 from mesh.switches import Switches
 from mesh.topology import Protocol, Topology
 
 
-def traffic_resources(workloads: Sequence[Workload], topology: Topology, switches: Switches) -> list[Resource]:
+def traffic_resources(
+    workloads: Sequence[Workload], topology: Topology, switches: Switches, naming: Naming = NATIVE
+) -> list[Resource]:
     """How each service is called.
 
     Args:
         workloads: Every workload of the mesh.
         topology: The topology, for the names of its links.
         switches: For mTLS, the canary's share, delays and aborts.
+        naming: How the mesh names things.
     """
     services = {workload.service: workload for workload in workloads if workload.inbound}
     return [
         resource
         for service, workload in services.items()
         for resource in (
-            _destination(service, workload, workloads, switches),
-            _virtual_service(service, workload, workloads, topology, switches),
+            _destination(service, workload, workloads, switches, naming),
+            _virtual_service(service, workload, workloads, topology, switches, naming),
         )
     ]
 
 
-def _destination(service: str, workload: Workload, workloads: Sequence[Workload], switches: Switches) -> Resource:
+def _destination(
+    service: str, workload: Workload, workloads: Sequence[Workload], switches: Switches, naming: Naming
+) -> Resource:
     versions = sorted({other.version for other in workloads if other.service == service})
     spec = {
-        "host": host(service),
+        "host": naming.host(service),
         "trafficPolicy": {
             "tls": {"mode": _tls_mode(switches)},
             "portLevelSettings": [
@@ -45,7 +50,7 @@ def _destination(service: str, workload: Workload, workloads: Sequence[Workload]
         },
         "subsets": [{"name": version, "labels": {"version": version}} for version in versions],
     }
-    return Resource("DestinationRule", service, f"component {service}", spec)
+    return naming.resource("DestinationRule", service, f"component {service}", spec)
 
 
 def _tls_mode(switches: Switches) -> str:
@@ -73,24 +78,31 @@ def _policy(inbound: Inbound, switches: Switches) -> dict[str, Any]:
 
 
 def _virtual_service(
-    service: str, workload: Workload, workloads: Sequence[Workload], topology: Topology, switches: Switches
+    service: str,
+    workload: Workload,
+    workloads: Sequence[Workload],
+    topology: Topology,
+    switches: Switches,
+    naming: Naming,
 ) -> Resource:
     # A caller speaks one protocol to a service, and one port serves one protocol: so its label names the port.
     calls = [
         (caller, inbound) for inbound in workload.inbound for caller in callers(workloads, service, inbound.protocol)
     ]
     split = weights(workloads, service, switches.canary)
-    routes = [route for caller, inbound in calls for route in _routes(service, inbound, caller, split, switches)]
+    routes = [
+        route for caller, inbound in calls for route in _routes(service, inbound, caller, split, switches, naming)
+    ]
     made_for = f"link {' and '.join(link_of(caller, service, topology) for caller, _ in calls)}"
-    return Resource("VirtualService", service, made_for, {"hosts": [host(service)], "http": routes})
+    return naming.resource("VirtualService", service, made_for, {"hosts": [naming.host(service)], "http": routes})
 
 
 def _routes(
-    service: str, inbound: Inbound, caller: str, split: Mapping[str, int], switches: Switches
+    service: str, inbound: Inbound, caller: str, split: Mapping[str, int], switches: Switches, naming: Naming
 ) -> list[dict[str, Any]]:
     route = [
         {
-            "destination": {"host": host(service), "subset": version, "port": {"number": inbound.port}},
+            "destination": {"host": naming.host(service), "subset": version, "port": {"number": inbound.port}},
             **({"weight": weight} if len(split) > 1 else {}),
         }
         for version, weight in split.items()

@@ -200,15 +200,18 @@ class StaticMesh:
         }
 
 
-def name_spans(provider: dict[str, Any], workload: Workload, direction: str) -> None:
+def name_spans(provider: dict[str, Any], workload: Workload, direction: str, instance: str | None) -> None:
     """Have a sidecar's spans name its workload's component, and which of the component's replicas it stands beside.
 
     Args:
         provider: Envoy's configuration of OpenTelemetry.
         workload: The workload.
         direction: `inbound` or `outbound`.
+        instance: Name of the replica; None if the configuration is not that of one replica alone.
     """
     provider["service_name"] = f"{workload.component}-{direction}"
+    if instance is None:
+        return
     detectors = "envoy.extensions.tracers.opentelemetry.resource_detectors.v3"
     provider["resource_detectors"] = [
         {
@@ -228,7 +231,7 @@ def _named(
     manager: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
     listener["name"] = manager["stat_prefix"] = manager["route_config"]["name"] = name
     manager["codec_type"] = "HTTP2" if protocol is Protocol.GRPC else "HTTP1"
-    name_spans(manager["tracing"]["provider"]["typed_config"], workload, direction)
+    name_spans(manager["tracing"]["provider"]["typed_config"], workload, direction, workload.name)
     return manager
 
 

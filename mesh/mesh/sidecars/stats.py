@@ -11,7 +11,8 @@ from mesh.ports import Ports
 from mesh.sidecars.workloads import Workload
 
 LIMIT_S = 2.0
-FILTER = "(update_rejected|ssl.handshake)$"
+STATS = "stats?format=json&filter=(update_rejected|ssl.handshake)$"
+"""What Envoy's administration is asked."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,46 @@ class SidecarFacts:
     silent: int
 
 
+@dataclass(frozen=True)
+class Answer:
+    """What one sidecar answered.
+
+    Attributes:
+        counters: Its counters, by name; None if it did not answer.
+        listener: The first part of the names of the counters of the listener that callers reach; None for a sidecar
+            that serves nothing.
+    """
+
+    counters: Mapping[str, int] | None
+    listener: str | None
+
+    @property
+    def handshakes(self) -> int:
+        """TLS handshakes of its callers."""
+        return sum(
+            value
+            for name, value in (self.counters or {}).items()
+            if name.startswith(f"listener.{self.listener}") and name.endswith(".ssl.handshake")
+        )
+
+
+def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
+    """What all sidecars say together.
+
+    Args:
+        answers: What each answered.
+        encrypted: Whether the sidecars use TLS.
+    """
+    heard = [answer for answer in answers if answer.counters is not None]
+    counters = [item for answer in heard for item in (answer.counters or {}).items()]
+    unencrypted = sum(1 for answer in heard if answer.listener is not None and not answer.handshakes)
+    return SidecarFacts(
+        refused=sum(value for name, value in counters if name.endswith(".update_rejected")),
+        unencrypted=unencrypted if encrypted else None,
+        silent=len(answers) - len(heard),
+    )
+
+
 def read_facts(workloads: Sequence[Workload], ports: Ports, *, encrypted: bool) -> SidecarFacts:
     """Ask every sidecar.
 
@@ -37,31 +78,29 @@ def read_facts(workloads: Sequence[Workload], ports: Ports, *, encrypted: bool) 
         ports: Ports of the run.
         encrypted: Whether the sidecars use TLS.
     """
-    counters = {workload: _counters(workload.address, ports["sidecar-admin"]) for workload in workloads}
-    answered = {workload: found for workload, found in counters.items() if found is not None}
-    refused = sum(
-        value for found in answered.values() for name, value in found.items() if name.endswith(".update_rejected")
-    )
-    serving = [(workload, found) for workload, found in answered.items() if workload.inbound]
-    unencrypted = sum(1 for workload, found in serving if not _handshakes(workload, found))
-    return SidecarFacts(refused, unencrypted if encrypted else None, len(counters) - len(answered))
+    answers = [
+        Answer(
+            _counters(workload.address, ports["sidecar-admin"]), f"{workload.address}_" if workload.inbound else None
+        )
+        for workload in workloads
+    ]
+    return facts_of(answers, encrypted=encrypted)
 
 
-def _handshakes(workload: Workload, counters: Mapping[str, int]) -> int:
-    return sum(
-        value
-        for name, value in counters.items()
-        if name.startswith(f"listener.{workload.address}_") and name.endswith(".ssl.handshake")
-    )
+def counters_of(text: str | bytes) -> dict[str, int] | None:
+    """The counters in Envoy's answer to `/stats?format=json`; None if it is none."""
+    try:
+        return {item["name"]: int(item["value"]) for item in json.loads(text)["stats"] if "value" in item}
+    except (ValueError, KeyError):
+        return None
 
 
 def _counters(address: str, port: int) -> dict[str, int] | None:
     connection = http.client.HTTPConnection(address, port, timeout=LIMIT_S)
     try:
-        connection.request("GET", f"/stats?format=json&filter={FILTER}")
-        stats = json.loads(connection.getresponse().read())["stats"]
-    except (OSError, http.client.HTTPException, ValueError, KeyError):
+        connection.request("GET", f"/{STATS}")
+        return counters_of(connection.getresponse().read())
+    except (OSError, http.client.HTTPException):
         return None
     finally:
         connection.close()
-    return {item["name"]: int(item["value"]) for item in stats if "value" in item}

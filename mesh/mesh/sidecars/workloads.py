@@ -15,6 +15,7 @@ from mesh.topology import CLIENT, EDGE, TRANSCODER, Protocol, Topology, port_nam
 
 TRUST_DOMAIN = "cluster.local"
 NAMESPACE = "default"
+DOMAIN = "mesh.local"
 CANARY = "product-canary"
 CANARY_OF = "product"
 STABLE, CANARY_VERSION = "stable", "canary"
@@ -106,7 +107,7 @@ class Workload:
 
 def host(service: str) -> str:
     """The name under which the mesh knows a service."""
-    return f"{service}.mesh.local"
+    return f"{service}.{DOMAIN}"
 
 
 def identity(service: str) -> str:

@@ -80,6 +80,7 @@ _WHOLE = "hop budgets must be complete"
 _WITNESSES = "parts that add up may still be the wrong ones"
 _PROCESSOR = "whatever else uses the CPU slows the shop down"
 _MESH = "a mesh that is not in force costs less than one that is"
+_CLOCKS = "spans and arrivals of several machines are put on one time line"
 _TRIALS = "an experiment is only as good as its trials"
 
 #: In the order of a run: before, during and after the load of a trial, then over trials.
@@ -119,6 +120,15 @@ GATES = (
         more=f" for each request, or {EDGE_SHARE:.0%} of the latency if that is more".replace("%", " %"),
     ),
     Kind("unattributed_share", "unattributed time", "at most", 0.01, _WHOLE, unit="%"),
+    Kind(
+        "clock_offset_ms",
+        "largest offset between the clocks of two nodes",
+        "below",
+        1.0,
+        _CLOCKS,
+        unit="ms",
+        remedy="Synchronize the nodes' clocks (chrony, NTP), or run everything on one node.",
+    ),
     Kind(
         "bypassed_calls",
         "calls that bypassed a sidecar",

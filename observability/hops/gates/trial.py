@@ -37,9 +37,9 @@ class Evidence:
         invariants_broken: of the shop's data, after the replay.
         journeys_planned: on the tape.
         journeys_sent: rows of the replay.
-        start_lag_p99_ms: 99th percentile of actual minus intended start.
+        start_lag_p99_ms: 99th percentile of actual minus intended start, of the load node that is worst off.
         latency_median_ms: of all journeys.
-        generator_cores: CPU seconds of the generator for each second of the replay.
+        generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         failures: journeys whose outcome is not ok.
         spans_dropped: by exporters.
         audited: whether the shop's data can be looked at after the replay; without, the gate on its invariants is left
@@ -56,6 +56,8 @@ class Evidence:
         unattributed_share: of the mean budget over all traces, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
         other_cores: used by programs that are no part of the run.
+        clock_offset_ms: largest between the clocks of two nodes of a cluster; None on one machine, which has one clock
+            and no gate on it.
         bypassed_calls: calls in the traces that went past the sidecar of their caller or their callee.
         sidecars: of the mesh; None without one, which then has no gates.
         stress: a stress test, or calls that fail on purpose: failures are expected, and no gate.
@@ -84,6 +86,7 @@ class Evidence:
     edge_unmatched: int | None = None
     agreements: Sequence[Agreement] = ()
     unattributed_share: float | None = None
+    clock_offset_ms: float | None = None
     bypassed_calls: int | None = None
     sidecars: Sidecars | None = None
     stress: bool = False
@@ -154,6 +157,8 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
     yield kind_of("edge_unmatched").held(evidence.edge_unmatched)
     yield _edge_agrees(evidence)
     yield kind_of("unattributed_share").held(evidence.unattributed_share)
+    if evidence.clock_offset_ms is not None:
+        yield kind_of("clock_offset_ms").held(evidence.clock_offset_ms)
     sidecars = evidence.sidecars
     if sidecars is not None:
         yield kind_of("bypassed_calls").held(evidence.bypassed_calls)

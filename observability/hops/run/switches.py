@@ -16,6 +16,8 @@ DEFAULTS: Switches = {
     "delay_ms": {},
     "abort_share": {},
     "store": "postgres",
+    "runtime": "native",
+    "load_nodes": 1,
 }
 _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 

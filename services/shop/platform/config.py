@@ -22,6 +22,7 @@ DEFAULT_POOL = 8
 LARGEST_POOL = 200
 LONGEST_BANK_DELAY_MS = 60_000
 LONGEST_DELAY_US = 1_000_000
+LONGEST_DRAIN_S = 60
 UNIX_SCHEME = "unix:"
 # What the kernel's address of a socket has room for.
 LONGEST_SOCKET_PATH = 107
@@ -53,6 +54,7 @@ class ServiceConfig:
         jwt_private_key_file: PEM file to sign tokens with; the user service only.
         bank_delay_ms: How long the simulated bank takes, in milliseconds.
         delay_us: How long every request is delayed before its work, in microseconds; 0 except for a proof.
+        drain_s: How long HTTP clients have to leave before the process ends, in seconds; 0 where none would be left.
         edge_identity: SPIFFE ID of the edge, whose calls come from outside; None where callers have no identity.
         page_token_key: Key of the page tokens.
         log_level: Least severe level that is logged.
@@ -78,6 +80,7 @@ class ServiceConfig:
     jwt_private_key_file: str | None = None
     bank_delay_ms: int = 0
     delay_us: int = 0
+    drain_s: int = 0
     edge_identity: str | None = None
     page_token_key: bytes = DEFAULT_KEY
     log_level: str = "INFO"
@@ -119,6 +122,7 @@ class ServiceConfig:
             jwt_private_key_file=env.get("SHOP_JWT_PRIVATE_KEY_FILE") or None,
             bank_delay_ms=_whole(env, "SHOP_BANK_DELAY_MS", 0, 0, LONGEST_BANK_DELAY_MS),
             delay_us=_whole(env, "SHOP_DELAY_US", 0, 0, LONGEST_DELAY_US),
+            drain_s=_whole(env, "SHOP_DRAIN_S", 0, 0, LONGEST_DRAIN_S),
             edge_identity=env.get("SHOP_EDGE_IDENTITY") or None,
             page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
             log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),

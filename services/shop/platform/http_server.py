@@ -18,6 +18,8 @@ from shop.platform.unix_socket import bind_unix, unlink
 
 KEEP_ALIVE_S = 75
 GRACE_S = 3
+POLL_S = 0.05
+CLOSE = (b"connection", b"close")
 BACKLOG = 2048
 
 
@@ -40,18 +42,35 @@ class _Server(uvicorn.Server):
             raise StartError("the application failed to start; its log says why") from error
         self.ready.set()
 
+    async def drain(self, limit_s: float) -> None:
+        """Makes each answer the last one over its connection, and waits until there is no connection left.
+
+        A connection that is closed between two requests may meet one that is on its way, and whoever sent that cannot
+        know whether it was served.
+
+        Args:
+            limit_s: How long to wait for connections that nobody uses, in seconds.
+        """
+        self.config.encoded_headers.append(CLOSE)  # from the next second on
+        self.server_state.default_headers = [*self.server_state.default_headers, CLOSE]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                while self.server_state.connections:  # noqa: ASYNC110 - nobody tells when one goes
+                    await asyncio.sleep(POLL_S)
+
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         yield
 
 
 @asynccontextmanager
-async def http_server(app: Any, listen: str) -> AsyncIterator[str]:
+async def http_server(app: Any, listen: str, drain_s: float = 0) -> AsyncIterator[str]:
     """Serves an ASGI application for as long as the context lasts; at its end, requests under way get `GRACE_S`.
 
     Args:
         app: The application.
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
+        drain_s: How long clients have to leave before, in seconds; each answer then tells them to.
 
     Yields:
         The address that it listens on, in the same form.
@@ -85,6 +104,8 @@ async def http_server(app: Any, listen: str) -> AsyncIterator[str]:
             yield address
         finally:
             ready.cancel()
+            if drain_s and not serving.done():
+                await server.drain(drain_s)
             unlink(listen)
             server.should_exit = True
             # A failure to start has been raised already.
@@ -92,17 +113,18 @@ async def http_server(app: Any, listen: str) -> AsyncIterator[str]:
                 await serving
 
 
-async def serve_http(app: Any, listen: str) -> None:
+async def serve_http(app: Any, listen: str, drain_s: float) -> None:
     """Serves an ASGI application until SIGTERM or SIGINT.
 
     Args:
         app: The application.
         listen: "host:port", or "unix:" and the path of a socket.
+        drain_s: How long clients have to leave before the end, in seconds.
 
     Raises:
         StartError: The port or the socket is in use, or the application failed to start.
     """
-    async with stop_signal() as stop, http_server(app, listen):
+    async with stop_signal() as stop, http_server(app, listen, drain_s):
         await stop.wait()
 
 

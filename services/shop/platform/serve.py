@@ -78,7 +78,7 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
                     from shop.platform.graphql.graphiql import GraphiQL
 
                     app = GraphiQL(app, config.graphiql)
-                server = http_server(app, listen)
+                server = http_server(app, listen, config.drain_s)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
 import httpx
@@ -45,6 +46,24 @@ async def test_request_under_way_is_answered_before_the_stop(free_address: str) 
         last = asyncio.create_task(get(address))
         await asyncio.sleep(0.1)
     assert (await last).status_code == 200
+
+
+async def test_each_answer_is_the_last_over_its_connection_while_clients_leave(free_address: str) -> None:
+    async with httpx.AsyncClient(trust_env=False) as client, AsyncExitStack() as stack:
+        address = await stack.enter_async_context(http_server(slow_app, free_address, drain_s=30))
+        kept = await client.get(f"http://{address}/")
+        ending = asyncio.create_task(stack.aclose())
+        await asyncio.sleep(0.1)
+        assert not ending.done(), "a connection is open, over which a request may be on its way"
+        last = await client.get(f"http://{address}/")
+        await asyncio.wait_for(ending, 10)
+    assert "connection" not in kept.headers
+    assert (last.text, last.headers["connection"]) == ("done", "close")
+
+
+async def test_nobody_is_waited_for_where_nobody_is_connected(free_address: str) -> None:
+    async with asyncio.timeout(10), http_server(slow_app, free_address, drain_s=30) as address:
+        assert (await get(address)).text == "done"
 
 
 async def test_port_in_use_is_said_clearly(free_address: str) -> None:

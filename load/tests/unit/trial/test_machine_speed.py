@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-import threading
+import itertools
+from collections.abc import Callable, Iterable
 
 import pytest
 
-from experiment.trial import machine_speed as probe
+from experiment.trial.machine_speed import REPETITIONS, ROUNDS, machine_speed
 
 
-def test_more_work_in_the_same_time_is_a_higher_speed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "REPETITIONS", 5)
-    alone = probe.machine_speed()
-    assert alone > 0
-    running = threading.Event()
-    running.set()
+def taking(durations_ns: Iterable[int]) -> Callable[[], int]:
+    """A clock by which the repetitions take these times."""
+    edges = (edge for duration in durations_ns for edge in (0, duration))
+    return lambda: next(edges)
 
-    def spin() -> None:
-        while running.is_set():
-            pass
 
-    # Threads of one interpreter share its lock, whatever the machine has: the same work takes longer.
-    others = [threading.Thread(target=spin) for _ in range(3)]
-    for other in others:
-        other.start()
-    try:
-        assert probe.machine_speed() < 0.7 * alone
-    finally:
-        running.clear()
-        for other in others:
-            other.join(timeout=10)
+def test_it_is_the_work_done_in_a_microsecond() -> None:
+    assert machine_speed(taking(itertools.repeat(2_000_000))) == pytest.approx(ROUNDS / 2_000)
+    assert machine_speed(taking(itertools.repeat(4_000_000))) == pytest.approx(ROUNDS / 4_000)
+
+
+def test_a_moment_in_which_the_machine_did_something_else_does_not_count() -> None:
+    usual = [2_000_000] * (REPETITIONS - 2)
+    assert machine_speed(taking([90_000_000, *usual, 70_000_000])) == pytest.approx(ROUNDS / 2_000)
+
+
+def test_it_measures_the_machine_itself() -> None:
+    assert machine_speed() > 0

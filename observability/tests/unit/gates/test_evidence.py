@@ -20,6 +20,7 @@ def replay(sampled=20, unsampled=80):
     count = sampled + unsampled
     journeys = pl.DataFrame(
         {
+            "seq": range(count),
             "journey": ["browse"] * count,
             "intended_ns": [BASE_NS] * count,
             "started_ns": [BASE_NS + 100_000] * count,
@@ -59,6 +60,17 @@ def test_a_sound_replay_passes():
     assert (evidence.traces_expected, evidence.traces_found, evidence.budget_gap_ns) == (20, 20, 0)
     assert [row.off_ms for row in evidence.agreements] == pytest.approx([0.03] * len(evidence.agreements))
     assert is_valid(evaluate(evidence))
+
+
+def test_the_start_lag_is_that_of_the_load_node_which_is_worst_off():
+    journeys, budgets, quality = replay()
+    # One of 100 nodes was late; its journey alone does not move the 99th percentile of all.
+    late = pl.when(pl.col("seq") % 100 == 1).then(pl.col("started_ns") + 9_000_000).otherwise(pl.col("started_ns"))
+    journeys = journeys.with_columns(started_ns=late)
+    alone = evidence_of(journeys, budgets, quality, logged=logged(budgets), **RUN)
+    shared = evidence_of(journeys, budgets, quality, logged=logged(budgets), load_nodes=100, **RUN)
+    assert shared.start_lag_p99_ms == pytest.approx(9.1)
+    assert alone.start_lag_p99_ms < 1
 
 
 def test_a_trace_not_found_and_a_failed_journey_show():

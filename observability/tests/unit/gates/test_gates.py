@@ -10,7 +10,7 @@ import pytest
 from hops.gates.gates import GATES, gate_name, kind_of
 from hops.gates.trial import evaluate
 
-from .test_trial import MESHED, SOUND
+from .test_trial import IN_A_CLUSTER, MESHED, SOUND
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "experiment.md"
 OVER_TRIALS = {"suspect_trials", "answers_differ", "code_changed", "block_spread_share"}
@@ -18,7 +18,7 @@ OVER_TRIALS = {"suspect_trials", "answers_differ", "code_changed", "block_spread
 
 def test_the_table_has_every_gate_and_no_other():
     closed = dataclasses.replace(SOUND, closed=True)
-    names = {gate["name"] for evidence in (SOUND, closed, MESHED) for gate in evaluate(evidence)}
+    names = {gate["name"] for evidence in (SOUND, closed, MESHED, IN_A_CLUSTER) for gate in evaluate(evidence)}
     assert {kind.name for kind in GATES} == names | OVER_TRIALS
 
 

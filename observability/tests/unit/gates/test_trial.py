@@ -35,6 +35,8 @@ MESHED = dataclasses.replace(
     SOUND, bypassed_calls=0, sidecars=Sidecars(silent=0, refused=0, unencrypted=0, encrypted=True)
 )
 
+IN_A_CLUSTER = dataclasses.replace(SOUND, clock_offset_ms=0.2)
+
 TRIPS = {
     "a wrong answer": ("parity", {"parity_mismatches": 1}),
     "parity never checked": ("parity", {"parity_mismatches": None}),
@@ -79,7 +81,7 @@ def meshed(name, value):
     return dataclasses.replace(MESHED, sidecars=dataclasses.replace(MESHED.sidecars, **{field: value}))
 
 
-@pytest.mark.parametrize("evidence", [SOUND, MESHED], ids=["without a mesh", "with one"])
+@pytest.mark.parametrize("evidence", [SOUND, MESHED, IN_A_CLUSTER], ids=["without a mesh", "with one", "in a cluster"])
 def test_a_sound_run_is_valid(evidence):
     gates = evaluate(evidence)
     assert [gate["name"] for gate in gates if not gate["ok"]] == []
@@ -97,6 +99,13 @@ def test_a_defect_trips_its_gate(name, changes):
 def test_a_defect_of_a_mesh_trips_its_gate(name, value):
     gates = evaluate(meshed(name, value))
     assert [gate["name"] for gate in gates if not gate["ok"]] == [name]
+
+
+def test_clocks_apart_trip_their_gate_which_one_machine_does_not_have():
+    gates = evaluate(dataclasses.replace(IN_A_CLUSTER, clock_offset_ms=1.0))
+    assert [gate["name"] for gate in gates if not gate["ok"]] == ["clock_offset_ms"]
+    assert "clock_offset_ms" not in {gate["name"] for gate in evaluate(SOUND)}
+    assert left_out(SOUND) == []
 
 
 def test_every_gate_is_tripped_by_a_case_above():

@@ -1,0 +1,19 @@
+"""The generator's own figures of a replay (`generator.json`), which several load nodes may have made together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Figures = Mapping[str, Any]
+
+
+def by_node(figures: Figures) -> Sequence[Figures]:
+    """The figures of each load node, by shard; a generator that had the tape for itself is the only one."""
+    shards: Sequence[Figures] = figures.get("shards") or [figures]
+    return shards
+
+
+def busiest_cores(figures: Figures) -> float:
+    """CPU seconds of the generator for each second of the replay, on the load node where that is most."""
+    return max(float(node["cpu_s"]) / float(node["wall_s"]) for node in by_node(figures))

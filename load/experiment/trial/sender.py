@@ -1,0 +1,88 @@
+"""How a load gets to a running system: by one generator on this machine, or by several in its cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from experiment.generator.shopload import Load, Shopload, stop
+from experiment.trial.resources import ResourceSampler, Sample
+from mesh.system import System
+
+WATCH_S = 0.25
+CLIENT = "client"
+
+
+class Resources(Protocol):
+    """What a load has cost."""
+
+    samples: list[Sample]
+
+    def cpu_seconds(self) -> Mapping[str, float]:
+        """Returns the CPU seconds that each component used."""
+
+    def peak_memory_mb(self) -> Mapping[str, float]:
+        """Returns the largest memory that each component was seen with, in MiB."""
+
+    def peak_memory_of_all_mb(self) -> float:
+        """Returns the largest memory of all components at one look, in MiB."""
+
+    def steal_share(self) -> float:
+        """Returns the share of CPU time that the machines' hosts took away meanwhile, 0 to 1."""
+
+    def other_cores(self, cpu_s: Iterable[float]) -> float:
+        """Returns the cores that programs which are no part of the run used meanwhile."""
+
+
+class Sender(Protocol):
+    """Sends loads to one system, which runs."""
+
+    def warm_up(self, load: Load, out: Path) -> None:
+        """Sends a load without traces and without keeping rows."""
+
+    def replay(self, load: Load, out: Path) -> Resources:
+        """Sends a load, and leaves its rows and the generator's figures in a folder.
+
+        Raises:
+            ComponentDiedError: A component ended during the load.
+            GeneratorError: The generator failed.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSender:
+    """Sends loads from this machine.
+
+    Attributes:
+        system: Where to.
+        shopload: The generator.
+    """
+
+    system: System
+    shopload: Shopload
+
+    def warm_up(self, load: Load, out: Path) -> None:
+        self.shopload.warm_up(load, self.system.target, out)
+
+    def replay(self, load: Load, out: Path) -> Resources:
+        system = self.system
+        process = self.shopload.start_replay(load, system.target, out, trace=system.switches.trace)
+        pids: Mapping[str, Sequence[int]] = {CLIENT: [process.pid]}
+        try:
+            with ResourceSampler(lambda: {**system.pids(), **pids}) as sampler:
+                load_over = time.monotonic() + load.duration_s
+                while process.poll() is None and time.monotonic() < load_over:
+                    system.check()
+                    time.sleep(WATCH_S)
+                self.shopload.finish_replay(process)
+        finally:
+            stop(process)  # it has ended, unless the user or a dead component ended the trial
+        return sampler
+
+
+def sender_of(system: System, shopload: Shopload) -> Sender:
+    """What sends loads to a system."""
+    return LocalSender(system, shopload)

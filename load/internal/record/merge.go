@@ -1,0 +1,133 @@
+package record
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"hopwise/load/internal/tape"
+)
+
+// shard is the replay of one shard of a tape.
+type shard struct {
+	folder  string
+	rows    []Row
+	figures Generator
+}
+
+func (s shard) String() string { return fmt.Sprintf("shard %s (%s)", s.figures.Shard, s.folder) }
+
+// Merge makes one replay of those of all shards of a tape, and returns its rows by seq and its figures: what a single generator
+// that replayed the whole tape would have written.
+func Merge(folders []string) ([]Row, Generator, error) {
+	shards := make([]shard, len(folders))
+	for i, folder := range folders {
+		s := &shards[i]
+		s.folder = folder
+		var err error
+		if s.rows, s.figures, err = read(folder); err != nil {
+			return nil, Generator{}, err
+		}
+	}
+	slices.SortFunc(shards, func(a, b shard) int { return cmp.Compare(a.figures.Shard.Index, b.figures.Shard.Index) })
+	if err := checkShards(shards); err != nil {
+		return nil, Generator{}, err
+	}
+	var rows []Row
+	for _, s := range shards {
+		rows = append(rows, s.rows...)
+	}
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Seq, b.Seq) })
+	return rows, add(shards, rows), nil
+}
+
+// checkShards returns an error unless the shards are those of one replay, each of them once and whole.
+func checkShards(shards []shard) error {
+	first := shards[0]
+	for _, s := range shards[1:] {
+		for i, setting := range settings(s.figures) {
+			if of := settings(first.figures)[i]; of != setting {
+				return fmt.Errorf("%v is of another replay than %v: %s is %v, not %v", s, first, setting.name, setting.value, of.value)
+			}
+		}
+	}
+	count := first.figures.Shard.Count
+	known := make([]string, count)
+	for _, s := range shards {
+		if other := known[s.figures.Shard.Index]; other != "" {
+			return fmt.Errorf("%v is there twice, also in %s", s, other)
+		}
+		known[s.figures.Shard.Index] = s.folder
+	}
+	var missing []string
+	for index, folder := range known {
+		if folder == "" {
+			missing = append(missing, tape.Shard{Index: index, Count: count}.String())
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("shard %s is missing", strings.Join(missing, ", "))
+	}
+	for _, s := range shards {
+		if err := s.check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setting is what all shards of one replay have in common.
+type setting struct {
+	name  string
+	value any
+}
+
+func settings(g Generator) []setting {
+	return []setting{
+		{"the number of shards", g.Shard.Count}, {"tape_sha256", g.TapeSHA256}, {"mode", g.Mode}, {"topology", g.Topology},
+		{"trial", g.Trial}, {"plan", g.Plan}, {"http", g.HTTP}, {"trace", g.Trace},
+	}
+}
+
+// check returns an error unless the shard has each of its journeys once, in order.
+func (s shard) check() error {
+	of := s.figures.Shard
+	if size := of.Size(s.figures.TapeJourneys); len(s.rows) != size || s.figures.Incomplete {
+		return fmt.Errorf("%v is incomplete: it has %d of its %d journeys", s, len(s.rows), size)
+	}
+	for i, row := range s.rows {
+		if expected := int64(i*of.Count + of.Index); row.Seq != expected {
+			return fmt.Errorf("%v has journey %d in place of %d", s, row.Seq, expected)
+		}
+	}
+	return nil
+}
+
+// add returns the figures of all shards together; the generators ran side by side.
+func add(shards []shard, rows []Row) Generator {
+	g := shards[0].figures
+	for _, s := range shards[1:] {
+		of := s.figures
+		g.WallS = max(g.WallS, of.WallS)
+		g.CPUS += of.CPUS
+		g.GCPauseMs += of.GCPauseMs
+		g.MaxRSSMb += of.MaxRSSMb
+		g.Priority = min(g.Priority, of.Priority) // realtime only if all of them had it
+		g.Connections += of.Connections
+		g.Dialed += of.Dialed
+		g.WireBytesIn += of.WireBytesIn
+		g.WireBytesOut += of.WireBytesOut
+		g.OpeningIn += of.OpeningIn
+		g.OpeningOut += of.OpeningOut
+		g.SpansExported += of.SpansExported
+		g.SpansDropped += of.SpansDropped
+		g.GoMaxProcs = min(g.GoMaxProcs, of.GoMaxProcs)
+	}
+	g.count(rows)
+	g.Shard = tape.Whole
+	for _, s := range shards {
+		g.Shards = append(g.Shards, s.figures)
+	}
+	return g
+}

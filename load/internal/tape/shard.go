@@ -1,0 +1,75 @@
+package tape
+
+import (
+	"encoding"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"hopwise/load/internal/journey"
+)
+
+// Shard is the part of a tape that one of several generators replays: the journeys whose number leaves the remainder Index
+// when divided by Count.
+type Shard struct{ Index, Count int }
+
+// Whole is the only shard of a tape that one generator replays.
+var Whole = Shard{Index: 0, Count: 1}
+
+// MaxShards is the most generators that share a tape.
+const MaxShards = 1000
+
+var (
+	_ encoding.TextMarshaler   = Shard{}
+	_ encoding.TextUnmarshaler = (*Shard)(nil)
+)
+
+func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
+
+// MarshalText returns the form I/N.
+func (s Shard) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText reads the form I/N.
+func (s *Shard) UnmarshalText(text []byte) error {
+	index, count, _ := strings.Cut(string(text), "/")
+	i, badIndex := strconv.Atoi(index)
+	n, badCount := strconv.Atoi(count)
+	if badIndex != nil || badCount != nil || i < 0 || i >= n || n > MaxShards {
+		return fmt.Errorf("not of the form I/N, with N from 1 to %d and I from 0 to N-1", MaxShards)
+	}
+	*s = Shard{Index: i, Count: n}
+	return nil
+}
+
+// Has says whether the journey with this number belongs to the shard.
+func (s Shard) Has(seq int64) bool { return seq%int64(s.Count) == int64(s.Index) }
+
+// Share returns the shard's share of a number of things, at least 1. All shards together have the number, or 1 each if there are
+// more shards.
+func (s Shard) Share(number int) int {
+	share := number / s.Count
+	if s.Index < number%s.Count {
+		share++
+	}
+	return max(share, 1)
+}
+
+// Size returns how many of the tape's journeys belong to the shard.
+func (s Shard) Size(journeys int) int {
+	return (journeys + s.Count - 1 - s.Index) / s.Count
+}
+
+// Shard returns the tape with the shard's journeys only; header and digest stay those of the whole tape.
+func (t *Tape) Shard(s Shard) (*Tape, error) {
+	size := s.Size(len(t.Entries))
+	if size == 0 {
+		return nil, fmt.Errorf("shard %s of a tape of %d journeys is empty; give at most %d shards", s, len(t.Entries), len(t.Entries))
+	}
+	own := &Tape{Header: t.Header, SHA256: t.SHA256, Entries: make([]journey.Entry, 0, size)}
+	for _, entry := range t.Entries {
+		if s.Has(entry.Seq) {
+			own.Entries = append(own.Entries, entry)
+		}
+	}
+	return own, nil
+}

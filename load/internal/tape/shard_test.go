@@ -1,0 +1,111 @@
+package tape
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/journey"
+	"hopwise/load/internal/workload"
+)
+
+// The shards of a tape have each of its journeys once, in order, and keep its header and digest.
+func TestShards(t *testing.T) {
+	whole := &Tape{SHA256: "abc"}
+	for seq := range int64(10) {
+		whole.Entries = append(whole.Entries, journey.Entry{Seq: seq})
+	}
+	for count := 1; count <= len(whole.Entries); count++ {
+		seen := map[int64]bool{}
+		for index := range count {
+			shard := Shard{index, count}
+			part, err := whole.Shard(shard)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if part.SHA256 != whole.SHA256 || len(part.Entries) != shard.Size(len(whole.Entries)) {
+				t.Errorf("shard %v: %d journeys of the tape %q", shard, len(part.Entries), part.SHA256)
+			}
+			last := int64(-1)
+			for _, entry := range part.Entries {
+				if entry.Seq <= last || seen[entry.Seq] || entry.Seq%int64(count) != int64(index) {
+					t.Errorf("shard %v has journey %d", shard, entry.Seq)
+				}
+				last, seen[entry.Seq] = entry.Seq, true
+			}
+		}
+		if len(seen) != len(whole.Entries) {
+			t.Errorf("%d shards have %d journeys", count, len(seen))
+		}
+	}
+	if _, err := whole.Shard(Shard{10, 11}); err == nil || !strings.Contains(err.Error(), "give at most 10 shards") {
+		t.Error(err)
+	}
+}
+
+// All shards together have the number of connections, and none goes without.
+func TestShares(t *testing.T) {
+	for count := 1; count < 7; count++ {
+		together := 0
+		for index := range count {
+			together += Shard{index, count}.Share(4)
+		}
+		if together != max(4, count) {
+			t.Errorf("%d shards have %d connections", count, together)
+		}
+	}
+}
+
+// Shards are written as they are read, and anything else is refused.
+func TestShardText(t *testing.T) {
+	var s Shard
+	if err := s.UnmarshalText([]byte("2/3")); err != nil || s != (Shard{2, 3}) || s.String() != "2/3" {
+		t.Errorf("%v, %v", s, err)
+	}
+	for _, text := range []string{"", "1", "3/3", "-1/3", "0/0", "a/b", "1/2/3", "0/1001"} {
+		if err := s.UnmarshalText([]byte(text)); err == nil {
+			t.Errorf("%q is read as %v", text, s)
+		}
+	}
+}
+
+// A compressed tape is the same tape; one that is cut short is refused by the name of its file.
+func TestCompressedTape(t *testing.T) {
+	w, err := workload.Load("../../workloads/default.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := Build(Spec{Workload: w, Seed: 1, Rate: 20, Duration: 5 * time.Second, Scale: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := made.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	if _, err := writer.Write(text); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "tape.jsonl.gz")
+	for size, ok := range map[int]bool{packed.Len(): true, packed.Len() / 2: false} {
+		if err := os.WriteFile(path, packed.Bytes()[:size], 0o644); err != nil {
+			t.Fatal(err)
+		}
+		read, err := Read(path)
+		if ok && (err != nil || read.SHA256 != made.SHA256 || len(read.Entries) != len(made.Entries)) {
+			t.Errorf("%v", err)
+		}
+		if !ok && (err == nil || !strings.Contains(err.Error(), path)) {
+			t.Errorf("%d of %d bytes: %v", size, packed.Len(), err)
+		}
+	}
+}

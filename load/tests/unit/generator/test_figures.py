@@ -1,0 +1,20 @@
+"""Whether the generator was the bottleneck is a question to each load node."""
+
+from __future__ import annotations
+
+import pytest
+
+from experiment.generator.figures import busiest_cores, by_node
+
+ALONE = {"cpu_s": 3.0, "wall_s": 10.0}
+SHARED = {"cpu_s": 9.0, "wall_s": 10.0, "shards": [ALONE, {"cpu_s": 6.0, "wall_s": 8.0}]}
+
+
+def test_one_generator_is_its_only_node() -> None:
+    assert by_node(ALONE) == [ALONE]
+    assert busiest_cores(ALONE) == pytest.approx(0.3)
+
+
+def test_of_several_nodes_the_busiest_counts() -> None:
+    assert len(by_node(SHARED)) == 2
+    assert busiest_cores(SHARED) == pytest.approx(0.75)

@@ -1,0 +1,149 @@
+"""Load nodes are led from step to step together, and the first thing that goes wrong on one of them is what is said."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from experiment.errors import GeneratorError, UsageError
+from experiment.generator.nodes import DONE, READY, RESULTS, START, TAKEN, ShardedReplay, node_arguments
+from experiment.generator.shopload import Load, Shopload, Tape
+from experiment.plan.closed_loop import ClosedLoop
+from mesh.errors import ClusterError
+
+TAPE = Tape(Path("tape.jsonl"), "abc", 10, 1)
+NOON_NS = 1_800_000_000_000_000_000
+
+
+class FakeNode:
+    """A node in memory. What it is written, it answers at once.
+
+    Args:
+        index: Shard of the node.
+        count: Number of shards.
+        ready: Changes of what it says when it is ready; None if it never is.
+        refuses: What it fails with once it is told the start.
+        gone: Why it cannot be reached any more.
+    """
+
+    def __init__(
+        self, index: int, count: int, *, ready: dict[str, Any] | None = None, refuses: str = "", gone: str = ""
+    ) -> None:
+        self.name = f"load-{index}"
+        self.files: dict[str, str] = {}
+        self.fetched: list[str] = []
+        self._refuses, self._gone = refuses, gone
+        if not gone:
+            says = {"shard": f"{index}/{count}", "tape_sha256": TAPE.sha256, "journeys": 5, "at_ns": NOON_NS}
+            self.files[READY] = json.dumps(says | (ready or {}))
+
+    def read(self, file: str) -> str | None:
+        return self.files.get(file)
+
+    def write(self, file: str, text: str) -> None:
+        self.files[file] = text
+        if file == START:
+            self.files[DONE] = json.dumps({"exit_code": int(bool(self._refuses)), "error": self._refuses})
+
+    def clock_ns(self) -> int:
+        return NOON_NS
+
+    def fetch(self, files: Sequence[str], folder: Path) -> None:
+        self.fetched += files
+        folder.joinpath("of").write_text(self.name)
+
+    def check(self) -> None:
+        if self._gone:
+            raise ClusterError(self._gone)
+
+
+def replay(
+    nodes: Sequence[FakeNode], shopload: Shopload | None = None, *, seconds: float = 0.03, ready_s: float = 60
+) -> ShardedReplay:
+    """Nobody is far away."""
+    load = Load(TAPE, seconds)
+    return ShardedReplay(
+        nodes, load, shopload or Shopload(Path("none")), ready_s=ready_s, start_ahead_s=0.02, poll_s=0.01
+    )
+
+
+def test_all_nodes_begin_at_one_instant_and_their_files_are_joined(tmp_path: Path) -> None:
+    nodes = [FakeNode(index, 3) for index in range(3)]
+    binary = tmp_path / "shopload"
+    binary.write_text('#!/bin/sh\necho "$@" > "$3/arguments"; cat "$5/of" "$7/of" "$9/of" > "$3/parts"\n')
+    binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
+    looks: list[int] = []
+    one = replay(nodes, Shopload(binary))
+    one.get_ready()
+    one.send(lambda: looks.append(1))
+    one.collect(tmp_path)
+    assert {node.files[START] for node in nodes} == {f"{NOON_NS + 20_000_000}\n"}
+    assert looks
+    assert all(tuple(node.fetched) == RESULTS and TAKEN in node.files for node in nodes)
+    assert (tmp_path / "parts").read_text() == "load-0load-1load-2"
+    assert (tmp_path / "arguments").read_text().startswith("merge --out ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["arguments", "parts", "shopload"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"shard": "0/3"}, "load node load-1 has shard 0/3 instead of 1/2"),
+        ({"tape_sha256": "other"}, "load node load-1 has the tape other instead of abc"),
+    ],
+)
+def test_a_node_with_other_work_than_it_should_have_is_named(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(GeneratorError, match=message):
+        replay([FakeNode(0, 2), FakeNode(1, 2, ready=changes)]).get_ready()
+
+
+def test_a_node_that_heard_of_the_start_too_late_ends_the_replay_before_its_load_is_over() -> None:
+    nodes = [FakeNode(0, 2), FakeNode(1, 2, refuses="the start instant passed")]
+    one = replay(nodes, seconds=600)
+    one.get_ready()
+    with pytest.raises(GeneratorError, match="load node load-1 failed: the start instant passed"):
+        one.send(lambda: None)
+
+
+def test_a_node_that_is_gone_says_why() -> None:
+    with pytest.raises(ClusterError, match="OOMKilled"):
+        replay([FakeNode(0, 2), FakeNode(1, 2, gone="load-1: OOMKilled")]).get_ready()
+
+
+def test_nodes_that_are_never_ready_are_named() -> None:
+    nodes = [FakeNode(index, 3) for index in range(3)]
+    for node in nodes[1:]:
+        del node.files[READY]
+    with pytest.raises(GeneratorError, match=r"not ready within 0\.03 s: load node load-1, load-2"):
+        replay(nodes, ready_s=0.03).get_ready()
+
+
+def test_what_the_watch_raises_ends_the_load() -> None:
+    def died() -> None:
+        raise ClusterError("order died")
+
+    one = replay([FakeNode(0, 1)], seconds=600)
+    one.get_ready()
+    with pytest.raises(ClusterError, match="order died"):
+        one.send(died)
+
+
+def arguments(load: Load) -> list[str]:
+    tape, target, out = (PurePosixPath("/load", name) for name in ("tape.gz", "target.json", "out"))
+    return node_arguments(load, tape=tape, target=target, out=out, shard=1, shards=3, trace=0.2)
+
+
+def test_a_node_is_told_its_shard_and_the_connections_of_all() -> None:
+    told = "node --tape /load/tape.gz --target /load/target.json --out /load/out --shard 1/3 --trace 0.2"
+    assert arguments(Load(TAPE, 20)) == told.split()
+    assert arguments(Load(TAPE, 20, connections=8)) == f"{told} --connections 8".split()
+
+
+def test_a_closed_loop_has_no_shards() -> None:
+    with pytest.raises(UsageError, match="a closed loop has no times"):
+        arguments(Load(TAPE, 20, ClosedLoop(8, 0.0)))

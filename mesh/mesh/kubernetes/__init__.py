@@ -1,0 +1,1 @@
+"""The shop on a Kubernetes cluster: its manifests, and a run of them."""

@@ -1,0 +1,128 @@
+"""Why something in the cluster is not as it should be: the first cause, in the cluster's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+Resource = Mapping[str, Any]
+
+UNPULLABLE = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ImageInspectError"}
+)
+NEVER_STARTS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+READY = "Ready"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One thing that is wrong.
+
+    Attributes:
+        pod: The pod that it is about; empty if it is not about one.
+        container: The container that it is about; empty if it is not about one.
+        message: What is wrong, for people.
+        crashed: Whether the container's log says more.
+    """
+
+    pod: str
+    container: str
+    message: str
+    crashed: bool = False
+
+
+def causes(pods: Iterable[Resource], others: Iterable[Resource] = ()) -> Iterator[Cause]:
+    """What will not mend itself by waiting.
+
+    Args:
+        pods: Pods, as the API gives them.
+        others: Deployments, stateful sets, replica sets and jobs, as the API gives them.
+    """
+    for pod in pods:
+        yield from _of_pod(pod)
+    for other in others:
+        yield from _of_owner(other)
+
+
+def _of_pod(pod: Resource) -> Iterator[Cause]:
+    name, status = pod["metadata"]["name"], pod["status"]
+    if status.get("reason") in ("Evicted", "NodeLost", "OutOfcpu", "OutOfmemory", "UnexpectedAdmissionError"):
+        yield Cause(
+            name, "", f"{name} was ended by its node: {status['reason']}: {status.get('message', '')}".rstrip(": ")
+        )
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
+            yield Cause(name, "", f"{name} fits on no node: {condition.get('message', '')}")
+    for container in _containers(status):
+        yield from _of_container(name, container)
+
+
+def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
+    name, state = container["name"], container.get("state", {})
+    waiting, ended = (
+        state.get("waiting", {}),
+        state.get("terminated") or container.get("lastState", {}).get("terminated"),
+    )
+    reason, message = waiting.get("reason", ""), waiting.get("message", "")
+    if reason in UNPULLABLE:
+        yield Cause(
+            pod,
+            name,
+            f"{pod}: the image {container['image']} cannot be pulled: {message or reason}. Push it there with "
+            "`make images`, or set IMAGE_PREFIX and IMAGE_TAG to where it is.",
+        )
+    elif reason in NEVER_STARTS:
+        yield Cause(pod, name, f"{pod}: {name} cannot start: {message or reason}")
+    elif ended is not None and (ended.get("exitCode") or reason == "CrashLoopBackOff"):
+        how = ended.get("reason", "Error")
+        how = "it ran out of memory" if how == "OOMKilled" else f"exit code {ended.get('exitCode')}"
+        yield Cause(pod, name, f"{pod}: {name} ended, {how}", crashed=True)
+
+
+def _of_owner(owner: Resource) -> Iterator[Cause]:
+    kind, name = owner["kind"], owner["metadata"]["name"]
+    for condition in owner.get("status", {}).get("conditions", ()):
+        failed = (condition["type"], condition["status"]) in (("ReplicaFailure", "True"), ("Failed", "True"))
+        if failed:
+            yield Cause("", "", f"{kind} {name}: {condition.get('message') or condition.get('reason')}")
+
+
+def name_of(resource: Resource) -> str:
+    """A resource's name."""
+    return str(resource["metadata"]["name"])
+
+
+def is_ready(pod: Resource) -> bool:
+    """Whether a pod takes calls."""
+    return any(
+        condition["type"] == READY and condition["status"] == "True"
+        for condition in pod["status"].get("conditions", ())
+    )
+
+
+def last_warning(events: Iterable[Resource], pod: str) -> str:
+    """The newest warning about a pod, as `Unhealthy: Readiness probe failed: …`; empty if there is none."""
+    about = [
+        event
+        for event in events
+        if event.get("type") == "Warning" and event.get("involvedObject", {}).get("name") == pod
+    ]
+    newest = max(about, key=lambda event: event.get("lastTimestamp") or event.get("eventTime") or "", default=None)
+    return "" if newest is None else f"{newest.get('reason')}: {str(newest.get('message', '')).strip()}"
+
+
+def restarted(pods: Iterable[Resource]) -> Iterator[Cause]:
+    """Containers that have ended since their pod started, which a run must not overlook though they are back."""
+    for pod in pods:
+        for container in _containers(pod["status"]):
+            if container.get("restartCount", 0):
+                ended = container.get("lastState", {}).get("terminated", {})
+                how = ended.get("reason", "an unknown reason")
+                name = pod["metadata"]["name"]
+                yield Cause(name, container["name"], f"{name}: {container['name']} was restarted ({how})", crashed=True)
+
+
+def _containers(status: Resource) -> Iterator[Resource]:
+    yield from status.get("initContainerStatuses", ())
+    yield from status.get("containerStatuses", ())

@@ -1,0 +1,240 @@
+"""A topology that runs in a Kubernetes cluster, in a namespace of its own that is gone afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+import uuid
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from mesh.database import POSTGRES, Database, require_external
+from mesh.edge.component import ACCESS_LOG
+from mesh.errors import ClusterError, ComponentDiedError, MeshError
+from mesh.jaeger import JAEGER
+from mesh.keys import PRIVATE_KEY, key_pair
+from mesh.kubernetes.causes import is_ready, name_of, restarted
+from mesh.kubernetes.edge import ACCESS_LOG as EDGE_LOG
+from mesh.kubernetes.kubectl import Kubectl
+from mesh.kubernetes.load import KEYS
+from mesh.kubernetes.manifests import documents, manifests
+from mesh.kubernetes.options import IMAGES, ClusterOptions, default_tag
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.kubernetes.preflight import require_usable
+from mesh.kubernetes.rollout import Rollout
+from mesh.kubernetes.secrets import secrets
+from mesh.kubernetes.sidecars import read_facts
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.process_record import write_json
+from mesh.processes import Component
+from mesh.readiness import tcp
+from mesh.shop_processes import Data
+from mesh.sidecars.stats import SidecarFacts
+from mesh.switches import Switches
+from mesh.system import System
+from mesh.topology import EDGE, Topology
+
+DATABASE_LIMIT_S = 180.0
+READY_LIMIT_S = 180.0
+DELETE_LIMIT_S = 180.0
+LOOK_EVERY_S = 5.0
+FLUSH_S = 1.5
+"""The edge writes its log at least once a second."""
+
+
+class ClusterSystem(System):
+    """The same as `System`, in the cluster of the current kubectl context.
+
+    Its database, trace store and edge are forwarded to the ports where they are natively, so that whoever looks at a
+    system from outside need not know where it runs.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: The switches that it runs with.
+        ports: Ports of the run.
+        trial: Name of the trial; every span carries it.
+        data: The data that the run begins with; by default, the switches' scale and seed 1.
+        environ: `DATABASE_URL`, `KUBECTL_BIN`, `IMAGE_PREFIX` and `IMAGE_TAG` are read from it; by default, the
+            process's environment.
+        folder: Folder of the run; by default, `.run/<base>`.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        switches: Switches,
+        ports: Ports,
+        trial: str,
+        *,
+        data: Data | None = None,
+        environ: Mapping[str, str] | None = None,
+        folder: RunFolder | None = None,
+    ) -> None:
+        super().__init__(topology, switches, ports, trial, data=data, environ=environ, folder=folder)
+        self.namespace = f"hopwise-{uuid.uuid4().hex[:8]}"
+        self.places = ClusterPlaces.default()
+        self.options = ClusterOptions(
+            tag=self._environ.get("IMAGE_TAG") or default_tag(),
+            namespace=self.namespace,
+            images=self._environ.get("IMAGE_PREFIX") or IMAGES,
+            run=self.namespace.removeprefix("hopwise-"),
+            trial=trial,
+            seed=self._data.seed,
+        )
+        self._note = self.folder.path / "namespace.json"
+        self._kubectl: Kubectl | None = None
+        self._ready: set[str] = set()
+        self._looked = 0.0
+
+    @property
+    def kubectl(self) -> Kubectl:
+        """Calls the namespace of the run, which has begun."""
+        if self._kubectl is None:
+            raise ClusterError("the run has no namespace yet")
+        return self._kubectl
+
+    @property
+    def in_words(self) -> str:
+        return f"{super().in_words}, in a namespace of its own"
+
+    def port_names(self) -> Sequence[str]:
+        return [name for names in self._forwarded().values() for name in names]
+
+    def components(self) -> Sequence[Component]:
+        kubectl = Kubectl.current(self._environ)
+        self._remove_leftover()
+        require_usable(kubectl, self.switches)
+        write_json(self.target, self._target(str(key_pair(self.folder).private), self.ports))
+        write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
+        self._kubectl = kubectl.within(self.namespace)
+        try:
+            self._roll_out(self._kubectl)
+        except MeshError:
+            self._keep_logs()
+            raise
+        return [self._forward(service, names) for service, names in self._forwarded().items()]
+
+    def ended(self) -> list[ComponentDiedError]:
+        dead = super().ended()
+        if not dead and time.monotonic() - self._looked > LOOK_EVERY_S:
+            dead = self._lost()
+            self._looked = time.monotonic()
+        return dead
+
+    def sidecar_facts(self) -> SidecarFacts | None:
+        return None if self.switches.mesh == "none" else read_facts(self.kubectl, encrypted=self.switches.encrypted)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Whoever interrupts a run waits for nothing but the cluster's deletion.
+        if kind is None or issubclass(kind, Exception):
+            self._interrupts.hold()
+            self._keep_logs()
+        super().__exit__(kind, error, trace)
+
+    def tidy(self) -> None:
+        super().tidy()
+        if self._kubectl is not None:
+            self._remove(self._kubectl.context, self.namespace)
+
+    def _roll_out(self, kubectl: Kubectl) -> None:
+        """Make everything, the data before what reads it."""
+        rollout = Rollout(kubectl, self._interrupts.check)
+        every = documents(manifests(self.topology, self.switches, self.options))
+        shop = [one for one in every if one["kind"] == "Deployment" and one["metadata"]["name"] != JAEGER]
+        around = [one for one in every if one not in shop]
+        (namespace,) = [one for one in around if one["kind"] == "Namespace"]
+        told = secrets(key_pair(self.folder), self._database_in_cluster(), self.options)
+        kubectl.apply([namespace, *told, *(one for one in around if one is not namespace)])
+        rollout.until_done("database", DATABASE_LIMIT_S)
+        kubectl.apply(shop)
+        rollout.until_ready([JAEGER, *(one["metadata"]["name"] for one in shop)], READY_LIMIT_S)
+        self._ready = {name_of(pod) for pod in kubectl.get("pods")["items"] if is_ready(pod)}
+
+    def _database_in_cluster(self) -> Database:
+        if not self.database.embedded:
+            require_external(self.database)
+            return self.database
+        (place,) = self.places.reached(POSTGRES)
+        return self.database.at(place)
+
+    @property
+    def target_in_cluster(self) -> dict[str, Any]:
+        """What the load generators in the cluster are told of the system."""
+        return self._target(f"{KEYS}/{PRIVATE_KEY}", self.places)
+
+    def _forwarded(self) -> dict[str, list[str]]:
+        """The ports that this machine needs of the cluster, by the service that has them."""
+        entrances = [EDGE] if self._has_edge else [*self.topology.gateways]
+        return {
+            **({POSTGRES: [POSTGRES]} if self.database.embedded else {}),
+            JAEGER: ["jaeger-query-http", "jaeger-metrics"],
+            **{name: [name] for name in entrances},
+        }
+
+    def _forward(self, service: str, names: Sequence[str]) -> Component:
+        pairs = [f"{self.ports[name]}:{self.places.listens(name).port}" for name in names]
+        command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", *pairs)
+        # Where its context and credentials are is in variables that only it knows.
+        return Component(f"{service}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[names[0]]))
+
+    def _lost(self) -> list[ComponentDiedError]:
+        """The pods that have ended, or no longer take calls, since the run began."""
+        pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
+        rollout = Rollout(self.kubectl, self._interrupts.check)
+        dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in restarted(pods)]
+        unready = [name_of(pod) for pod in pods if not is_ready(pod)]
+        dead += [ComponentDiedError(name, f"{name} is no longer ready. {rollout.why_not(pods)}") for name in unready]
+        gone = self._ready - {name_of(pod) for pod in pods}
+        return dead + [ComponentDiedError(name, f"{name} is gone: {rollout.warning(name)}") for name in sorted(gone)]
+
+    def _keep_logs(self) -> None:
+        """Fetch the logs of all pods, and the edge's access log once it is whole."""
+        with contextlib.suppress(MeshError):
+            for pod in self.kubectl.get("pods")["items"]:
+                name = pod["metadata"]["name"]
+                log = self.kubectl.ask("logs", name, "--all-containers", "--prefix")
+                (self.logs / f"{name}.log").write_text(log.stdout)
+                if self._has_edge and pod["metadata"]["labels"].get("app.kubernetes.io/name") == EDGE:
+                    time.sleep(FLUSH_S)
+                    self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
+
+    def _remove_leftover(self) -> None:
+        """Remove the namespace of an earlier run that could not do it itself."""
+        try:
+            left = json.loads(self._note.read_text())
+        except (OSError, ValueError):
+            return
+        print(f"Removing the namespace {left['namespace']}, which an earlier run did not.", file=sys.stderr)
+        self._remove(left["context"], left["namespace"])
+
+    def _remove(self, context: str, namespace: str) -> None:
+        kubectl = Kubectl.current(self._environ).for_context(context)
+        try:
+            kubectl.run("delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
+            # No client is left for whom a pod would have to end slowly.
+            kubectl.within(namespace).run("delete", "pods", "--all", "--grace-period=1", "--wait=false")
+            limit = f"--timeout={DELETE_LIMIT_S:g}s"
+            kubectl.run("wait", "--for=delete", f"namespace/{namespace}", limit, limit_s=DELETE_LIMIT_S + 10)
+        except ClusterError as error:
+            print(
+                f"The namespace {namespace} is not removed yet: {_why_left(kubectl, namespace) or error}. "
+                f"Look after it with: kubectl --context={context} get namespace {namespace}",
+                file=sys.stderr,
+            )
+        else:
+            self._note.unlink(missing_ok=True)
+
+
+def _why_left(kubectl: Kubectl, namespace: str) -> str:
+    """What keeps a namespace that is being deleted; empty if the cluster does not say."""
+    try:
+        conditions = kubectl.get("namespace", namespace)["status"].get("conditions", [])
+    except ClusterError:
+        return ""
+    return "; ".join(condition["message"] for condition in conditions if condition["status"] == "True")

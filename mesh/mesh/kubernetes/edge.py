@@ -1,0 +1,104 @@
+"""The edge in a cluster."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import yaml
+
+from mesh.edge import envoy
+from mesh.edge.plan import EdgePlan, edge_plan
+from mesh.envoy_config import DESCRIPTOR, OPTIONS
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.kubernetes.pods import (
+    DRAIN_S,
+    LEAVES_S,
+    Document,
+    Size,
+    Workload,
+    container,
+    document,
+    exposed,
+    probes,
+    service,
+)
+from mesh.switches import Switches
+from mesh.topology import EDGE, Topology
+
+LOGS = Path("/var/log/hopwise")
+ACCESS_LOG = LOGS / "edge.access.jsonl"
+CONFIG = Path("/etc/hopwise/edge")
+
+
+def plan_of(topology: Topology, switches: Switches, places: ClusterPlaces) -> EdgePlan:
+    """The plan of the edge in a cluster."""
+    plan = edge_plan(topology, places, ACCESS_LOG)
+    if not switches.meshed:
+        return plan
+    # A sidecar finds out from a request's host where it is to go.
+    named = {name: replace(to, authority=str(to.places[0])) for name, to in plan.upstreams.items()}
+    return replace(plan, upstreams=named)
+
+
+def edge_config(plan: EdgePlan, options: ClusterOptions) -> Document:
+    """The edge's configuration."""
+    config = yaml.safe_dump(envoy.render(plan), sort_keys=False)
+    binary: Document = {}
+    if plan.topology.transcodes:
+        config = config.replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
+        descriptor = base64.b64encode(DESCRIPTOR.read_bytes()).decode()
+        binary = {"binaryData": {DESCRIPTOR.name: descriptor}}
+    return document("ConfigMap", "v1", EDGE, options, data={"envoy.yaml": config}, **binary)
+
+
+def edge_workload(plan: EdgePlan, config: Document, options: ClusterOptions) -> Workload:
+    """The edge's pods.
+
+    Args:
+        plan: What the edge must do.
+        config: Its configuration; a change of it makes new pods.
+        options: For images and names.
+    """
+    digest = hashlib.sha256(yaml.safe_dump([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
+    ports = edge_ports(plan)
+    main = container(
+        EDGE,
+        options.image("edge-envoy"),
+        options,
+        Size(),
+        mounts=[
+            {"name": "config", "mountPath": str(CONFIG), "readOnly": True},
+            {"name": "logs", "mountPath": str(LOGS)},
+        ],
+        # The access log is read while it is written.
+        args=["-c", str(CONFIG / "envoy.yaml"), *OPTIONS, "--file-flush-interval-msec", "1000"],
+        ports=exposed(ports),
+        **probes({"httpGet": {"path": "/healthz", "port": plan.listen.port}}),
+        lifecycle={"preStop": {"exec": {"command": ["bash", "-c", _leave(plan)]}}},
+    )
+    volumes: list[Document] = [
+        {"name": "config", "configMap": {"name": EDGE}},
+        {"name": "logs", "emptyDir": {"sizeLimit": "1Gi"}},
+    ]
+    return Workload(EDGE, [main], volumes=volumes, annotations={"hopwise/config": digest[:16]})
+
+
+def edge_service(plan: EdgePlan, options: ClusterOptions) -> Document:
+    """The edge's service."""
+    return service(EDGE, edge_ports(plan), options)
+
+
+def edge_ports(plan: EdgePlan) -> dict[int, str]:
+    """The port that clients reach, and what is spoken there: HTTP/1.1 and HTTP/2."""
+    return {plan.listen.port: "http"}
+
+
+def _leave(plan: EdgePlan) -> str:
+    # Envoy ends at once when it is told to. Before, each answer over a connection must be its last.
+    admin = plan.admin
+    request = f"POST /healthcheck/fail HTTP/1.1\\r\\nhost: {admin.host}\\r\\ncontent-length: 0\\r\\n\\r\\n"
+    return f"exec 3<>/dev/tcp/{admin.host}/{admin.port} && printf '{request}' >&3; sleep {LEAVES_S + DRAIN_S}"

@@ -1,0 +1,63 @@
+"""Manifests as files, for `kubectl apply --kustomize`."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mesh.database import Database
+from mesh.keys import key_pair_in
+from mesh.kubernetes.manifests import BENCH, SECRETS
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.kubernetes.pods import Document
+from mesh.kubernetes.secrets import ADMIN_PASSWORD, database_values, own_database
+
+HEADER = "# Made by `make manifests`: change the topology, the switches or an overlay of your own, and not this file.\n"
+
+
+class _Plain(yaml.SafeDumper):
+    """Repeats what occurs twice: people and Kustomize read no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+def as_yaml(documents: Sequence[Document]) -> str:
+    """Documents as YAML: the same bytes for the same documents."""
+    return yaml.dump_all(documents, Dumper=_Plain, sort_keys=False, width=120)
+
+
+def write(files: Mapping[str, Sequence[Document]], out: Path, options: ClusterOptions) -> None:
+    """Write manifests, in place of those that an earlier call has written; the bench's secrets are made once and kept.
+
+    Args:
+        files: What `manifests` gave.
+        out: Folder to write into.
+        options: For the database that the secrets are for.
+    """
+    for folder in {Path(path).parent for path in files}:
+        for old in (out / folder).glob("*.yaml"):
+            old.unlink()
+        (out / folder).mkdir(parents=True, exist_ok=True)
+    for path, documents in files.items():
+        (out / path).write_text(HEADER + as_yaml(documents))
+    _make_secrets(out / BENCH / SECRETS, options)
+
+
+def _make_secrets(folder: Path, options: ClusterOptions) -> None:
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    key_pair_in(folder)
+    if options.database_url:
+        database = Database(options.database_url, embedded=False)
+    else:
+        kept = folder / ADMIN_PASSWORD
+        password = kept.read_text() if kept.is_file() else secrets.token_hex(32)
+        database = own_database(password, ClusterPlaces.default())
+    for key, value in database_values(database).items():
+        (folder / key).write_text(value)

@@ -1,0 +1,191 @@
+"""The cluster's API, through the user's own kubectl: it knows the context, its credentials, and how to renew them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+import yaml
+
+from mesh.errors import ClusterError, NotInstalledError
+
+LIMIT_S = 30.0
+REQUEST_LIMIT = "--request-timeout=20s"
+
+
+@dataclass(frozen=True)
+class Kubectl:
+    """Calls kubectl for one context, and for one namespace if it has one.
+
+    Attributes:
+        program: The program.
+        context: Name of the context, fixed for the whole run, whatever the user makes the current one meanwhile.
+        namespace: Namespace of every call; None for what has none.
+    """
+
+    program: str
+    context: str
+    namespace: str | None = None
+
+    @classmethod
+    def current(cls, environ: Mapping[str, str]) -> Kubectl:
+        """kubectl with the context that is current now.
+
+        Args:
+            environ: `KUBECTL_BIN` is read from it; by default, `kubectl` on the PATH.
+
+        Raises:
+            NotInstalledError: There is no kubectl.
+            ClusterError: There is no current context.
+        """
+        given = environ.get("KUBECTL_BIN", "")
+        program = shutil.which(given or "kubectl")
+        if program is None:
+            cause = f"KUBECTL_BIN={given} is not a program" if given else "it is not on the PATH"
+            raise NotInstalledError(
+                f"kubectl: {cause}. Install it, or set KUBECTL_BIN to it; or leave out runtime=kubernetes."
+            )
+        asked = _run([program, "config", "current-context"], None, LIMIT_S)
+        if asked.returncode != 0:
+            raise ClusterError(
+                f"kubectl has no current context: {said(asked)}. Choose one with `kubectl config use-context NAME` "
+                "or set KUBECONFIG to a file that has one; or leave out runtime=kubernetes."
+            )
+        return cls(program, asked.stdout.strip())
+
+    def for_context(self, context: str) -> Kubectl:
+        """The same for another context."""
+        return replace(self, context=context)
+
+    def within(self, namespace: str) -> Kubectl:
+        """The same for a namespace."""
+        return replace(self, namespace=namespace)
+
+    def command(self, *arguments: str) -> list[str]:
+        """The command line of a call."""
+        scope = [] if self.namespace is None else [f"--namespace={self.namespace}"]
+        return [self.program, f"--context={self.context}", *scope, *arguments]
+
+    def ask(
+        self, *arguments: str, stdin: str | None = None, limit_s: float = LIMIT_S
+    ) -> subprocess.CompletedProcess[str]:
+        """Run a call, and give back how it ended.
+
+        Args:
+            arguments: Arguments of kubectl.
+            stdin: Text for its standard input.
+            limit_s: How long it may take, in seconds.
+
+        Raises:
+            ClusterError: It took longer.
+        """
+        return _run(self.command(*arguments), stdin, limit_s)
+
+    def run(self, *arguments: str, stdin: str | None = None, limit_s: float = LIMIT_S) -> str:
+        """Run a call that must succeed, and give back its output.
+
+        Raises:
+            ClusterError: It failed; the message has what the cluster said.
+        """
+        done = self.ask(*arguments, stdin=stdin, limit_s=limit_s)
+        if done.returncode != 0:
+            raise ClusterError(f"kubectl {_in_short(arguments)}: {said(done)}")
+        return done.stdout
+
+    def get(self, *arguments: str, limit_s: float = LIMIT_S) -> Any:
+        """`kubectl get …`, as data.
+
+        Raises:
+            ClusterError: It failed.
+        """
+        return json.loads(self.run("get", *arguments, "--output=json", REQUEST_LIMIT, limit_s=limit_s))
+
+    def raw(self, path: str) -> Any:
+        """An answer of the cluster's API, as data.
+
+        Raises:
+            ClusterError: It failed.
+        """
+        return json.loads(self.run("get", "--raw", path, REQUEST_LIMIT))
+
+    def apply(self, documents: Sequence[Mapping[str, Any]], limit_s: float = 60.0) -> None:
+        """Create or change resources.
+
+        Raises:
+            ClusterError: The cluster refused one.
+        """
+        text = yaml.safe_dump_all(documents, sort_keys=False)
+        self.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=text, limit_s=limit_s)
+
+    def execute(
+        self, pod: str, container: str, *command: str, stdin: str | None = None, limit_s: float = LIMIT_S
+    ) -> str:
+        """Run a command in a container, and give back its output.
+
+        Raises:
+            ClusterError: It failed.
+        """
+        interactive = [] if stdin is None else ["--stdin"]
+        return self.run(
+            "exec", *interactive, pod, f"--container={container}", "--", *command, stdin=stdin, limit_s=limit_s
+        )
+
+    def fetch(self, pod: str, container: str, source: str, target: Path, limit_s: float = 120.0) -> None:
+        """Copy a file out of a container.
+
+        Raises:
+            ClusterError: It failed; nothing is at the target.
+        """
+        command = self.command("exec", pod, f"--container={container}", "--", "cat", source)
+        with _whole(target) as file:
+            done = _run(command, None, limit_s, out=file)
+            if done.returncode != 0:
+                raise ClusterError(f"kubectl cannot read {source} of {pod}: {said(done)}")
+
+
+def said(done: subprocess.CompletedProcess[str]) -> str:
+    """What kubectl said went wrong, in one line."""
+    lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("Warning:", "E0", "E1", "I0", "I1", "Defaulted container"))]
+    text = "; ".join(told or lines[-1:]) or f"it ended with exit code {done.returncode}"
+    return text.removeprefix("error: ").removeprefix("Error from server ").rstrip(".")
+
+
+def _run(
+    command: Sequence[str], stdin: str | None, limit_s: float, out: IO[bytes] | int = subprocess.PIPE
+) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(  # noqa: S603 - the command lines are our own
+            command,
+            input=stdin,
+            stdin=subprocess.DEVNULL if stdin is None else None,
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=limit_s,
+            check=False,
+            start_new_session=True,  # Ctrl-C in the terminal is the run's to handle
+        )
+    except subprocess.TimeoutExpired as error:
+        raise ClusterError(f"kubectl {_in_short(command[1:])}: no answer within {limit_s:g} s") from error
+
+
+def _in_short(arguments: Sequence[str]) -> str:
+    return " ".join([word for word in arguments if not word.startswith("-")][:3])
+
+
+@contextmanager
+def _whole(target: Path) -> Iterator[IO[bytes]]:
+    part = target.with_name(f"{target.name}.part")
+    try:
+        with part.open("wb") as file:
+            yield file
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,79 @@
+"""The load generators in a cluster: the pods of an indexed job, each with its shard of one tape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.pods import Document, Size, Workload, container, document, pod_template, selected
+
+LOAD = "load"
+KEYS = "/run/keys"
+WORK = "/work"
+TAPE, TARGET, OUT = f"{WORK}/tape.jsonl", f"{WORK}/target.json", f"{WORK}/out"
+"""Where a generator waits for what it needs, and leaves what it measured."""
+EXTRA_S = 600
+"""How long a generator may live beyond its load, in seconds: starting, waiting for the others, being read."""
+
+
+@dataclass(frozen=True)
+class LoadJob:
+    """What the generators are to do.
+
+    Attributes:
+        name: Name of the job.
+        nodes: Number of generators.
+        arguments: Arguments of the generator.
+        duration_s: Seconds of load.
+    """
+
+    name: str
+    nodes: int
+    arguments: Sequence[str]
+    duration_s: float
+
+
+def load_document(job: LoadJob, options: ClusterOptions) -> Document:
+    """The job, whose pods wait for their tape and target.
+
+    Args:
+        job: What the generators are to do.
+        options: Where they run.
+    """
+    generator = container(
+        LOAD,
+        options.image("shopload"),
+        options,
+        Size(cpu="250m", memory="128Mi", most_memory="1Gi"),
+        mounts=[
+            {"name": "keys", "mountPath": KEYS, "readOnly": True},
+            {"name": "work", "mountPath": WORK},
+        ],
+        args=list(job.arguments),
+    )
+    workload = Workload(
+        LOAD,
+        [generator],
+        volumes=[
+            {"name": "keys", "secret": {"secretName": "keys", "defaultMode": 0o440}},
+            {"name": "work", "emptyDir": {"sizeLimit": "1Gi"}},
+        ],
+        sidecar=False,
+    )
+    # Generators keep away from each other where there are nodes enough.
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": selected(LOAD),
+    }
+    spec = {
+        "completionMode": "Indexed",
+        "completions": job.nodes,
+        "parallelism": job.nodes,
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": round(job.duration_s) + EXTRA_S,
+        "template": pod_template(workload, options, restartPolicy="Never", topologySpreadConstraints=[spread]),
+    }
+    return document("Job", "batch/v1", job.name, options, of=LOAD, spec=spec)

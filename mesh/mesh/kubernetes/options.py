@@ -1,0 +1,60 @@
+"""How a system is run in a cluster, beyond its topology and switches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+from provision.images import PREFIX, tag
+
+NAMESPACE = "hopwise"
+IMAGES = PREFIX
+KONG_IMAGE = "docker.io/library/kong:3.9"
+
+
+@dataclass(frozen=True)
+class ClusterOptions:
+    """Where in a cluster a system runs, and with which images.
+
+    Attributes:
+        tag: Tag of the project's own images; never `latest`, whose content nobody knows.
+        namespace: Namespace of everything.
+        images: What the names of the project's own images begin with.
+        kong_image: Image of Kong, for `edge=kong`.
+        pull_policy: When a node pulls an image.
+        replicas: Pods of each component; 1 of those that are not in it.
+        database_url: URL of a managed PostgreSQL server as its administrator; None for a server of the bench's own.
+        storage: Size of PostgreSQL's volume, such as `10Gi`; None for one that goes with its pod.
+        istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need not.
+        run: Id of the run that the system belongs to, for the label `hopwise/run`; empty for none.
+        trial: Name of the trial; every span carries it.
+        seed: Seed of the generated data.
+    """
+
+    tag: str
+    namespace: str = NAMESPACE
+    images: str = IMAGES
+    kong_image: str = KONG_IMAGE
+    pull_policy: str = "IfNotPresent"
+    replicas: Mapping[str, int] = field(default_factory=dict)
+    database_url: str | None = field(default=None, repr=False)
+    storage: str | None = None
+    istio_cni: bool = False
+    run: str = ""
+    trial: str = ""
+    seed: int = 1
+
+    @property
+    def managed_port(self) -> int:
+        """Port of a managed PostgreSQL server."""
+        return (urlsplit(self.database_url).port if self.database_url else None) or 5432
+
+    def image(self, name: str) -> str:
+        """The full name of one of the project's own images."""
+        return f"{self.images}/{name}:{self.tag}"
+
+
+def default_tag() -> str:
+    """The tag that `make images` gives to images of this checkout: the same for the same content."""
+    return tag({})

@@ -1,0 +1,43 @@
+"""Where the parts of a system are in a cluster: each is a service of its own name, at the default ports."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mesh.places import Place
+from mesh.ports import HOST, Ports, load_ports
+from mesh.topology import EDGE
+
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - within a pod; network policies say who may call
+OWN_POD = frozenset({f"{EDGE}-admin"})
+"""Ports that nobody outside of the pod may reach."""
+
+
+@dataclass(frozen=True)
+class ClusterPlaces:
+    """The ports of the ports file at the addresses that a cluster gives.
+
+    Attributes:
+        ports: The ports at their default base: pods have addresses of their own, so that nothing collides.
+    """
+
+    ports: Ports
+
+    @classmethod
+    def default(cls) -> ClusterPlaces:
+        """The places at the default base."""
+        return cls(load_ports({}))
+
+    def listens(self, name: str, replica: int = 1) -> Place:  # noqa: ARG002 - pods of one component are alike
+        """Where a process listens in its pod."""
+        return Place(HOST if name in OWN_POD else EVERYWHERE, self.ports[name])
+
+    def reached(self, name: str) -> Sequence[Place]:
+        """The service that callers ask, which shares their connections out among its pods."""
+        return (Place(component_of(name), self.ports[name]),)
+
+
+def component_of(port_name: str) -> str:
+    """The component that a port belongs to: `product` for `product-grpc`, `graphql-gateway` for itself."""
+    return port_name if port_name.endswith("-gateway") else port_name.partition("-")[0]

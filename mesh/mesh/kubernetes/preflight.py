@@ -1,0 +1,67 @@
+"""Whether a cluster can run the shop at all, asked before anything is made in it."""
+
+from __future__ import annotations
+
+import json
+
+from mesh.errors import ClusterError
+from mesh.kubernetes.kubectl import REQUEST_LIMIT, Kubectl, said
+from mesh.switches import Switches
+
+OLDEST = (1, 30)
+"""Kubernetes from this version on has what the manifests use: sleep as a preStop action, and native sidecars."""
+ISTIO_KINDS = "networking.istio.io"
+INJECTOR = "istio-sidecar-injector"
+NEEDED = (("create", "namespaces"), ("delete", "namespaces"))
+
+
+def require_usable(kubectl: Kubectl, switches: Switches) -> None:
+    """Check that the current context's cluster answers, lets this user make namespaces, and has what the switches need.
+
+    Args:
+        kubectl: Calls its context.
+        switches: The switches of the run.
+
+    Raises:
+        ClusterError: It cannot; the message has the reason and what to do.
+    """
+    _require_answer(kubectl)
+    for verb, resource in NEEDED:
+        asked = kubectl.ask("auth", "can-i", verb, resource, REQUEST_LIMIT)
+        if asked.stdout.strip() != "yes":
+            raise ClusterError(
+                f"the context {kubectl.context} may not {verb} {resource}, and each run has a namespace of its own. "
+                "Use a context that may, or ask who runs the cluster for the right to."
+            )
+    if switches.mesh == "istio":
+        _require_istio(kubectl)
+
+
+def _require_answer(kubectl: Kubectl) -> None:
+    asked = kubectl.ask("version", "--output=json", "--request-timeout=10s")
+    if asked.returncode != 0:
+        raise ClusterError(
+            f"the cluster of the context {kubectl.context} does not answer: {said(asked)}. Start it, or choose another "
+            "context with `kubectl config use-context NAME`."
+        )
+    server = json.loads(asked.stdout)["serverVersion"]
+    version = tuple(int("".join(filter(str.isdigit, server[part])) or 0) for part in ("major", "minor"))
+    if version < OLDEST:
+        raise ClusterError(
+            f"the cluster of the context {kubectl.context} is Kubernetes {server['gitVersion']}; "
+            f"{'.'.join(map(str, OLDEST))} or later is needed."
+        )
+
+
+def _require_istio(kubectl: Kubectl) -> None:
+    kinds = kubectl.run("api-resources", f"--api-group={ISTIO_KINDS}", "--output=name", REQUEST_LIMIT)
+    injector = kubectl.ask("get", "mutatingwebhookconfigurations", "--output=name", REQUEST_LIMIT)
+    lacks = [] if "envoyfilters" in kinds else [f"resources of {ISTIO_KINDS}"]
+    # Whoever may not list webhooks learns from the pods whether they have sidecars.
+    if injector.returncode == 0 and INJECTOR not in injector.stdout:
+        lacks.append("webhook that injects sidecars")
+    if lacks:
+        raise ClusterError(
+            f"mesh=istio: the context {kubectl.context} has no Istio: its cluster has no {', and no '.join(lacks)}. "
+            "Install Istio there (`istioctl install`), or give mesh=none."
+        )

@@ -1,0 +1,162 @@
+"""What the bench brings along: PostgreSQL, the job that gives it its data, and Jaeger."""
+
+from __future__ import annotations
+
+from mesh.database import INITDB, POSTGRES, SETTINGS
+from mesh.jaeger import JAEGER, jaeger_environment, jaeger_ports
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import EVERYWHERE, ClusterPlaces
+from mesh.kubernetes.pods import (
+    Document,
+    Size,
+    Workload,
+    container,
+    document,
+    exposed,
+    labels,
+    pod_template,
+    probes,
+    selected,
+    service,
+)
+from mesh.kubernetes.secrets import ADMIN_PASSWORD, ADMIN_URL, DATABASE, ROLE_PASSWORDS, secret_variable
+from mesh.shop_processes import TRIAL_DATABASE
+from mesh.switches import Switches
+
+JOB = "database"
+DATA = "/var/lib/postgresql"
+PASSWORD = "/run/secrets/database"  # noqa: S105 - a folder
+HBA = "pg_hba.conf"
+# TYPE DATABASE USER ADDRESS METHOD
+HBA_RULES = "host all all all scram-sha-256\n"
+
+
+def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+    """PostgreSQL with the settings of a native run."""
+    port = places.listens(POSTGRES).port
+    settings = {**SETTINGS, "listen_addresses": EVERYWHERE, "port": str(port), "hba_file": f"/etc/postgresql/{HBA}"}
+    size = Size(memory="256Mi", most_memory="1Gi")
+    data = {"name": "data", "mountPath": DATA}
+    made = f"{DATA}/data"
+    # In place only when whole: an interrupted start is done again.
+    initdb = (
+        f"[ -d {made} ] || {{ rm -rf {made}.new && "
+        f"initdb -D {made}.new --pwfile={PASSWORD}/{ADMIN_PASSWORD} {' '.join(INITDB)} && mv {made}.new {made}; }}"
+    )
+    server = container(
+        POSTGRES,
+        options.image("postgres"),
+        options,
+        size,
+        mounts=[data, {"name": "config", "mountPath": "/etc/postgresql", "readOnly": True}],
+        args=["-D", made, *(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))],
+        ports=exposed({port: "tcp"}),
+        **probes({"exec": {"command": ["pg_isready", "--quiet", "--host=127.0.0.1", f"--port={port}"]}}),
+    )
+    first = container(
+        "initdb",
+        options.image("postgres"),
+        options,
+        size,
+        mounts=[data, {"name": "password", "mountPath": PASSWORD, "readOnly": True}],
+        command=["sh", "-c", initdb],
+    )
+    password = {
+        "secretName": DATABASE,
+        "defaultMode": 0o440,
+        "items": [{"key": ADMIN_PASSWORD, "path": ADMIN_PASSWORD}],
+    }
+    workload = Workload(
+        POSTGRES,
+        [server],
+        before=[first],
+        volumes=[
+            {"name": "config", "configMap": {"name": POSTGRES}},
+            {"name": "password", "secret": password},
+            *([] if options.storage else [{"name": "data", "emptyDir": {}}]),
+        ],
+        sidecar=False,
+    )
+    claim = {
+        "metadata": {"name": "data", "labels": labels(POSTGRES, options)},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": options.storage}}},
+    }
+    return [
+        document("ConfigMap", "v1", POSTGRES, options, data={HBA: HBA_RULES}),
+        service(POSTGRES, {port: "tcp"}, options),
+        document(
+            "StatefulSet",
+            "apps/v1",
+            POSTGRES,
+            options,
+            spec={
+                "serviceName": POSTGRES,
+                "replicas": 1,
+                "selector": selected(POSTGRES),
+                "template": pod_template(workload, options),
+                **({"volumeClaimTemplates": [claim]} if options.storage else {}),
+            },
+        ),
+    ]
+
+
+def database_job(switches: Switches, options: ClusterOptions) -> Document:
+    """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
+    admin = secret_variable("SHOP_ADMIN_URL", ADMIN_URL)
+    work = {"name": "work", "mountPath": "/work"}
+    size = Size(most_memory="1Gi")
+    prepare = f"python -m shop.database prepare --scale {switches.scale} --seed {options.seed}"
+    clone = f'exec python -m shop.database trial --template "$(tail -n 1 /work/template)" --name {TRIAL_DATABASE}'
+    before = [
+        container(
+            "await-server",
+            options.image("postgres"),
+            options,
+            Size(cpu="10m", memory="16Mi", most_memory="64Mi"),
+            command=["sh", "-c", 'until pg_isready --quiet --dbname="$SHOP_ADMIN_URL"; do sleep 0.5; done'],
+            env=[admin],
+        ),
+        container(
+            "prepare",
+            options.image("shop"),
+            options,
+            size,
+            mounts=[work],
+            command=["bash", "-o", "pipefail", "-c", f"{prepare} | tee /work/template"],
+            env=[admin, secret_variable("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)],
+        ),
+    ]
+    main = container(JOB, options.image("shop"), options, size, mounts=[work], command=["sh", "-c", clone], env=[admin])
+    workload = Workload(JOB, [main], before=before, volumes=[{"name": "work", "emptyDir": {}}], sidecar=False)
+    return document(
+        "Job",
+        "batch/v1",
+        JOB,
+        options,
+        spec={
+            "backoffLimit": 2,
+            "activeDeadlineSeconds": 300 + 70 * switches.scale,
+            "template": pod_template(workload, options, restartPolicy="Never"),
+        },
+    )
+
+
+def jaeger(places: ClusterPlaces, options: ClusterOptions) -> Workload:
+    """Jaeger, which keeps the traces in its memory."""
+    ports, settings = jaeger_service_ports(places), jaeger_environment(places, places.ports.offsets)
+    main = container(
+        JAEGER,
+        options.image(JAEGER),
+        options,
+        Size(memory="256Mi", most_memory="2Gi"),
+        env=[{"name": name, "value": value} for name, value in settings.items()],
+        ports=exposed(ports),
+        **probes({"httpGet": {"path": "/status", "port": places.listens("jaeger-health").port}}),
+    )
+    return Workload(JAEGER, [main], sidecar=False)
+
+
+def jaeger_service_ports(places: ClusterPlaces) -> dict[int, str]:
+    """Jaeger's ports."""
+    names = jaeger_ports(places.ports)
+    return {places.listens(name).port: "grpc" if name.endswith("grpc") else "http" for name in names}

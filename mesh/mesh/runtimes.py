@@ -1,0 +1,31 @@
+"""Where a topology runs: on this machine, or in a cluster."""
+
+from __future__ import annotations
+
+from mesh.ports import Ports
+from mesh.shop_processes import Data
+from mesh.switches import Switches
+from mesh.system import System
+from mesh.topology import Topology
+
+
+def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, *, data: Data | None = None) -> System:
+    """The system of one trial, where its switches say. Use it in a `with` statement.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: The switches that it runs with.
+        ports: Ports of the run on this machine.
+        trial: Name of the trial; every span carries it.
+        data: The data that the run begins with; by default, the switches' scale and seed 1.
+
+    Raises:
+        SwitchError: The topology cannot run with these switches.
+        InputError: DATABASE_URL is not the URL of a PostgreSQL server.
+    """
+    if not switches.in_cluster:
+        return System(topology, switches, ports, trial, data=data)
+    # Whoever stays on this machine need not wait for it.
+    from mesh.kubernetes.cluster import ClusterSystem
+
+    return ClusterSystem(topology, switches, ports, trial, data=data)

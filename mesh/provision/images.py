@@ -1,0 +1,107 @@
+"""The images of the Containerfile, built with podman or docker."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from provision.errors import SetupError
+from provision.paths import ROOT
+from provision.step import Step, run, say
+
+FILE = ROOT / "Containerfile"
+TARGETS: Mapping[str, str] = {
+    "shop": "3 min",
+    "edge-envoy": "30 s",
+    "postgres": "30 s",
+    "shopload": "2 min",
+    "jaeger": "6 min on 2 cores",
+}
+"""The images, in the order of the Containerfile, each with the time that its first build takes, roughly."""
+ENGINES = ("podman", "docker")
+PREFIX = "localhost/hopwise"
+ADVICE = (
+    "Check the network and its proxy, then run the same command again; the steps that were finished are kept. "
+    "More arguments for the builds, such as --network or --volume, can be given in IMAGE_BUILD_ARGS."
+)
+
+
+def build() -> None:
+    """Build every image, by its tag.
+
+    Raises:
+        SetupError: There is no podman and no docker, or a build failed.
+    """
+    program = engine(os.environ)
+    prefix, version = os.environ.get("IMAGE_PREFIX") or PREFIX, tag(os.environ)
+    labels = {"VERSION": version, "REVISION": _revision()}
+    arguments = [part for name, value in labels.items() for part in ("--build-arg", f"{name}={value}")]
+    arguments += shlex.split(os.environ.get("IMAGE_BUILD_ARGS", ""))
+    for target, hint in TARGETS.items():
+        name = f"{prefix}/{target}:{version}"
+        argv = [program, "build", "--file", str(FILE), "--target", target, "--tag", name, *arguments, str(ROOT)]
+        title, hint = f"Image {target}", f"{hint} the first time, seconds after"
+        run(Step(title, hint, argv, ADVICE, registry="a registry of images or packages", limit_s=3600))
+    say(f"Built {', '.join(TARGETS)} as {prefix}/…:{version}.")
+
+
+def engine(environ: Mapping[str, str]) -> str:
+    """The path of podman or docker, whichever is there.
+
+    Args:
+        environ: `IMAGE_ENGINE` is read from it, the name or path of another one.
+
+    Raises:
+        SetupError: There is none.
+    """
+    given = environ.get("IMAGE_ENGINE")
+    for name in (given,) if given else ENGINES:
+        program = shutil.which(name)
+        if program is not None:
+            return program
+    missing = f"IMAGE_ENGINE={given} is not a program" if given else "there is neither podman nor docker on the PATH"
+    raise SetupError(f"Images: {missing}. Install podman or docker, or name another program in IMAGE_ENGINE.")
+
+
+def tag(environ: Mapping[str, str], root: Path = ROOT) -> str:
+    """The tag of the images: the same for the same content, so that a node that has it need not pull it again.
+
+    Args:
+        environ: `IMAGE_TAG` is read from it; by default, the project's version and a digest of what images are made of.
+        root: Folder of the project.
+    """
+    given = environ.get("IMAGE_TAG")
+    if given:
+        return given
+    digest = hashlib.sha256()
+    for file in _sources(root):
+        digest.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes() + b"\0")
+    version = re.search(r'^version = "(.+)"$', (root / "pyproject.toml").read_text(), re.MULTILINE)
+    return f"{version[1] if version else '0'}-{digest.hexdigest()[:10]}"
+
+
+def _sources(root: Path) -> Iterator[Path]:
+    """The Containerfile, and the files that it copies."""
+    file = root / "Containerfile"
+    yield file
+    for line in re.findall(r"^COPY (?!--from)(.+) \S+$", file.read_text(), re.MULTILINE):
+        for source in line.split():
+            path = root / source
+            yield from _files(path) if path.is_dir() else sorted(root.glob(source))
+
+
+def _files(folder: Path) -> Sequence[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _revision() -> str:
+    git = shutil.which("git")
+    argv = [git or "git", "-C", str(ROOT), "rev-parse", "HEAD"]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=10) if git else None
+    return done.stdout.strip() if done and done.returncode == 0 else "unknown"

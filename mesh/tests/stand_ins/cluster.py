@@ -1,0 +1,67 @@
+"""A kubectl that answers from a table, for what a healthy cluster would not say."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from mesh.kubernetes.kubectl import Kubectl
+
+PROGRAM = """#!{python} -S
+import json, pathlib, sys
+folder = pathlib.Path(__file__).parent
+asked = " ".join(word for word in sys.argv[1:] if not word.startswith("--context"))
+with (folder / "asked").open("a") as file:
+    print(asked, file=file)
+for start, code, out, err in json.loads((folder / "answers").read_text()):
+    if asked.startswith(start):
+        sys.stdout.write(out)
+        sys.stderr.write(err)
+        sys.exit(code)
+sys.exit(f"nobody taught this kubectl: {{asked}}")
+"""
+
+
+class FakeCluster:
+    """What kubectl says, by how its command line begins.
+
+    Args:
+        folder: Where the program goes.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._answers: list[tuple[str, int, str, str]] = []
+        self.program = folder / "kubectl"
+        self.program.write_text(PROGRAM.format(python=sys.executable))
+        self.program.chmod(0o755)
+        self._save()
+
+    def says(self, start: str, out: Any = "", *, err: str = "", code: int = 0) -> None:
+        """Answer command lines that begin so; what is said last counts first."""
+        text = out if isinstance(out, str) else json.dumps(out)
+        self._answers.insert(0, (start, code, text, err))
+        self._save()
+
+    def refuses(self, start: str, err: str) -> None:
+        """Fail command lines that begin so."""
+        self.says(start, err=f"{err}\n", code=1)
+
+    @property
+    def asked(self) -> list[str]:
+        """The command lines so far, without their context."""
+        return (self._folder / "asked").read_text().splitlines()
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment that leads to it."""
+        return {"KUBECTL_BIN": str(self.program)}
+
+    def kubectl(self) -> Kubectl:
+        """Calls it."""
+        return Kubectl(str(self.program), "kind")
+
+    def _save(self) -> None:
+        (self._folder / "answers").write_text(json.dumps(self._answers))

@@ -1,0 +1,103 @@
+"""What keeps a pod from running is found in what the API says of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mesh.kubernetes.causes import causes, is_ready, last_warning, restarted
+
+
+def pod(*containers: dict[str, Any], ready: bool = False, **status: Any) -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": "True" if ready else "False"}, *status.pop("conditions", [])]
+    return {
+        "kind": "Pod",
+        "metadata": {"name": "order-7"},
+        "status": {"phase": "Pending", "containerStatuses": list(containers), "conditions": conditions, **status},
+    }
+
+
+def container(state: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": "order", "image": "registry.invalid/shop:1", "state": state, **more}
+
+
+@pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName"])
+def test_an_image_that_cannot_be_pulled_is_named_with_the_registrys_words(reason: str) -> None:
+    waiting = {"waiting": {"reason": reason, "message": "manifest unknown"}}
+    (cause,) = causes([pod(container(waiting))])
+    assert "registry.invalid/shop:1 cannot be pulled: manifest unknown" in cause.message
+    assert "IMAGE_PREFIX" in cause.message
+    assert not cause.crashed
+
+
+def test_a_container_that_crashes_is_named_with_its_exit_code() -> None:
+    ended = {"terminated": {"exitCode": 3, "reason": "Error"}}
+    back_off = container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended, restartCount=2)
+    (cause,) = causes([pod(back_off)])
+    assert (cause.pod, cause.container, cause.crashed) == ("order-7", "order", True)
+    assert "exit code 3" in cause.message
+
+
+def test_a_container_without_memory_is_said_to_be_so() -> None:
+    ended = {"terminated": {"exitCode": 137, "reason": "OOMKilled"}}
+    (cause,) = causes([pod(container({"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended))])
+    assert "out of memory" in cause.message
+
+
+def test_a_missing_secret_is_the_cause() -> None:
+    waiting = {"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "keys" not found'}}
+    (cause,) = causes([pod(container(waiting))])
+    assert cause.message == 'order-7: order cannot start: secret "keys" not found'
+
+
+def test_a_pod_that_fits_nowhere_has_the_schedulers_reason() -> None:
+    unschedulable = {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": "0/1 nodes are available: 1 Insufficient cpu.",
+    }
+    (cause,) = causes([pod(conditions=[unschedulable])])
+    assert "Insufficient cpu" in cause.message
+
+
+def test_a_pod_that_admission_refuses_is_found_at_its_owner() -> None:
+    condition = {"type": "ReplicaFailure", "status": "True", "message": "violates PodSecurity restricted"}
+    owner = {"kind": "ReplicaSet", "metadata": {"name": "order-7f"}, "status": {"conditions": [condition]}}
+    (cause,) = causes([], [owner])
+    assert cause.message == "ReplicaSet order-7f: violates PodSecurity restricted"
+
+
+def test_starting_is_no_cause() -> None:
+    creating = container({"waiting": {"reason": "ContainerCreating"}})
+    running = container({"running": {}}, restartCount=0)
+    assert list(causes([pod(creating), pod(running, ready=True)])) == []
+    assert is_ready(pod(running, ready=True))
+    assert not is_ready(pod(creating))
+
+
+def test_a_restart_is_not_overlooked_though_the_container_is_back() -> None:
+    back = container({"running": {}}, restartCount=1, lastState={"terminated": {"reason": "OOMKilled"}})
+    (cause,) = restarted([pod(back, ready=True)])
+    assert "was restarted (OOMKilled)" in cause.message
+
+
+def test_the_newest_warning_of_the_pod_counts() -> None:
+    def event(at: str, message: str, name: str = "order-7", kind: str = "Warning") -> dict[str, Any]:
+        return {
+            "type": kind,
+            "reason": "Unhealthy",
+            "message": message,
+            "lastTimestamp": at,
+            "involvedObject": {"name": name},
+        }
+
+    events = [
+        event("2026-01-01T00:00:02Z", "newer"),
+        event("2026-01-01T00:00:01Z", "older"),
+        event("2026-01-01T00:00:03Z", "another pod's", name="user-1"),
+        event("2026-01-01T00:00:04Z", "no warning", kind="Normal"),
+    ]
+    assert last_warning(events, "order-7") == "Unhealthy: newer"
+    assert last_warning([], "order-7") == ""

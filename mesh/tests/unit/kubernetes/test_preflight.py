@@ -1,0 +1,82 @@
+"""A cluster that cannot run the shop says so before anything is made in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from stand_ins.cluster import FakeCluster
+
+from mesh.errors import ClusterError, NotInstalledError
+from mesh.kubernetes.kubectl import Kubectl
+from mesh.kubernetes.preflight import require_usable
+from mesh.switches import Switches
+
+VERSION = {"serverVersion": {"major": "1", "minor": "36+", "gitVersion": "v1.36.3"}}
+IN_CLUSTER = Switches(runtime="kubernetes")
+WITH_ISTIO = Switches(runtime="kubernetes", mesh="istio")
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> FakeCluster:
+    fake = FakeCluster(tmp_path)
+    fake.says("config current-context", "kind\n")
+    fake.says("version", VERSION)
+    fake.says("auth can-i", "yes\n")
+    fake.says("api-resources", "envoyfilters.networking.istio.io\n")
+    fake.says(
+        "get mutatingwebhook", "mutatingwebhookconfiguration.admissionregistration.k8s.io/istio-sidecar-injector\n"
+    )
+    return fake
+
+
+def test_a_usable_cluster_is_used(cluster: FakeCluster) -> None:
+    require_usable(Kubectl.current(cluster.environ), WITH_ISTIO)
+
+
+def test_no_kubectl_is_named(tmp_path: Path) -> None:
+    with pytest.raises(NotInstalledError, match="KUBECTL_BIN=nowhere is not a program"):
+        Kubectl.current({"KUBECTL_BIN": "nowhere"})
+
+
+def test_no_context_has_kubectls_words_and_a_way_out(cluster: FakeCluster) -> None:
+    cluster.refuses("config current-context", "error: current-context is not set")
+    with pytest.raises(ClusterError, match=r"current-context is not set.*use-context") as caught:
+        Kubectl.current(cluster.environ)
+    assert "leave out runtime=kubernetes" in str(caught.value)
+
+
+def test_a_cluster_that_is_down_is_said_to_be(cluster: FakeCluster) -> None:
+    cluster.refuses("version", "The connection to the server 10.0.0.1:6443 was refused")
+    with pytest.raises(ClusterError, match=r"the context kind does not answer: The connection .* refused"):
+        require_usable(cluster.kubectl(), IN_CLUSTER)
+
+
+def test_an_old_cluster_is_refused_with_both_versions(cluster: FakeCluster) -> None:
+    cluster.says("version", {"serverVersion": {"major": "1", "minor": "27", "gitVersion": "v1.27.1"}})
+    with pytest.raises(ClusterError, match=r"v1\.27\.1; 1\.30 or later"):
+        require_usable(cluster.kubectl(), IN_CLUSTER)
+
+
+def test_missing_rights_are_named(cluster: FakeCluster) -> None:
+    cluster.says("auth can-i create namespaces", "no\n", code=1)
+    with pytest.raises(ClusterError, match="kind may not create namespaces"):
+        require_usable(cluster.kubectl(), IN_CLUSTER)
+
+
+def test_no_istio_is_said_only_where_it_is_needed(cluster: FakeCluster) -> None:
+    cluster.says("api-resources", "")
+    require_usable(cluster.kubectl(), IN_CLUSTER)
+    with pytest.raises(ClusterError, match=r"mesh=istio.*no resources of networking\.istio\.io.*mesh=none"):
+        require_usable(cluster.kubectl(), WITH_ISTIO)
+
+
+def test_whoever_may_not_list_webhooks_goes_on(cluster: FakeCluster) -> None:
+    cluster.refuses("get mutatingwebhook", "Error from server (Forbidden): webhooks is forbidden")
+    require_usable(cluster.kubectl(), WITH_ISTIO)
+
+
+def test_what_the_cluster_refuses_is_repeated(cluster: FakeCluster) -> None:
+    cluster.refuses("apply", 'Error from server (Forbidden): jobs.batch is forbidden: User "ann" cannot create jobs')
+    with pytest.raises(ClusterError, match=r'kubectl apply: .*User "ann" cannot create jobs'):
+        cluster.kubectl().apply([{"kind": "Job"}])

@@ -1,0 +1,102 @@
+"""Waiting for pods ends with them, or with the first cause that they will not come."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stand_ins.cluster import FakeCluster
+
+from mesh.errors import StartError
+from mesh.interrupts import Interrupted
+from mesh.kubernetes.rollout import Rollout
+
+LABELS = {"app.kubernetes.io/name": "order"}
+DEPLOYMENT = {
+    "kind": "Deployment",
+    "metadata": {"name": "order", "labels": LABELS},
+    "spec": {"replicas": 2},
+    "status": {},
+}
+JOB = {"kind": "Job", "metadata": {"name": "database"}, "spec": {"completions": 1}, "status": {}}
+
+
+def pod(name: str, *, ready: bool, **container: Any) -> dict[str, Any]:
+    state = {"name": "order", "image": "shop:1", "state": {"running": {}}, **container}
+    condition = {"type": "Ready", "status": "True" if ready else "False"}
+    return {
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": LABELS},
+        "status": {"phase": "Running", "conditions": [condition], "containerStatuses": [state]},
+    }
+
+
+def rollout(tmp_path: Path, *items: dict[str, Any]) -> tuple[FakeCluster, Rollout]:
+    cluster = FakeCluster(tmp_path)
+    cluster.says("get pods,", {"items": list(items)})
+    cluster.says("get events", {"items": []})
+    return cluster, Rollout(cluster.kubectl(), lambda: None)
+
+
+def test_it_ends_when_as_many_pods_are_ready_as_were_asked_for(tmp_path: Path) -> None:
+    both = [pod("order-1", ready=True), pod("order-2", ready=True)]
+    rollout(tmp_path, DEPLOYMENT, *both)[1].until_ready(["order"], limit_s=5)
+    with pytest.raises(StartError, match=r"order not ready within 0 s\. order-2: Running"):
+        rollout(tmp_path, DEPLOYMENT, both[0], pod("order-2", ready=False))[1].until_ready(["order"], limit_s=0)
+
+
+def test_a_pod_that_is_being_replaced_counts_no_more(tmp_path: Path) -> None:
+    leaving = pod("order-1", ready=True)
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    with pytest.raises(StartError, match="not ready"):
+        rollout(tmp_path, DEPLOYMENT, leaving, pod("order-2", ready=True))[1].until_ready(["order"], limit_s=0)
+
+
+def test_the_warning_of_the_pod_is_told_when_time_is_up(tmp_path: Path) -> None:
+    cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False))
+    message = "Readiness probe failed: connection refused"
+    about = {"type": "Warning", "reason": "Unhealthy", "message": message, "involvedObject": {"name": "order-1"}}
+    cluster.says("get events", {"items": [about]})
+    with pytest.raises(StartError, match=f"order-1: Unhealthy: {message}"):
+        waiting.until_ready(["order"], limit_s=0)
+
+
+def test_a_crash_ends_the_wait_with_the_end_of_the_log(tmp_path: Path) -> None:
+    ended = {"terminated": {"exitCode": 2, "reason": "Error"}}
+    crashed = pod("order-1", ready=False, state={"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended)
+    cluster, waiting = rollout(tmp_path, DEPLOYMENT, crashed)
+    cluster.says("logs order-1", "starting\nSHOP_DATABASE_URL is not set\n")
+    with pytest.raises(
+        StartError, match=r"order ended, exit code 2\. End of its log:\n  starting\n  SHOP_DATABASE_URL"
+    ):
+        waiting.until_ready(["order"], limit_s=60)
+
+
+def test_what_is_wrong_once_may_mend_itself(tmp_path: Path) -> None:
+    pulling = pod("order-1", ready=False, state={"waiting": {"reason": "ErrImagePull", "message": "timeout"}})
+    cluster, waiting = rollout(tmp_path, DEPLOYMENT, pulling)
+    looks = iter(range(10))
+
+    def pause() -> None:
+        if next(looks) == 1:
+            cluster.says("get pods,", {"items": [DEPLOYMENT, pod("order-1", ready=True), pod("order-2", ready=True)]})
+
+    Rollout(waiting.kubectl, pause).until_ready(["order"], limit_s=60)
+
+
+def test_the_user_can_end_the_wait(tmp_path: Path) -> None:
+    waiting = rollout(tmp_path, DEPLOYMENT)[1]
+
+    def pause() -> None:
+        raise Interrupted(2)
+
+    with pytest.raises(Interrupted):
+        Rollout(waiting.kubectl, pause).until_ready(["order"], limit_s=60)
+
+
+def test_a_job_is_waited_for_until_it_has_succeeded(tmp_path: Path) -> None:
+    rollout(tmp_path, {**JOB, "status": {"succeeded": 1}})[1].until_done("database", limit_s=5)
+    failed = {"conditions": [{"type": "Failed", "status": "True", "message": "Job has reached its backoff limit"}]}
+    with pytest.raises(StartError, match="Job database: Job has reached its backoff limit"):
+        rollout(tmp_path, {**JOB, "status": failed})[1].until_done("database", limit_s=60)

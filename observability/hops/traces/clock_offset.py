@@ -1,0 +1,47 @@
+"""How far apart the clocks of a cluster's nodes are, from the spans themselves.
+
+A call leaves four times: sent and answered by the caller's clock, begun and ended by the callee's. As in NTP (RFC 5905,
+section 8), the callee's clock is ahead by ((begun - sent) + (ended - answered)) / 2, give or take half of the time on
+the wire. Calls with little time on the wire therefore say most.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+
+from hops.traces.span import CLIENT, SERVER, Span
+
+QUICKEST = 0.25
+"""Share of a pair's calls that count: those with the least time on the wire."""
+
+
+def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], str]) -> float:
+    """The largest difference between the clocks of two nodes that call each other.
+
+    Args:
+        traces: Spans, trace by trace.
+        node_of: Gives the node that a span's component ran on; empty if it is not known.
+
+    Returns:
+        Milliseconds, 0 if every call stayed on its node.
+    """
+    # By caller's and callee's node: time on the wire, and how far the callee's clock was ahead.
+    seen: dict[tuple[str, str], list[tuple[int, float]]] = defaultdict(list)
+    for spans in traces:
+        by_id = {span.span_id: span for span in spans}
+        for span in by_id.values():
+            call = by_id.get(span.parent_id)
+            if span.kind is not SERVER or call is None or call.kind is not CLIENT:
+                continue
+            nodes = (node_of(call), node_of(span))
+            if all(nodes) and nodes[0] != nodes[1]:
+                out_ns, back_ns = span.start_ns - call.start_ns, call.end_ns - span.end_ns
+                seen[nodes].append((out_ns + back_ns, (out_ns - back_ns) / 2))
+    return max((abs(_ahead_ns(calls)) for calls in seen.values()), default=0.0) / 1e6
+
+
+def _ahead_ns(calls: list[tuple[int, float]]) -> float:
+    quickest = sorted(calls)[: max(1, round(QUICKEST * len(calls)))]
+    return statistics.median(ahead for _, ahead in quickest)
