@@ -8,6 +8,7 @@ import sys
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -21,9 +22,9 @@ from mesh.kubernetes.edge import ACCESS_LOG as EDGE_LOG
 from mesh.kubernetes.kubectl import Kubectl
 from mesh.kubernetes.load import KEYS
 from mesh.kubernetes.manifests import documents, manifests
-from mesh.kubernetes.options import IMAGES, ClusterOptions, default_tag
+from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.preflight import require_usable
+from mesh.kubernetes.preflight import has_istio_cni, require_usable
 from mesh.kubernetes.rollout import Rollout
 from mesh.kubernetes.secrets import secrets
 from mesh.kubernetes.sidecars import read_facts
@@ -38,6 +39,7 @@ from mesh.switches import Switches
 from mesh.system import System
 from mesh.topology import EDGE, Topology
 
+PREFIX = "hopwise-"
 DATABASE_LIMIT_S = 180.0
 READY_LIMIT_S = 180.0
 DELETE_LIMIT_S = 180.0
@@ -75,15 +77,18 @@ class ClusterSystem(System):
         folder: RunFolder | None = None,
     ) -> None:
         super().__init__(topology, switches, ports, trial, data=data, environ=environ, folder=folder)
-        self.namespace = f"hopwise-{uuid.uuid4().hex[:8]}"
+        self.namespace = f"{PREFIX}{uuid.uuid4().hex[:8]}"
         self.places = ClusterPlaces.default()
-        self.options = ClusterOptions(
-            tag=self._environ.get("IMAGE_TAG") or default_tag(),
-            namespace=self.namespace,
-            images=self._environ.get("IMAGE_PREFIX") or IMAGES,
-            run=self.namespace.removeprefix("hopwise-"),
+        self.options = replace(
+            cluster_options(
+                self._environ,
+                namespace=self.namespace,
+                replicas=switches.replicas,
+                istio_cni=False,
+                seed=self._data.seed,
+            ),
+            run=self.namespace.removeprefix(PREFIX),
             trial=trial,
-            seed=self._data.seed,
         )
         self._note = self.folder.path / "namespace.json"
         self._kubectl: Kubectl | None = None
@@ -109,6 +114,7 @@ class ClusterSystem(System):
         kubectl = Kubectl.current(self._environ)
         self._remove_leftover()
         require_usable(kubectl, self.switches)
+        self.options = replace(self.options, istio_cni=has_istio_cni(kubectl))
         write_json(self.target, self._target(str(key_pair(self.folder).private), self.ports))
         write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
         self._kubectl = kubectl.within(self.namespace)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.report.view import View
-from hops.run.switches import mesh_text, switches_text, value_text
+from hops.run.switches import Switches, mesh_text, replicas_text, switches_text, value_text
 from hops.tables.latency import loop_text
 
 
@@ -62,12 +62,21 @@ def _tracing(shares: Sequence[float]) -> str:
 
 def mesh_fact(view: View) -> str:
     """The mesh, and where topologies ran with different ones, that of each; empty without any."""
-    meshes = {name: mesh_text(switches_of(view.run.manifest, name)) for name in view.topologies}
-    if not any(meshes.values()):
+    return _of_each(view, mesh_text)
+
+
+def replicas_fact(view: View) -> str:
+    """The replicas, and where topologies ran with different ones, those of each; empty without any."""
+    return _of_each(view, replicas_text)
+
+
+def _of_each(view: View, text: Callable[[Switches], str]) -> str:
+    told = {name: text(switches_of(view.run.manifest, name)) for name in view.topologies}
+    if not any(told.values()):
         return ""
-    if len(set(meshes.values())) == 1:
-        return next(iter(meshes.values()))
-    return "; ".join(f"{name}: {mesh or 'none'}" for name, mesh in meshes.items())
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return "; ".join(f"{name}: {one or 'none'}" for name, one in told.items())
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
