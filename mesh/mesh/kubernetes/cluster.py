@@ -88,6 +88,7 @@ class ClusterSystem(System):
         self._note = self.folder.path / "namespace.json"
         self._kubectl: Kubectl | None = None
         self._ready: set[str] = set()
+        self._nodes: set[tuple[str, str]] = set()
         self._looked = 0.0
 
     @property
@@ -142,6 +143,10 @@ class ClusterSystem(System):
         if self._kubectl is not None:
             self._remove(self._kubectl.context, self.namespace)
 
+    def node_of(self, component: str) -> str:
+        nodes = {node for name, node in self._nodes if name == component}
+        return nodes.pop() if len(nodes) == 1 else ""
+
     def _roll_out(self, kubectl: Kubectl) -> None:
         """Make everything, the data before what reads it."""
         rollout = Rollout(kubectl, self._interrupts.check)
@@ -154,7 +159,9 @@ class ClusterSystem(System):
         rollout.until_done("database", DATABASE_LIMIT_S)
         kubectl.apply(shop)
         rollout.until_ready([JAEGER, *(one["metadata"]["name"] for one in shop)], READY_LIMIT_S)
-        self._ready = {name_of(pod) for pod in kubectl.get("pods")["items"] if is_ready(pod)}
+        ready = [pod for pod in kubectl.get("pods")["items"] if is_ready(pod)]
+        self._ready = {name_of(pod) for pod in ready}
+        self._nodes = {(pod["metadata"]["labels"]["app.kubernetes.io/name"], pod["spec"]["nodeName"]) for pod in ready}
 
     def _database_in_cluster(self) -> Database:
         if not self.database.embedded:

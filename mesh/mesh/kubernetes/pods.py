@@ -46,7 +46,7 @@ class Size:
         most_memory: Memory above which it is ended.
     """
 
-    cpu: str = "100m"
+    cpu: str = "50m"
     memory: str = "128Mi"
     most_memory: str = "512Mi"
 
