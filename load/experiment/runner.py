@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -226,6 +227,7 @@ class _Trials:
             "began": read_json(self._folder.path / PLAN)["began"],
             "ended": now(),
             "blocks": plan.blocks,
+            **_cluster_of(plan),
             "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
             "mode": "open" if plan.closed is None else "closed",
             "closed": None if plan.closed is None else asdict(plan.closed),
@@ -235,6 +237,16 @@ class _Trials:
             "journeys": tapes.load.journeys,
             "memory_peak_mb": memory_peak_mb,
         }
+
+
+def _cluster_of(plan: Plan) -> dict[str, Any]:
+    """What the cluster is made of, if the plan's arms run in one."""
+    if not plan.arms[0].switches.in_cluster:
+        return {}
+    from mesh.kubernetes.facts import cluster_facts
+    from mesh.kubernetes.kubectl import Kubectl
+
+    return {"cluster": cluster_facts(Kubectl.current(os.environ))}
 
 
 def trial_name(run: str, trial: str) -> str:

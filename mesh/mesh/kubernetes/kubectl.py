@@ -106,6 +106,15 @@ class Kubectl:
         """
         return json.loads(self.run("get", *arguments, "--output=json", REQUEST_LIMIT, limit_s=limit_s))
 
+    def version(self) -> str:
+        """The version of the cluster, such as `v1.36.3`.
+
+        Raises:
+            ClusterError: It does not answer.
+        """
+        answer = self.run("version", "--output=json", "--request-timeout=10s")
+        return str(json.loads(answer)["serverVersion"]["gitVersion"])
+
     def raw(self, path: str) -> Any:
         """An answer of the cluster's API, as data.
 
