@@ -10,11 +10,14 @@ from typing import Any
 from mesh.kubernetes.kubectl import Kubectl
 
 PROGRAM = """#!{python} -S
-import json, pathlib, sys
+import json, os, pathlib, sys
 folder = pathlib.Path(__file__).parent
 asked = " ".join(word for word in sys.argv[1:] if not word.startswith("--context"))
 with (folder / "asked").open("a") as file:
     print(asked, file=file)
+for start, pid, signum in json.loads((folder / "signals").read_text()):
+    if asked.startswith(start):
+        os.kill(pid, signum)
 for start, code, out, err in json.loads((folder / "answers").read_text()):
     if asked.startswith(start):
         sys.stdout.write(out)
@@ -34,6 +37,7 @@ class FakeCluster:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._answers: list[tuple[str, int, str, str]] = []
+        self._signals: list[tuple[str, int, int]] = []
         self.program = folder / "kubectl"
         self.program.write_text(PROGRAM.format(python=sys.executable))
         self.program.chmod(0o755)
@@ -48,6 +52,11 @@ class FakeCluster:
     def refuses(self, start: str, err: str) -> None:
         """Fail command lines that begin so."""
         self.says(start, err=f"{err}\n", code=1)
+
+    def interrupts(self, start: str, pid: int, signum: int) -> None:
+        """Send a process a signal when a command line begins so."""
+        self._signals.append((start, pid, signum))
+        self._save()
 
     @property
     def asked(self) -> list[str]:
@@ -65,3 +74,4 @@ class FakeCluster:
 
     def _save(self) -> None:
         (self._folder / "answers").write_text(json.dumps(self._answers))
+        (self._folder / "signals").write_text(json.dumps(self._signals))
