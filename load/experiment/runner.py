@@ -30,7 +30,7 @@ from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_run, write_summary
 from hops.run.rows import write_parquet
 from mesh.paths import ROOT
 from mesh.ports import Ports
-from mesh.runtimes import system_of
+from mesh.runtimes import require_runtime, system_of
 from mesh.shop_processes import Data
 
 T = TypeVar("T")
@@ -49,7 +49,10 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
 
     Raises:
         UsageError: The disk has too little room, or the folder cannot be written.
+        MeshError: The cluster that the plan is for cannot run it.
     """
+    for switches in {arm.switches for arm in plan.arms}:
+        require_runtime(switches)
     folder = ResultsFolder.new(results, plan.name)
     shutil.copyfile(plan.workload, folder.path / WORKLOAD)
     folder.write_json(PLAN, {**plan.as_document(), "began": now()})

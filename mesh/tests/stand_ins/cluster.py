@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mesh.kubernetes.kubectl import Kubectl
+
+CONTEXT = os.environ.get("HOPWISE_TEST_CONTEXT", "")
+
+needs_cluster = pytest.mark.skipif(
+    not CONTEXT, reason="no cluster is given for tests: set HOPWISE_TEST_CONTEXT to the current kubectl context"
+)
+"""For tests that make namespaces in a real cluster: only in one that was named for it, and has the images."""
+
+
+def namespaces() -> list[str]:
+    """The namespaces that runs have in the cluster for tests."""
+    selector = "--selector=app.kubernetes.io/managed-by=hopwise"
+    command = ["kubectl", f"--context={CONTEXT}", "get", "namespaces", selector, "--output=name"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    names = [line.partition("/")[2] for line in done.stdout.splitlines()]
+    return [name for name in names if name.startswith("hopwise-")]
+
 
 PROGRAM = """#!{python} -S
 import json, os, pathlib, sys
