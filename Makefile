@@ -18,7 +18,7 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing is running: nothing is installed."
 unexport PYTHONDONTWRITEBYTECODE
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-BENCH := topology profile rate seed workload trace scale edge mesh mtls canary store runtime load_nodes http rtt connections delay abort vus think
+BENCH := topology profile rate seed workload trace scale edge mesh mtls canary replicas store runtime load_nodes http rtt connections delay abort vus think
 COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
 LADDER := topology steps profile rate seed workload trace http blocks resume retry
 SWEEP := topologies objective profile start max seed workload trace http connections
@@ -26,8 +26,8 @@ STRESS := topologies users think profile seed workload trace http connections
 RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users namespace storage run journey wait samples \
   hops sizes steps kills experiments traces
-UP := topology seed scale edge mesh mtls canary store http rtt delay abort
-MANIFESTS := topology edge mesh mtls canary scale delay abort seed namespace storage out
+UP := topology seed scale edge mesh mtls canary replicas store http rtt delay abort
+MANIFESTS := topology edge mesh mtls canary replicas scale delay abort seed namespace storage out
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
 include mesh/provision/provision.mk
@@ -77,7 +77,7 @@ compare-runs: setup ## Compare run b with run a, such as before and after a chan
 
 .PHONY: parity
 parity: setup ## Check topologies' answers against the data, and that their writes have the same effect; topologies=a,b
-	@$(RUN) -m experiment parity $(call options,topologies samples seed mesh mtls canary http)
+	@$(RUN) -m experiment parity $(call options,topologies samples seed mesh mtls canary replicas http)
 
 .PHONY: report
 report: setup ## Rebuild a run's summary, report.html, report.md and csv/ from its files
@@ -148,8 +148,8 @@ test-e2e: setup ## End-to-end tests: the make targets, as a user runs them
 	@$(VENV)/pytest -q -m e2e
 
 .PHONY: chaos
-chaos: setup ## Kill the order service kills=200 times during checkouts, then check the shop's invariants
-	@$(RUN) -m chaos --kills $(or $(kills),200)
+chaos: setup ## Kill an order process kills=200 times during checkouts, then check the shop's invariants; replicas=order:2
+	@$(RUN) -m chaos --kills $(or $(kills),200) $(if $(replicas),--replicas $(call quoted,$(replicas)))
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
@@ -184,8 +184,8 @@ help: ## Show this help
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=1..100"
 	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none|envoy|istio  mtls=off|on  canary=0..100  http=1|2  rtt=0"
-	@echo "  delay=payment:2ms,user:500us  abort=payment:1%,user:0.5%  store=postgres|memory  connections=1..256"
-	@echo "  vus=N think=0s (closed loop: virtual users instead of a rate)"
+	@echo "  delay=payment:2ms,user:500us  abort=payment:1%,user:0.5%  replicas=graphql-gateway:2,product:2"
+	@echo "  store=postgres|memory  connections=1..256  vus=N think=0s (closed loop: virtual users instead of a rate)"
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
 	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"

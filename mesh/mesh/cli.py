@@ -21,7 +21,21 @@ from mesh.kubernetes.files import write
 from mesh.kubernetes.manifests import BENCH
 from mesh.kubernetes.manifests import manifests as cluster_manifests
 from mesh.kubernetes.options import NAMESPACE, cluster_options
-from mesh.options import Abort, Canary, Delay, Edge, Http, Json, Mesh, Mtls, Rtt, Scale, Store, TopologyName
+from mesh.options import (
+    Abort,
+    Canary,
+    Delay,
+    Edge,
+    Http,
+    Json,
+    Mesh,
+    Mtls,
+    Replicas,
+    Rtt,
+    Scale,
+    Store,
+    TopologyName,
+)
 from mesh.paths import ROOT, RUNS, RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
@@ -48,6 +62,7 @@ def up(
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
+    replicas: Replicas = None,
     store: Store = None,
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
@@ -67,6 +82,7 @@ def up(
             "mesh": mesh,
             "mtls": mtls,
             "canary": canary,
+            "replicas": replicas,
             "store": store,
             "scale": scale,
             "http": http,
@@ -157,6 +173,7 @@ def manifests(
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
+    replicas: Replicas = None,
     scale: Scale = None,
     delay: Delay = None,
     abort: Abort = None,
@@ -173,10 +190,12 @@ def manifests(
     """Write the Kubernetes manifests of a topology: a Kustomize base, and the overlays bench and production."""
     with reported():
         loaded = load_topology(topology)
-        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "canary": canary, "scale": scale}
+        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "canary": canary, "replicas": replicas, "scale": scale}
         switches = parse_switches(**given, delay=delay, abort=abort, runtime="kubernetes")
         require_fit(loaded, switches)
-        options = cluster_options(os.environ, namespace=namespace, storage=storage, istio_cni=cni, seed=seed)
+        options = cluster_options(
+            os.environ, namespace=namespace, storage=storage, istio_cni=cni, seed=seed, replicas=switches.replicas
+        )
         folder = out or ROOT / RUNS / "manifests" / f"{loaded.name}-{switches.edge}-{switches.mesh}"
         write(cluster_manifests(loaded, switches, options), folder, options)
         typer.echo(f"Wrote {folder}. Apply it with: kubectl apply --kustomize {folder / BENCH}")

@@ -27,7 +27,7 @@ SETTINGS: Mapping[str, str] = {
     "listen_addresses": HOST,
     # No socket file: its path would have to be short, and two checkouts would have to agree on it.
     "unix_socket_directories": "",
-    "max_connections": "100",
+    "max_connections": "300",
     "shared_buffers": "128MB",
     "jit": "off",  # it compiles the short queries of a shop for longer than they run
     "io_method": "sync",  # everything is in memory; worker processes would only add wake-ups

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,16 @@ DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
 """The contract with its REST paths, made by `make stubs`."""
 OTLP_CLUSTER = "jaeger-otlp"
 TYPES = "type.googleapis.com"
+ON_ANOTHER_INSTANCE: Mapping[str, Any] = {
+    "retry_host_predicate": [
+        {
+            "name": "envoy.retry_host_predicates.previous_hosts",
+            "typed_config": {"@type": f"{TYPES}/envoy.extensions.retry.host.previous_hosts.v3.PreviousHostsPredicate"},
+        }
+    ],
+    "host_selection_retry_max_attempts": 3,
+}
+"""Has Envoy repeat a request on an instance that it has not tried yet, as Istio does."""
 # One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory would tie
 # two runs of one machine together.
 OPTIONS = ("--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")

@@ -10,7 +10,7 @@ from mesh.switches import SWITCHES
 
 
 def _option(name: str) -> Any:
-    return typer.Option(help=SWITCHES[name].help)
+    return typer.Option(f"--{name}", help=SWITCHES[name].help)
 
 
 Abort = Annotated[str | None, _option("abort")]
@@ -22,6 +22,7 @@ Http = Annotated[str | None, _option("http")]
 Mesh = Annotated[str | None, _option("mesh")]
 Mtls = Annotated[str | None, _option("mtls")]
 LoadNodes = Annotated[str | None, _option("load_nodes")]
+Replicas = Annotated[str | None, _option("replicas")]
 Rtt = Annotated[str | None, _option("rtt")]
 Runtime = Annotated[str | None, _option("runtime")]
 Scale = Annotated[str | None, _option("scale")]

@@ -28,11 +28,13 @@ class Ports:
         base: First port of the run's range.
         offsets: Distance from the base, by the port's name.
         addresses: Loopback address of each component's sidecar.
+        replicas: How many processes a component runs as; components that are not named run as one.
     """
 
     base: int
     offsets: Mapping[str, int]
     addresses: Mapping[str, str] = field(default_factory=dict)
+    replicas: Mapping[str, int] = field(default_factory=dict)
 
     def __getitem__(self, name: str) -> int:
         return self.base + self.offsets[name]
@@ -45,13 +47,22 @@ class Ports:
         """`http://127.0.0.1:port` of a port's name."""
         return f"http://{self.address(name)}"
 
-    def listens(self, name: str) -> Place:
+    def listens(self, name: str, replica: int = 1) -> Place:
         """Where a process of this machine listens, by its port's name."""
-        return Place(HOST, self[name])
+        return Place(at_replica(HOST, replica), self[name])
 
     def reached(self, name: str) -> Sequence[Place]:
-        """Where its callers find it."""
-        return (self.listens(name),)
+        """Where its callers find it: the place of each replica."""
+        component = name if name in self.replicas else name.rpartition("-")[0]
+        return [self.listens(name, replica) for replica in self.replicas_of(component)]
+
+    def replicas_of(self, component: str) -> Sequence[int]:
+        """The numbers of a component's replicas, from 1."""
+        return range(1, self.replicas.get(component, 1) + 1)
+
+    def sidecar_address(self, component: str, replica: int = 1) -> str:
+        """Loopback address of the sidecar of one of a component's replicas."""
+        return at_replica(self.addresses[component], replica)
 
     def require_free(self, names: Iterable[str], at: str = HOST) -> None:
         """Check that nothing listens on these ports.
@@ -77,6 +88,17 @@ class Ports:
     def _other_base(self) -> int:
         span = 200
         return self.base + span if self.base + 2 * span <= HIGHEST_PORT else LOWEST_BASE
+
+
+def at_replica(address: str, replica: int) -> str:
+    """The loopback address of a replica, given the first one's: `127.0.1.5` for the second, `127.0.0.5` given."""
+    first, second, third, fourth = address.split(".")
+    return f"{first}.{second}.{int(third) + replica - 1}.{fourth}"
+
+
+def replica_name(component: str, replica: int) -> str:
+    """The name of a replica's process and log: `product`, `product-2`, `product-3`."""
+    return component if replica == 1 else f"{component}-{replica}"
 
 
 def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:

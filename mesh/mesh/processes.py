@@ -32,7 +32,7 @@ class Component:
     """A process to run, or, without a check, a task that must end well.
 
     Attributes:
-        name: Name of the component, and of its log.
+        name: Name of the process, and of its log.
         argv: Gives the command line when the component is started.
         env: Variables besides those of `PASSED_ON`.
         ready: Checks whether it answers; None for a task, which is ready once it has exited with 0.
@@ -44,6 +44,7 @@ class Component:
         death_signal: Signal that it gets when its supervisor is killed.
         on_output: Receives a task's standard output once it has ended.
         echo: Whether the user sees a task's progress (its standard error).
+        replica_of: The component that it is a further replica of, under whose name its resources count; empty for none.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Component:
     death_signal: signal.Signals = signal.SIGKILL
     on_output: Callable[[str], None] | None = None
     echo: bool = False
+    replica_of: str = ""
 
 
 class Supervisor:
@@ -137,8 +139,15 @@ class Supervisor:
         return killed
 
     def pids(self) -> dict[str, int]:
-        """The process of each component that runs."""
+        """Each process that runs, by its name."""
         return {name: running.process.pid for name, running in self._running.items()}
+
+    def pids_by_component(self) -> dict[str, list[int]]:
+        """The processes of each component that runs: one, or one for each of its replicas."""
+        pids: dict[str, list[int]] = {}
+        for name, running in self._running.items():
+            pids.setdefault(running.component.replica_of or name, []).append(running.process.pid)
+        return pids
 
     def _spawn(self, component: Component) -> _Running:
         again = component.name in self._components

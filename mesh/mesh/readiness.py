@@ -14,12 +14,12 @@ TIMEOUT_S = 0.5
 """How long one check may take."""
 
 
-def tcp(port: int) -> Check:
+def tcp(port: int, host: str = HOST) -> Check:
     """Something accepts connections on the port."""
 
     def check() -> bool:
         try:
-            socket.create_connection((HOST, port), timeout=TIMEOUT_S).close()
+            socket.create_connection((host, port), timeout=TIMEOUT_S).close()
         except OSError:
             return False
         return True
@@ -71,9 +71,9 @@ def _answers_ok(connect: Callable[[], http.client.HTTPConnection], path: str) ->
     return check
 
 
-def grpc_serving(port: int) -> Check:
+def grpc_serving(port: int, host: str = HOST) -> Check:
     """`grpc.health.v1.Health/Check` answers SERVING for the whole server."""
-    return _serving(tcp(port), f"{HOST}:{port}")
+    return _serving(tcp(port, host), f"{host}:{port}")
 
 
 def grpc_serving_at(listener: Path) -> Check:

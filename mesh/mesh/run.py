@@ -109,11 +109,12 @@ class Run:
         return self._supervisor.ended()
 
     def pids(self) -> dict[str, list[int]]:
-        """Every process of each component, the one that was started first."""
-        pids = {name: [pid] for name, pid in self._supervisor.pids().items()}
+        """Every process of each component: its replicas first, then their children."""
+        pids = self._supervisor.pids_by_component()
         for processes in pids.values():
-            with contextlib.suppress(psutil.Error):
-                processes += [child.pid for child in psutil.Process(processes[0]).children(recursive=True)]
+            for pid in list(processes):
+                with contextlib.suppress(psutil.Error):
+                    processes += [child.pid for child in psutil.Process(pid).children(recursive=True)]
         return pids
 
     def kill(self, component: str) -> None:

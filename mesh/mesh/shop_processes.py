@@ -11,6 +11,7 @@ from mesh.database import Database
 from mesh.keys import KeyPair
 from mesh.paths import GRAPHIQL
 from mesh.places import Places
+from mesh.ports import replica_name
 from mesh.processes import Component
 from mesh.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at
 from mesh.sidecars.workloads import Workload, identity
@@ -78,9 +79,16 @@ def module_of(service: str) -> str:
     return service.replace("-", "_") if service in GATEWAYS else f"shop.{service}"
 
 
-def environment(component: str, around: Surroundings) -> dict[str, str]:
-    """The settings of one of the shop's processes."""
-    topology, places, workload = around.topology, around.places, around.workloads.get(component)
+def environment(component: str, around: Surroundings, replica: int = 1) -> dict[str, str]:
+    """The settings of one of the shop's processes.
+
+    Args:
+        component: Name of the component.
+        around: Surroundings of the run.
+        replica: Which of the component's processes it is, from 1.
+    """
+    topology, places = around.topology, around.places
+    workload = around.workloads.get(replica_name(component, replica))
     service = workload.service if workload else component
     env = {
         "SHOP_COMPONENT": component,
@@ -97,7 +105,7 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
         env["SHOP_DATABASE_URL"] = around.database.url(role_name(service), TRIAL_DATABASE)
     for protocol in topology.protocols_of(service):
         kind = "HTTP" if service in GATEWAYS else protocol.upper()
-        tcp = places.listens(port_name(service, protocol))
+        tcp = places.listens(port_name(service, protocol), replica)
         env[f"SHOP_LISTEN_{kind}"] = f"unix:{workload.inbound_of(protocol).socket}" if workload else str(tcp)
     if Protocol.GRAPHQL in topology.protocols_of(service):
         env["SHOP_GRAPHIQL"] = str(GRAPHIQL)
@@ -106,8 +114,8 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
     if service == "user":
         env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
     for callee, protocol in topology.links.get(service, {}).items():
-        (place,) = places.reached(port_name(callee, protocol))
-        env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{place}"
+        reached = ",".join(map(str, places.reached(port_name(callee, protocol))))
+        env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{reached}"
     for outbound in workload.outbound if workload else ():
         env[f"SHOP_PEER_{outbound.callee.upper()}"] = f"{SCHEMES[outbound.protocol]}://{outbound.authority}"
         env[f"SHOP_SOCKET_{outbound.callee.upper()}"] = str(outbound.socket)
@@ -118,7 +126,7 @@ def environment(component: str, around: Surroundings) -> dict[str, str]:
     return {**env, **around.extra.get(component, {})}
 
 
-def shop_component(component: str, around: Surroundings, after: frozenset[str]) -> Component:
+def shop_component(component: str, around: Surroundings, after: frozenset[str], replica: int = 1) -> Component:
     """What to run for a service or a gateway.
 
     Args:
@@ -126,8 +134,10 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str]) 
         around: Surroundings of the run.
         after: Components that must be ready before a service starts; a gateway connects on its first request, and waits
             for none.
+        replica: Which of the component's processes it is, from 1.
     """
-    workload = around.workloads.get(component)
+    name = replica_name(component, replica)
+    workload = around.workloads.get(name)
     service = workload.service if workload else component
     protocol = around.topology.protocols_of(service)[0]
     is_gateway = service in GATEWAYS
@@ -135,15 +145,17 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str]) 
         listener = workload.inbound_of(protocol).socket
         ready = grpc_serving_at(listener) if protocol is Protocol.GRPC else http_ok_at(listener, "/healthz")
     else:
-        port = around.places.listens(port_name(component, protocol)).port
-        ready = grpc_serving(port) if protocol is Protocol.GRPC else http_ok(port, "/healthz")
+        place = around.places.listens(port_name(component, protocol), replica)
+        serving = protocol is Protocol.GRPC
+        ready = grpc_serving(place.port, place.host) if serving else http_ok(place.port, "/healthz", place.host)
     return Component(
-        component,
+        name,
         argv=lambda: [sys.executable, "-m", module_of(service)],
-        env=environment(component, around),
+        env={**environment(component, around, replica), "SHOP_INSTANCE": name},
         ready=ready,
         after=frozenset() if is_gateway else after,
         stop_rank=1 if is_gateway else 2,
+        replica_of=component if replica > 1 else "",
     )
 
 

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from mesh.errors import SwitchError
-from mesh.topology import SERVES
+from mesh.topology import GATEWAYS, SERVES, SERVICES
 
 MOST_CONNECTIONS = 256
+MOST_REPLICAS = 8
 MOST_LOAD_NODES = 32
 LONGEST_DELAY_MS = 1_000.0
 SHORTEST_ISTIO_DELAY_MS = 1.0
@@ -25,6 +26,7 @@ class Switches:
     mesh: str = "none"
     mtls: str = "off"
     canary: int = 0
+    replicas: Mapping[str, int] = field(default_factory=dict, hash=False)
     store: str = "postgres"
     runtime: str = "native"
     load_nodes: int = 1
@@ -99,15 +101,32 @@ def parse_switches(**given: str | float | None) -> Switches:
             raise SwitchError(
                 f"{name}={given[name]} needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too."
             )
-    if switches.canary and switches.store == "memory":
+    _require_one_store(switches)
+    if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
         raise SwitchError(
-            f"store=memory with canary={switches.canary}: two product services would keep two stocks; "
-            "give store=postgres, or no canary."
+            f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing shares the clients' requests "
+            "out among a gateway's replicas; give edge=envoy, or replicas of services only."
         )
     if switches.mesh == "istio":
         _require_istio_delays(switches.delay_ms)
     _require_fit_for_runtime(switches)
     return switches
+
+
+def _require_one_store(switches: Switches) -> None:
+    """A service that keeps its data in memory must be one process."""
+    if switches.store != "memory":
+        return
+    if switches.canary:
+        raise SwitchError(
+            f"store=memory with canary={switches.canary}: two product services would keep two stocks; "
+            "give store=postgres, or no canary."
+        )
+    if several := sorted(set(switches.replicas) & set(SERVICES)):
+        raise SwitchError(
+            f"store=memory with replicas of {' and '.join(several)}: each replica would keep data of its own; "
+            "give store=postgres, or replicas of gateways only."
+        )
 
 
 def _require_fit_for_runtime(switches: Switches) -> None:
@@ -182,6 +201,7 @@ def _share(name: str, given: str) -> float:
 _DELAY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)", re.ASCII)
 _MS = {"us": 0.001, "ms": 1.0, "s": 1_000.0}
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
+_COUNT = re.compile(r"[0-9]+", re.ASCII)
 
 
 def _delays(name: str, given: str) -> dict[str, float]:
@@ -208,9 +228,22 @@ def _aborts(name: str, given: str) -> dict[str, float]:
     return shares
 
 
+def _replicas(name: str, given: str) -> dict[str, int]:
+    """Reads `graphql-gateway:2,product:2`; a component with one replica is as if it were not named."""
+    counts: dict[str, int] = {}
+    for component, value in _by_component(
+        name, given, "a number of replicas", "N", "product:2 or graphql-gateway:2,product:2"
+    ):
+        if not 1 <= int(value) <= MOST_REPLICAS:
+            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 1 to {MOST_REPLICAS}.")
+        if int(value) > 1:
+            counts[component] = int(value)
+    return counts
+
+
 def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
     """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
-    pattern = {"TIME": _DELAY, "PERCENT": _PERCENT}[value]
+    pattern = {"TIME": _DELAY, "PERCENT": _PERCENT, "N": _COUNT}[value]
     seen: set[str] = set()
     for item in map(str.strip, given.split(",")):
         component, _, rest = item.partition(":")
@@ -233,6 +266,9 @@ SWITCHES: Mapping[str, Switch] = {
     "mesh": _choice("Sidecar mesh", "none", "envoy", "istio"),
     "mtls": _choice("Mutual TLS between sidecars", "off", "on"),
     "canary": _whole("Percent of calls to product that go to a second instance, the canary", 0, 100),
+    "replicas": Switch(
+        "Processes to run per component, such as graphql-gateway:2,product:2.", "graphql-gateway:2,product:2", _replicas
+    ),
     "store": _choice("Where the services keep their data while they run", "postgres", "memory"),
     "runtime": _choice("Where everything runs: this machine, or the current kubectl context", "native", "kubernetes"),
     "load_nodes": _whole("Load generators in the cluster that share the tape", 1, MOST_LOAD_NODES),

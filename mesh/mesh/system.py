@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
@@ -64,6 +65,7 @@ class System(Run):
         extra: Mapping[str, Mapping[str, str]] | None = None,
         folder: RunFolder | None = None,
     ) -> None:
+        ports = replace(ports, replicas=switches.replicas)
         super().__init__(ports, folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
         self.topology = topology
@@ -137,6 +139,10 @@ class System(Run):
             return None
         return read_facts(self.workloads, self.ports, encrypted=self.switches.encrypted)
 
+    def node_of(self, component: str) -> str:  # noqa: ARG002 - a cluster has several
+        """The node of a cluster that a component runs on; empty on this machine, or if it runs on several."""
+        return ""
+
     def port_names(self) -> Sequence[str]:
         topology = self.topology
         shop = [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]
@@ -150,6 +156,10 @@ class System(Run):
 
     def require_free(self) -> None:
         super().require_free()
+        for component, replica in [] if self.workloads else self._replicas():
+            if replica > 1:  # the first is among `port_names`
+                own = [port_name(component, protocol) for protocol in self.topology.protocols_of(component)]
+                self.ports.require_free(own, at=self.ports.listens(own[0], replica).host)
         for workload in self.workloads:
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
             self.ports.require_free(["sidecar-admin", *own], at=workload.address)
@@ -179,16 +189,21 @@ class System(Run):
             encrypted=self.switches.encrypted,
         )
         write_json(self.target, self._target(str(keys.private), self.ports))
-        names = [workload.name for workload in self.workloads if workload.inbound] or self.topology.components
         store = _database_components(self.database, self.folder, self.ports)
         return [
             *store,
             *database_tasks(self.database, self._data, after=frozenset(item.name for item in store)),
             jaeger_component(self.ports, self._environ),
-            *(shop_component(name, around, after=frozenset({CLONE})) for name in names),
+            *(shop_component(name, around, frozenset({CLONE}), replica) for name, replica in self._replicas()),
             *self._sidecars(),
             *([self._edge()] if self._has_edge else []),
         ]
+
+    def _replicas(self) -> Sequence[tuple[str, int]]:
+        """Every process of the shop: its component, and its number among the component's replicas."""
+        if self.workloads:
+            return [(workload.component, workload.replica) for workload in self.workloads if workload.inbound]
+        return [(name, replica) for name in self.topology.components for replica in self.ports.replicas_of(name)]
 
     def _edge(self) -> Component:
         sidecar = next((workload for workload in self.workloads if workload.name == EDGE), None)
@@ -245,7 +260,11 @@ def require_fit(topology: Topology, switches: Switches) -> None:
             f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
             "must route and mark as coming from outside; valid with it: envoy."
         )
-    for name, given in (("delay", switches.delay_ms), ("abort", switches.abort_share)):
+    for name, given in (
+        ("delay", switches.delay_ms),
+        ("abort", switches.abort_share),
+        ("replicas", switches.replicas),
+    ):
         if idle := sorted(set(given) - set(topology.components)):
             raise SwitchError(
                 f"{name}={','.join(idle)}: {topology.name} does not run {' and '.join(idle)}; "

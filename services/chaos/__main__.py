@@ -6,13 +6,16 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from chaos.kills import Outcome, run_kills
 from chaos.shop import Shop
-from mesh.errors import MeshError
+from mesh.errors import MeshError, SwitchError
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
+from mesh.switches import parse_switches
+from mesh.topology import SERVICES
 from shop.database.audit import print_table
 
 
@@ -23,6 +26,9 @@ def arguments() -> argparse.ArgumentParser:
         description="Kills the order service at random moments while customers check out, then audits the shop.",
     )
     parser.add_argument("--kills", type=_positive, default=200, help="number of kills (default 200, about 4 minutes)")
+    parser.add_argument(
+        "--replicas", default="", help="replicas of services, as order:2,product:2 (default one of each)"
+    )
     parser.add_argument("--customers", type=_positive, default=8, help="number of concurrent customers (default 8)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the kill times and the purchases (default 1)")
     parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
@@ -33,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     """Runs a command line; returns its exit code: 0 if all is well, 1 if something is broken, 2 if it could not run."""
     options = arguments().parse_args(argv)
     try:
-        ports = load_ports(os.environ)
+        ports = replace(load_ports(os.environ), replicas=replicas(options.replicas))
         folder = RunFolder.of(ports.base)
         journal = folder.path / "chaos.jsonl"
         with Shop(ports, folder) as shop:
@@ -57,6 +63,20 @@ def main(argv: Sequence[str]) -> int:
     else:
         _print(outcome)
     return 0 if outcome.ok else 1
+
+
+def replicas(given: str) -> Mapping[str, int]:
+    """Reads how many replicas each service has.
+
+    Raises:
+        SwitchError: It is none of the numbers that a service can have, or names what does not run here.
+    """
+    counts = parse_switches(replicas=given).replicas
+    if idle := sorted(set(counts) - set(SERVICES)):
+        raise SwitchError(
+            f"replicas={given}: the kill test does not run {' and '.join(idle)}; it runs {', '.join(SERVICES)}."
+        )
+    return counts
 
 
 def _print(outcome: Outcome) -> None:

@@ -18,7 +18,7 @@ from shop.database.acknowledged import read_acknowledged
 from shop.database.audit import Finding, audit
 
 VICTIM = "order"
-# How long the victim lives after customers have begun to buy from it again, in seconds.
+# How long all replicas of the victim live after customers have begun to buy from it again, in seconds.
 LIFE_S = (0.0, 0.3)
 # The longest wait for that, in seconds: customers pause before they connect again.
 TRADE_LIMIT_S = 5.0
@@ -31,10 +31,10 @@ class Outcome:
     """The outcome of the kill test.
 
     Attributes:
-        kills: Number of times that the order service was killed with SIGKILL.
+        kills: Number of times that a process of the order service was killed with SIGKILL.
         wall_s: Duration of the test, in seconds.
-        restart_s: Mean time from a kill until the service answered again, in seconds.
-        interrupted: Sagas that were under way at the moment of a kill, by kind, summed over all kills.
+        restart_s: Mean time from a kill until the process answered again, in seconds.
+        interrupted: Sagas that a process drove at the moment it was killed, by kind, summed over all kills.
         kills_in_saga: Number of kills that left at least one saga unfinished.
         customers: What the customers saw, by kind.
         recovery_s: Time from the last restart until no saga was under way any more, in seconds.
@@ -67,7 +67,7 @@ class Outcome:
 def run_kills(
     shop: Shop, journal: Path, *, kills: int, customers: int, seed: int, progress: Callable[[int], None]
 ) -> Outcome:
-    """Kills the order service of a running shop at random moments while customers check out.
+    """Kills a replica of a running shop's order service at random moments while customers check out.
 
     Must be called from the thread that started the shop.
 
@@ -79,7 +79,7 @@ def run_kills(
         seed: Seed of the random moments and purchases.
         progress: Called after each kill with the number of kills so far.
     """
-    crowd = _Crowd(Customers(shop.order_address, journal, count=customers, seed=seed))
+    crowd = _Crowd(Customers(shop.address(VICTIM), journal, count=customers, seed=seed))
     chance = random.Random(f"{seed}/kills")
     interrupted: Counter[str] = Counter()
     kills_in_saga, down_s, began = 0, 0.0, time.monotonic()
@@ -88,12 +88,13 @@ def run_kills(
         for number in range(1, kills + 1):
             crowd.wait_for_trade()
             time.sleep(chance.uniform(*LIFE_S))
-            shop.kill(VICTIM)
+            victim = chance.choice(shop.replicas(VICTIM))
+            shop.kill(victim)
             killed = time.monotonic()
-            unfinished = shop.unfinished()
+            unfinished = shop.unfinished(victim)
             interrupted += unfinished
             kills_in_saga += bool(unfinished)
-            shop.restart(VICTIM)
+            shop.restart(victim)
             down_s += time.monotonic() - killed
             progress(number)
         last_restart = time.monotonic()

@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from mesh.database import POSTGRES, database, postgres_components
 from mesh.keys import key_pair
 from mesh.paths import RunFolder
-from mesh.ports import Ports
+from mesh.ports import Ports, replica_name
 from mesh.processes import Component
 from mesh.run import Run
 from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, shop_component
@@ -22,9 +22,10 @@ from mesh.topology import SERVICES, Protocol, load_topology, port_name
 # Sagas that are under way, by kind, state and step.
 UNFINISHED = """
     SELECT 'checkout ' || state || ' ' || step, count(*) FROM shop_order.checkout
-    WHERE state IN ('RUNNING', 'UNDOING') GROUP BY 1
+    WHERE state IN ('RUNNING', 'UNDOING') AND instance LIKE %(driver)s GROUP BY 1
     UNION ALL
-    SELECT 'cancellation', count(*) FROM shop_order.cancellation WHERE state = 'RUNNING' HAVING count(*) > 0
+    SELECT 'cancellation', count(*) FROM shop_order.cancellation
+    WHERE state = 'RUNNING' AND instance LIKE %(driver)s HAVING count(*) > 0
 """
 
 
@@ -32,7 +33,7 @@ class Shop(Run):
     """Product, order, user and payment on a fresh database. Use it in a `with` block.
 
     Args:
-        ports: Ports of the run.
+        ports: Ports of the run, and how many replicas of a service there are.
         folder: Folder of the run.
         environ: Environment that `DATABASE_URL` is read from.
     """
@@ -51,15 +52,24 @@ class Shop(Run):
         """The database that the services use."""
         return TRIAL_DATABASE
 
-    @property
-    def order_address(self) -> str:
-        """Where the order service answers, as a peer address."""
-        return f"grpc://{self.ports.address(port_name('order', Protocol.GRPC))}"
+    def address(self, service: str) -> str:
+        """Where the replicas of a service answer, as a peer address."""
+        return f"grpc://{','.join(map(str, self.ports.reached(port_name(service, Protocol.GRPC))))}"
+
+    def replicas(self, service: str) -> list[str]:
+        """The names of a service's processes."""
+        return [replica_name(service, replica) for replica in self.ports.replicas_of(service)]
 
     def port_names(self) -> list[str]:
         """The ports that must be free before the start."""
-        services = [port_name(service, Protocol.GRPC) for service in SERVICES]
-        return [*services, POSTGRES] if self._database.embedded else services
+        return [POSTGRES] if self._database.embedded else []
+
+    def require_free(self) -> None:
+        """Check that nothing else listens where the run will."""
+        super().require_free()
+        for name in (port_name(service, Protocol.GRPC) for service in SERVICES):
+            for place in self.ports.reached(name):
+                self.ports.require_free([name], at=place.host)
 
     def components(self) -> Sequence[Component]:
         """What to run."""
@@ -71,10 +81,19 @@ class Shop(Run):
         return [
             *store,
             *database_tasks(self._database, Data(), after=frozenset(item.name for item in store)),
-            *(shop_component(service, around, after=frozenset({CLONE})) for service in SERVICES),
+            *(
+                shop_component(service, around, frozenset({CLONE}), replica)
+                for service in SERVICES
+                for replica in self.ports.replicas_of(service)
+            ),
         ]
 
-    def unfinished(self) -> Counter[str]:
-        """Returns the number of sagas that are under way, by kind, state and step."""
+    def unfinished(self, process: str | None = None) -> Counter[str]:
+        """Returns the number of sagas that are under way, by kind, state and step.
+
+        Args:
+            process: Name of the process that drives them; None for any.
+        """
+        driver = "%" if process is None else f"%/{process}"
         with closing(psycopg.connect(make_conninfo(self.admin_url, dbname=self.database_name))) as connection:
-            return Counter(dict(connection.execute(UNFINISHED).fetchall()))
+            return Counter(dict(connection.execute(UNFINISHED, {"driver": driver}).fetchall()))

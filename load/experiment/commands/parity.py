@@ -16,7 +16,7 @@ from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
 from experiment.progress import Progress
 from hops.terminal.render import rendered
-from mesh.options import Canary, Http, Json, Mesh, Mtls
+from mesh.options import Canary, Http, Json, Mesh, Mtls, Replicas
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 from mesh.topology import names
@@ -31,13 +31,14 @@ def parity_command(
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
+    replicas: Replicas = None,
     http: Http = None,
     as_json: Json = False,
 ) -> None:
     """The command `parity`; `experiment.cli` has its help."""
     with reported_errors():
         shopload = Shopload(BINARY)
-        switches = parse_switches(mesh=mesh, mtls=mtls, canary=canary, http=http, trace=0)
+        switches = parse_switches(mesh=mesh, mtls=mtls, canary=canary, replicas=replicas, http=http, trace=0)
         done = check_topologies(
             topologies_of(topologies or ",".join(names())),
             switches,

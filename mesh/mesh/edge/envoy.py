@@ -12,6 +12,7 @@ from mesh.edge.routes import Match, Route, routes
 from mesh.envoy_config import (
     DESCRIPTOR,
     EDGE_FILE,
+    ON_ANOTHER_INSTANCE,
     OTLP_CLUSTER,
     TYPES,
     base_config,
@@ -102,6 +103,10 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
         "match": MATCHES[route.match](route.path),
         "route": {"cluster": route.component, **action},
     }
+    if _is_balanced(upstream):
+        # What could not be sent to one replica is sent to another, whatever it changes.
+        unsent = {"retry_on": "connect-failure,refused-stream", "num_retries": 1}
+        rendered["route"]["retry_policy"] = {**unsent, **ON_ANOTHER_INSTANCE}
     if upstream.authority is not None:
         rendered["route"]["host_rewrite_literal"] = upstream.authority
     if upstream.protocol is Protocol.GRPC:
@@ -119,7 +124,29 @@ def _cluster(base: Mapping[str, Any], upstream: Upstream) -> dict[str, Any]:
     if upstream.socket is not None:
         return {**base, **endpoints(upstream.component, [pipe_address(upstream.socket)])}
     cluster = {**base, **endpoints(upstream.component, [_address(place) for place in upstream.places])}
+    if _is_balanced(upstream):
+        cluster["health_checks"] = [_health_check(upstream.protocol)]
     return _found_at(cluster, upstream.places)
+
+
+def _is_balanced(upstream: Upstream) -> bool:
+    """Whether the edge itself chooses among replicas; with a mesh, its sidecar does."""
+    return upstream.socket is None and len(upstream.places) > 1
+
+
+def _health_check(protocol: Protocol) -> dict[str, Any]:
+    asked = (
+        {"grpc_health_check": {}} if protocol is Protocol.GRPC else {"http_health_check": {"path": limits.HEALTH_PATH}}
+    )
+    return {
+        "timeout": f"{limits.CHECK_LIMIT_S}s",
+        "interval": f"{limits.CHECK_EVERY_S}s",
+        # Without it, a replica is asked only once a minute until it has had a request.
+        "no_traffic_interval": f"{limits.CHECK_EVERY_S}s",
+        "unhealthy_threshold": limits.UNHEALTHY_AFTER,
+        "healthy_threshold": 1,
+        **asked,
+    }
 
 
 def _found_at(cluster: dict[str, Any], places: Sequence[Place]) -> dict[str, Any]:

@@ -16,6 +16,12 @@ CONNECTION_IDLE_S = 300
 CONNECT_S = 1
 UPSTREAM_IDLE_S = 30
 """Gateways keep idle connections longer, so a request never meets a connection that is being closed."""
+CHECK_EVERY_S = CHECK_LIMIT_S = 1
+"""How often a component with several replicas is asked for the health of each, and how long the answer may take."""
+UNHEALTHY_AFTER = 2
+"""Checks in a row that must fail before a replica gets no requests any more; one that succeeds brings it back."""
+HEALTH_PATH = "/healthz"
+"""Where a component tells its health over HTTP; over gRPC, it has gRPC's own health service."""
 LARGEST_BODY = 131_072
 """Bytes of a request's body; above the limit of gateways and services, so that they refuse a body that is only somewhat
 too large in their own words."""

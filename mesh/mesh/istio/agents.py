@@ -96,6 +96,7 @@ def agent_component(
         ready=_configured(workload, ports["sidecar-admin"]),
         after=frozenset({ISTIOD}),
         stop_rank=3,
+        replica_of=workload.sidecar_component if workload.replica > 1 else "",
     )
 
 

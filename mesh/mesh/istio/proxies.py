@@ -9,7 +9,7 @@ from mesh.envoy_config import TYPES, base_config
 from mesh.istio.resource import ENVOY, NATIVE, ROOT_NAMESPACE, TELEMETRY, Naming, Resource
 from mesh.istio.services import JAEGER, JAEGER_PORT, selector
 from mesh.ports import Ports
-from mesh.sidecars.static import BASE_FILE
+from mesh.sidecars.static import BASE_FILE, name_spans
 from mesh.sidecars.workloads import Outbound, Workload, host
 
 TRACES = "jaeger"
@@ -42,7 +42,9 @@ def span_patches(workload: Workload, jaeger_port: int, naming: Naming = NATIVE) 
     """Patches that give a sidecar's spans their names, one for each direction, and send them to Jaeger."""
     collector = f"outbound|{jaeger_port}||{naming.host(JAEGER)}"
     directions = {"SIDECAR_OUTBOUND": "outbound", **({"SIDECAR_INBOUND": "inbound"} if workload.inbound else {})}
-    return [_manager_patch(context, f"{workload.name}-{name}", collector) for context, name in directions.items()]
+    # In a cluster, one patch is for all pods of a component.
+    instance = workload.name if naming is NATIVE else None
+    return [_manager_patch(context, workload, name, collector, instance) for context, name in directions.items()]
 
 
 def time_limits(naming: Naming = NATIVE) -> Resource:
@@ -85,13 +87,15 @@ def _domain_patch(outbound: Outbound) -> dict[str, Any]:
     return {"applyTo": "VIRTUAL_HOST", "match": match, "patch": patch}
 
 
-def _manager_patch(context: str, service_name: str, collector: str) -> dict[str, Any]:
+def _manager_patch(
+    context: str, workload: Workload, direction: str, collector: str, instance: str | None
+) -> dict[str, Any]:
     (listener,) = base_config(BASE_FILE)["static_resources"]["listeners"]
     static = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager = {name: static[name] for name in ("@type", *SHARED)}
     # Istio's own provider has one name for both directions. A patch replaces it whole.
     provider = manager["tracing"]["provider"]["typed_config"]
-    provider["service_name"] = service_name
+    name_spans(provider, workload, direction, instance)
     provider["grpc_service"]["envoy_grpc"]["cluster_name"] = collector
     match = {"context": context, "listener": {"filterChain": {"filter": {"name": MANAGER}}}}
     patch = {"operation": "MERGE", "value": {"name": MANAGER, "typed_config": manager}}

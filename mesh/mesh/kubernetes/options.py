@@ -58,16 +58,23 @@ class ClusterOptions:
 
 
 def cluster_options(
-    environ: Mapping[str, str], *, namespace: str, storage: str | None, istio_cni: bool, seed: int
+    environ: Mapping[str, str],
+    *,
+    namespace: str,
+    replicas: Mapping[str, int],
+    istio_cni: bool,
+    seed: int,
+    storage: str | None = None,
 ) -> ClusterOptions:
     """The options that a user gave.
 
     Args:
         environ: `IMAGE_PREFIX`, `IMAGE_TAG`, `KONG_IMAGE` and `DATABASE_URL` are read from it.
         namespace: Namespace of everything.
-        storage: Size of PostgreSQL's volume.
+        replicas: Pods of each component; 1 of those that are not in it.
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars.
         seed: Seed of the generated data.
+        storage: Size of PostgreSQL's volume; None for one that goes with its pod.
 
     Raises:
         SwitchError: A value that Kubernetes would refuse; the message has a valid one.
@@ -84,12 +91,8 @@ def cluster_options(
         images=environ.get("IMAGE_PREFIX") or IMAGES,
         kong_image=environ.get("KONG_IMAGE") or KONG_IMAGE,
         database_url=environ.get("DATABASE_URL") or None,
+        replicas=replicas,
         storage=storage,
         istio_cni=istio_cni,
         seed=seed,
     )
-
-
-def default_tag() -> str:
-    """The tag that `make images` gives to images of this checkout: the same for the same content."""
-    return tag({})

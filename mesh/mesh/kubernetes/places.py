@@ -29,7 +29,7 @@ class ClusterPlaces:
         """The places at the default base."""
         return cls(load_ports({}))
 
-    def listens(self, name: str) -> Place:
+    def listens(self, name: str, replica: int = 1) -> Place:  # noqa: ARG002 - pods of one component are alike
         """Where a process listens in its pod."""
         return Place(HOST if name in OWN_POD else EVERYWHERE, self.ports[name])
 

@@ -11,6 +11,7 @@ import yaml
 
 from mesh.envoy_config import (
     EDGE_FILE,
+    ON_ANOTHER_INSTANCE,
     OTLP_CLUSTER,
     TYPES,
     base_config,
@@ -109,11 +110,12 @@ class StaticMesh:
             argv=lambda: command(file),
             ready=http_ok(self.ports["sidecar-admin"], "/ready", host=workload.address),
             stop_rank=3,
+            replica_of=workload.sidecar_component if workload.replica > 1 else "",
         )
 
     def _inbound(self, listener: dict[str, Any], workload: Workload, inbound: Inbound) -> dict[str, Any]:
         name = _inbound_cluster(inbound)
-        manager = _named(listener, name, f"{workload.name}-inbound", inbound.protocol)
+        manager = _named(listener, name, workload, "inbound", inbound.protocol)
         listener["address"] = tcp_address(workload.address, inbound.port)
         rbac, _, router = manager["http_filters"]
         manager["http_filters"] = [router]
@@ -134,7 +136,7 @@ class StaticMesh:
 
     def _outbound(self, listener: dict[str, Any], workload: Workload, outbound: Outbound) -> dict[str, Any]:
         callee = outbound.callee
-        manager = _named(listener, f"outbound|{callee}", f"{workload.name}-outbound", outbound.protocol)
+        manager = _named(listener, f"outbound|{callee}", workload, "outbound", outbound.protocol)
         listener["address"] = pipe_address(outbound.socket, mode=0o600)
         del listener["enable_reuse_port"]
         _, fault, router = manager["http_filters"]
@@ -148,7 +150,8 @@ class StaticMesh:
         ]
         where = {"weighted_clusters": {"clusters": clusters}} if len(clusters) > 1 else {"cluster": clusters[0]["name"]}
         action = {**where, "timeout": TIMEOUT}
-        again = {**action, "retry_policy": {"retry_on": REPEATED_WHEN.get(outbound.protocol), "num_retries": 1}}
+        once_more = {"retry_on": REPEATED_WHEN.get(outbound.protocol), "num_retries": 1, **ON_ANOTHER_INSTANCE}
+        again = {**action, "retry_policy": once_more}
         _routes(manager)[:] = [
             *({"match": match, "route": again} for match in _repeatable(outbound)),
             {"match": {"prefix": "/"}, "route": action},
@@ -197,12 +200,38 @@ class StaticMesh:
         }
 
 
-def _named(listener: dict[str, Any], name: str, service_name: str, protocol: Protocol) -> dict[str, Any]:
+def name_spans(provider: dict[str, Any], workload: Workload, direction: str, instance: str | None) -> None:
+    """Have a sidecar's spans name its workload's component, and which of the component's replicas it stands beside.
+
+    Args:
+        provider: Envoy's configuration of OpenTelemetry.
+        workload: The workload.
+        direction: `inbound` or `outbound`.
+        instance: Name of the replica; None if the configuration is not that of one replica alone.
+    """
+    provider["service_name"] = f"{workload.component}-{direction}"
+    if instance is None:
+        return
+    detectors = "envoy.extensions.tracers.opentelemetry.resource_detectors.v3"
+    provider["resource_detectors"] = [
+        {
+            "name": "envoy.tracers.opentelemetry.resource_detectors.static_config",
+            "typed_config": {
+                "@type": f"{TYPES}/{detectors}.StaticConfigResourceDetectorConfig",
+                "attributes": {"service.instance.id": workload.name},
+            },
+        }
+    ]
+
+
+def _named(
+    listener: dict[str, Any], name: str, workload: Workload, direction: str, protocol: Protocol
+) -> dict[str, Any]:
     """Name a copy of the base listener; returns its connection manager."""
     manager: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
     listener["name"] = manager["stat_prefix"] = manager["route_config"]["name"] = name
     manager["codec_type"] = "HTTP2" if protocol is Protocol.GRPC else "HTTP1"
-    manager["tracing"]["provider"]["typed_config"]["service_name"] = service_name
+    name_spans(manager["tracing"]["provider"]["typed_config"], workload, direction, workload.name)
     return manager
 
 

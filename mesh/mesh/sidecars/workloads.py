@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mesh.paths import RunFolder
-from mesh.ports import Ports
+from mesh.ports import Ports, replica_name
 from mesh.topology import CLIENT, EDGE, TRANSCODER, Protocol, Topology, port_name
 
 TRUST_DOMAIN = "cluster.local"
@@ -63,7 +63,8 @@ class Workload:
     """A component and its sidecar.
 
     Attributes:
-        name: Name of the component, such as `product` or `product-canary`.
+        component: Name of the component, such as `product` or `product-canary`.
+        replica: Which of the component's processes it is, from 1.
         service: The service that it is an instance of, such as `product` for both.
         version: `stable` or `canary`.
         address: Loopback address of the sidecar.
@@ -71,7 +72,8 @@ class Workload:
         outbound: Whom it calls.
     """
 
-    name: str
+    component: str
+    replica: int
     service: str
     version: str
     address: str
@@ -79,9 +81,19 @@ class Workload:
     outbound: tuple[Outbound, ...]
 
     @property
+    def name(self) -> str:
+        """Name of the component's process: `product`, `product-2`, `product-canary`."""
+        return replica_name(self.component, self.replica)
+
+    @property
     def sidecar(self) -> str:
         """Name of the sidecar's process."""
         return f"{self.name}-sidecar"
+
+    @property
+    def sidecar_component(self) -> str:
+        """What the sidecars of all replicas are called in results."""
+        return f"{self.component}-sidecar"
 
     @property
     def identity(self) -> str:
@@ -104,16 +116,20 @@ def identity(service: str) -> str:
 
 
 def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bool = False) -> tuple[Workload, ...]:
-    """Every workload of a topology: the edge, its components, and the canary if there is one.
+    """Every workload of a topology: the edge, each replica of its components, and the canary if there is one.
 
     Args:
         topology: Which components run, and which calls which.
-        ports: Ports of the run, and the sidecars' addresses.
+        ports: Ports of the run, the sidecars' addresses, and how many replicas there are.
         folder: Folder of the run, for its sockets.
         canary: Whether a second product service runs beside the stable one.
     """
-    names = [EDGE, *topology.components, *([CANARY] if canary else [])]
-    return tuple(_workload(name, topology, ports, folder.sockets) for name in names)
+    components = [EDGE, *topology.components, *([CANARY] if canary else [])]
+    return tuple(
+        _workload(component, replica, topology, ports, folder.sockets)
+        for component in components
+        for replica in ports.replicas_of(component)
+    )
 
 
 def callers(all_workloads: Sequence[Workload], service: str, protocol: Protocol) -> list[str]:
@@ -152,17 +168,19 @@ def link_of(caller: str, callee: str, topology: Topology) -> str:
     return f"{', '.join(channels)} -> {callee}"
 
 
-def _workload(name: str, topology: Topology, ports: Ports, sockets: Path) -> Workload:
-    service = CANARY_OF if name == CANARY else name
-    calls = topology.behind_edge if name == EDGE else topology.links.get(service, {})
+def _workload(component: str, replica: int, topology: Topology, ports: Ports, sockets: Path) -> Workload:
+    service = CANARY_OF if component == CANARY else component
+    calls = topology.behind_edge if component == EDGE else topology.links.get(service, {})
+    name = replica_name(component, replica)
     return Workload(
-        name=name,
+        component=component,
+        replica=replica,
         service=service,
-        version=CANARY_VERSION if name == CANARY else STABLE,
-        address=ports.addresses[name],
+        version=CANARY_VERSION if component == CANARY else STABLE,
+        address=ports.sidecar_address(component, replica),
         inbound=tuple(
             Inbound(protocol, ports[port_name(service, protocol)], sockets / f"{name}-{protocol}.sock")
-            for protocol in ([] if name == EDGE else topology.protocols_of(service))
+            for protocol in ([] if component == EDGE else topology.protocols_of(service))
         ),
         outbound=tuple(
             Outbound(callee, protocol, ports[port_name(callee, protocol)], sockets / f"{name}-to-{callee}.sock")

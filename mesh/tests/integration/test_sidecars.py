@@ -210,6 +210,22 @@ def test_all_calls_go_to_a_canary_of_100(start: Start) -> None:
         assert {client.get("/").json()["served_by"] for _ in range(20)} == {"product-canary"}
 
 
+def test_replicas_are_asked_in_turn_and_no_read_meets_one_that_is_gone(start: Start) -> None:
+    run = start(mtls="on", canary="20", replicas="product:2")
+    with run.caller("rest-gateway", "product") as client:
+        served = Counter(client.get("/").json()["served_by"] for _ in range(200))
+        assert set(served) == {"product", "product-2", "product-canary"}
+        assert abs(served["product"] - served["product-2"]) <= 2
+        run.kill("product-2-sidecar")
+        answers = [client.get("/") for _ in range(200)]
+        assert {answer.status_code for answer in answers} == {200}
+        assert {answer.json()["served_by"] for answer in answers} == {"product", "product-canary"}
+        run.restart("product-2-sidecar")
+        until = time.monotonic() + 30
+        while client.get("/").json()["served_by"] != "product-2":
+            assert time.monotonic() < until, "the replica gets no calls although it is back"
+
+
 def test_faults_spoil_only_the_calls_to_their_component(start: Start) -> None:
     run = start(delay="user:150ms", abort="payment:100%")
     with run.caller("order", "payment") as client:

@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
@@ -90,6 +91,7 @@ class MeshRun(Run):
     """Sidecars of a topology that speaks HTTP/1.1, and stand-ins behind them."""
 
     def __init__(self, topology: Topology, switches: Switches, ports: Ports, folder: RunFolder) -> None:
+        ports = replace(ports, replicas=switches.replicas)
         super().__init__(ports, folder)
         self.istio = IstioMesh(
             workloads(topology, ports, folder, canary=switches.canary > 0), topology, ports, switches, folder

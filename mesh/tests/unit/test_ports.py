@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 
 import pytest
 
@@ -23,6 +24,18 @@ def test_all_ports_differ_and_fit_the_span() -> None:
     offsets = list(load_ports({}).offsets.values())
     assert len(set(offsets)) == len(offsets)
     assert max(offsets) < 200
+
+
+def test_each_replica_has_an_address_of_its_own() -> None:
+    ports = replace(load_ports({}), replicas={"product": 3, "rest-gateway": 2})
+    assert [str(place) for place in ports.reached("product-grpc")] == [
+        "127.0.0.1:18020",
+        "127.0.1.1:18020",
+        "127.0.2.1:18020",
+    ]
+    assert [str(place) for place in ports.reached("rest-gateway")] == ["127.0.0.1:18011", "127.0.1.1:18011"]
+    assert [str(place) for place in ports.reached("jaeger-otlp-grpc")] == ["127.0.0.1:18070"]
+    assert [ports.sidecar_address("product", replica) for replica in (1, 2)] == ["127.0.0.5", "127.0.1.5"]
 
 
 @pytest.mark.parametrize("base", ["1023", "65337", "-1", "18000.5", "eighteen", "18 000", "٣٠٠٠٠"])

@@ -12,7 +12,7 @@ from mesh.errors import InputError
 from mesh.keys import KeyPair, key_pair
 from mesh.paths import GRAPHIQL, RunFolder
 from mesh.ports import load_ports
-from mesh.shop_processes import Data, Surroundings, database_tasks, environment, role_passwords
+from mesh.shop_processes import Data, Surroundings, database_tasks, environment, role_passwords, shop_component
 from mesh.topology import SERVES, SERVICES, load_topology, port_name
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -47,6 +47,17 @@ def test_a_service_that_calls_others() -> None:
         "SHOP_PEER_USER": "grpc://127.0.0.1:30040",
         "SHOP_PEER_PAYMENT": "grpc://127.0.0.1:30050",
     }
+
+
+def test_a_further_replica_is_told_from_the_first_and_asked_like_it() -> None:
+    several = replace(around(), places=replace(PORTS, replicas={"order": 2, "product": 2}))
+    first, second = (shop_component("order", several, frozenset(), replica) for replica in (1, 2))
+    assert (first.name, first.replica_of, second.name, second.replica_of) == ("order", "", "order-2", "order")
+    changed = {name: value for name, value in second.env.items() if first.env[name] != value}
+    assert changed == {"SHOP_INSTANCE": "order-2", "SHOP_LISTEN_GRPC": "127.0.1.1:30030"}
+    assert second.env["SHOP_COMPONENT"] == "order"
+    assert second.env["SHOP_PEER_PRODUCT"] == "grpc://127.0.0.1:30020,127.0.1.1:30020"
+    assert second.env["SHOP_PEER_USER"] == "grpc://127.0.0.1:30040"
 
 
 def test_only_the_user_service_can_sign() -> None:

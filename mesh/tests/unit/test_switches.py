@@ -63,6 +63,13 @@ def test_empty_stands_for_the_default() -> None:
         ("abort", "payment:0%", "payment:0% is out of range; valid: 0.0001% to 100%"),
         ("abort", "payment:101%", "out of range"),
         ("abort", "bank:1%", "bank is an unknown component"),
+        ("replicas", "product", "product is not a number of replicas; give comma-separated COMPONENT:N pairs"),
+        ("replicas", "product:0", "product:0 is out of range; valid: 1 to 8"),
+        ("replicas", "product:9", "product:9 is out of range; valid: 1 to 8"),
+        ("replicas", "product:-1", "product:-1 is not a number of replicas"),
+        ("replicas", "product:2,product:3", "product is given twice"),
+        ("replicas", "edge:2", "edge is an unknown component; valid: product, user, payment, order, graphql-gateway"),
+        ("replicas", "bank:2", "bank is an unknown component"),
         ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
         ("trace", "1.1", "trace=1.1: must be a number from 0 .* to 1"),
         ("trace", "-0.1", "from 0"),
@@ -118,6 +125,31 @@ def test_clients_enter_a_mesh_by_the_edge() -> None:
 def test_a_canary_needs_the_database() -> None:
     with pytest.raises(SwitchError, match="store=memory with canary=10: two product services would keep two stocks"):
         parse_switches(mesh="envoy", canary="10", store="memory")
+
+
+def test_replicas() -> None:
+    found = parse_switches(replicas="graphql-gateway:2, product:3, user:1")
+    assert found.replicas == {"graphql-gateway": 2, "product": 3}
+    assert Switches(**json.loads(json.dumps(found.as_dict()))) == found
+    assert parse_switches(replicas="product:1") == Switches()
+
+
+def test_replicas_of_services_need_the_database() -> None:
+    with pytest.raises(SwitchError, match="store=memory with replicas of product: each replica would keep data of its"):
+        parse_switches(store="memory", replicas="product:2,rest-gateway:2")
+    assert parse_switches(store="memory", replicas="rest-gateway:2").replicas == {"rest-gateway": 2}
+
+
+def test_replicas_of_gateways_need_an_edge() -> None:
+    with pytest.raises(SwitchError, match="edge=none with replicas of rest-gateway: without an edge, nothing shares"):
+        parse_switches(edge="none", http="1", replicas="product:2,rest-gateway:2")
+    assert parse_switches(edge="none", http="1", replicas="product:2").replicas == {"product": 2}
+
+
+def test_replicas_need_a_component_that_runs() -> None:
+    with pytest.raises(SwitchError, match=r"replicas=rest-gateway: rest does not run rest-gateway; it runs product"):
+        require_fit(load_topology("rest"), parse_switches(replicas="rest-gateway:2,product:2"))
+    require_fit(load_topology("hybrid"), parse_switches(replicas="rest-gateway:2,product:2"))
 
 
 def test_istio_has_a_shortest_delay() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -80,6 +81,19 @@ def test_the_canary_is_a_product_service_of_its_own_name(tmp_path: Path) -> None
     stable, canary = (around.workloads[name] for name in ("product", "product-canary"))
     assert canary.identity == stable.identity
     assert canary.inbound[0].socket != stable.inbound[0].socket
+
+
+def test_replicas_are_instances_of_one_service_with_places_of_their_own(tmp_path: Path) -> None:
+    ports = replace(PORTS, replicas={"product": 2})
+    folder = RunFolder.of(30000, tmp_path)
+    every = workloads(load_topology("hybrid"), ports, folder, canary=True)
+    first, second, canary = (workload for workload in every if workload.service == "product")
+    assert [workload.name for workload in (first, second, canary)] == ["product", "product-2", "product-canary"]
+    assert (second.component, second.version, second.identity) == (first.component, first.version, first.identity)
+    assert len({first.address, second.address, canary.address}) == 3
+    assert len({workload.inbound[0].socket for workload in (first, second, canary)}) == 3
+    assert {workload.inbound[0].port for workload in (first, second, canary)} == {PORTS["product-grpc"]}
+    assert weights(every, "product", 10) == {"stable": 90, "canary": 10}
 
 
 def test_callers_and_links(tmp_path: Path) -> None:

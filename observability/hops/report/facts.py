@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.report.view import View
-from hops.run.switches import mesh_text, switches_text, value_text
+from hops.run.switches import Switches, mesh_text, replicas_text, switches_text, value_text
 from hops.tables.latency import loop_text
 
 
@@ -62,26 +62,50 @@ def _tracing(shares: Sequence[float]) -> str:
 
 def mesh_fact(view: View) -> str:
     """The mesh, and where topologies ran with different ones, that of each; empty without any."""
-    meshes = {name: mesh_text(switches_of(view.run.manifest, name)) for name in view.topologies}
-    if not any(meshes.values()):
+    return _of_each(view, mesh_text)
+
+
+def replicas_fact(view: View) -> str:
+    """The replicas, and where topologies ran with different ones, those of each; empty without any."""
+    return _of_each(view, replicas_text)
+
+
+def _of_each(view: View, text: Callable[[Switches], str]) -> str:
+    told = {name: text(switches_of(view.run.manifest, name)) for name in view.topologies}
+    if not any(told.values()):
         return ""
-    if len(set(meshes.values())) == 1:
-        return next(iter(meshes.values()))
-    return "; ".join(f"{name}: {mesh or 'none'}" for name, mesh in meshes.items())
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return "; ".join(f"{name}: {one or 'none'}" for name, one in told.items())
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """The machine, in words."""
-    machine, git = manifest["machine"], manifest["git"]
+    git = manifest["git"]
     dirty = ", with uncommitted changes" if git.get("dirty") else ""
     return [
         (
             "machine",
-            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_mb'] / 1024:.0f} GiB, {machine['kernel']}",
+            _cluster_text(manifest["cluster"]) if "cluster" in manifest else _machine_text(manifest["machine"]),
         ),
         ("code", f"{str(git.get('commit'))[:12]}{dirty}"),
         ("when", f"{when(manifest.get('began'))} to {when(manifest.get('ended'))}"),
     ]
+
+
+def _machine_text(machine: Mapping[str, Any]) -> str:
+    cores, memory_gib = machine["cores"], machine["memory_mb"] / 1024
+    return f"{machine['cpu']}, {cores} cores, {memory_gib:.0f} GiB, {machine['kernel']}"
+
+
+def _cluster_text(cluster: Mapping[str, Any]) -> str:
+    """A cluster in words; whoever may not list its nodes knows its version only."""
+    told = f"Kubernetes {cluster['kubernetes']}"
+    if "nodes" not in cluster:
+        return told
+    nodes = "1 node" if cluster["nodes"] == 1 else f"{cluster['nodes']} nodes"
+    size = f"{cluster['cores']} cores, {cluster['memory_mb'] / 1024:.0f} GiB"
+    return f"{told}, {nodes} with {size} in all, Linux {cluster['kernel']}, {cluster['runtime']}"
 
 
 def when(stamp: str | None) -> str:

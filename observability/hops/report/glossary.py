@@ -49,6 +49,10 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ("mTLS", "Mutual TLS: both ends of a connection prove by certificate which component they are."),
     ("control plane", "What configures the sidecars and issues their certificates while they run."),
     ("canary", "A second instance of the product service that gets a share of its calls."),
+    (
+        "replica",
+        "One of several processes of a component, which share its calls; its figures are those of all of them.",
+    ),
     ("hop", "One link crossed once, from a caller to its callee."),
     ("part", "One line of a hop budget: the work of a component, the wire between two, a database, a proxy."),
     ("band", "The traces whose end-to-end time lies near a percentile; the budget of a band is their mean."),

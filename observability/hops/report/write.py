@@ -11,7 +11,7 @@ from hops.elements.element import Section
 from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
-from hops.report.facts import load_facts, machine_facts, mesh_fact
+from hops.report.facts import load_facts, machine_facts, mesh_fact, replicas_fact
 from hops.report.markdown import markdown
 from hops.report.page import render, source
 from hops.report.view import View
@@ -105,7 +105,7 @@ def facts(view: View) -> list[tuple[str, str]]:
     """The run in a few lines, below the title."""
     loads, machine = dict(load_facts(view)), dict(machine_facts(view.run.manifest))
     journeys = view.run.journeys.height
-    mesh = mesh_fact(view)
+    mesh, replicas = mesh_fact(view), replicas_fact(view)
     return [
         (
             "journeys",
@@ -113,6 +113,7 @@ def facts(view: View) -> list[tuple[str, str]]:
         ),
         ("load", loads["load"]),
         *([("mesh", mesh)] if mesh else []),
+        *([("replicas", replicas)] if replicas else []),
         ("machine", machine["machine"]),
         ("measured", machine["when"]),
     ]

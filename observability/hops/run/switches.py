@@ -12,6 +12,7 @@ DEFAULTS: Switches = {
     "mesh": "none",
     "mtls": "off",
     "canary": 0,
+    "replicas": {},
     "delay_ms": {},
     "abort_share": {},
     "store": "postgres",
@@ -37,6 +38,12 @@ def mesh_text(switches: Switches) -> str:
     told = [_MESHES.get(mesh, mesh), f"mTLS {value_text(switches, 'mtls')}"]
     canary = switches.get("canary", 0)
     return ", ".join([*told, f"{canary:g} % of the calls to product go to the canary"] if canary else told)
+
+
+def replicas_text(switches: Switches) -> str:
+    """Which components a run had several of: `2 of graphql-gateway, 2 of product`; empty for none."""
+    replicas: Mapping[str, int] = switches.get("replicas", {})
+    return ", ".join(f"{count} of {component}" for component, count in replicas.items())
 
 
 def switches_text(switches: Switches) -> str:

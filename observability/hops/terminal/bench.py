@@ -10,7 +10,7 @@ from hops.elements.element import Element, Text
 from hops.elements.table import Table
 from hops.run.documents import Summary
 from hops.run.fault_notice import fault_notice
-from hops.run.switches import mesh_text
+from hops.run.switches import mesh_text, replicas_text
 from hops.tables.budget import budget_elements, journey_groups_table
 from hops.tables.latency import latency_table, latency_text
 from hops.tables.network import bytes_table, wire_table
@@ -36,6 +36,7 @@ def bench(summary: Summary) -> Group:
     mesh = mesh_text(summary["switches"])
     elements: list[Element] = [Text(notice, tone="notice")] if notice else []
     elements += [Text(f"Mesh: {mesh}.")] if mesh else []
+    elements += [Text(f"Replicas: {replicas}.")] if (replicas := replicas_text(summary["switches"])) else []
     elements += [latency_text(view), latency_table(view), bytes_table(view), wire_table(view)]
     sidecars = sidecar_elements(view)
     if sidecars:  # with twice as many parts, the whole is easier to see first

@@ -7,7 +7,7 @@ from rich.console import Group
 from hops.conclusions.notes import suspect_sentences
 from hops.elements.element import Heading, Points, Text
 from hops.run.documents import Summary
-from hops.run.switches import mesh_text
+from hops.run.switches import mesh_text, replicas_text
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.cost import cost_table
 from hops.tables.latency import latency_table, latency_text, shown_differences
@@ -24,10 +24,11 @@ def compare(summary: Summary) -> Group:
         summary: as of `summary.json`.
     """
     view = SummaryView(summary)
-    mesh = mesh_text(summary["switches"])
+    mesh, replicas = mesh_text(summary["switches"]), replicas_text(summary["switches"])
     return rendered(
         [
             *([Text(f"Mesh: {mesh}.")] if mesh else []),
+            *([Text(f"Replicas: {replicas}.")] if replicas else []),
             Heading("What this run says"),
             *conclusion_elements(view),
             latency_text(view),

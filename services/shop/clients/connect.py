@@ -66,7 +66,8 @@ async def connect(
     A channel connects with its first call, so that processes may start in any order.
 
     Args:
-        peers: Address of each service, by name: "grpc://127.0.0.1:18020". Services that are not called may be absent.
+        peers: Address of each service, by name: "grpc://127.0.0.1:18020", or of its replicas:
+            "grpc://127.0.0.1:18020,127.0.1.1:18020". Services that are not called may be absent.
         component: The process that calls, for messages.
         sockets: Path of the Unix domain socket to connect in place of a service's address, by name.
 
@@ -83,7 +84,9 @@ async def connect(
             socket = sockets.get(service.name)
             if socket not in sessions:
                 sessions[socket] = await stack.enter_async_context(http_session(socket))
-            return HttpChannel(sessions[socket], service.name, address)
+            channel = HttpChannel(sessions[socket], service.name, address.split(","))
+            stack.push_async_callback(channel.close)
+            return channel
 
         async def client(
             service: Service,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+import contextlib
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 from opentelemetry.util.types import AttributeValue
 
+from shop.clients.rotation import Rotation
 from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
@@ -36,21 +38,27 @@ class Answer:
     body: bytes
 
 
+class _NotSent(Unavailable):
+    """There was no connection to send a request on."""
+
+
 class HttpChannel:
     """One service as its callers see it over HTTP.
 
     Args:
         session: Pool of connections.
         peer: The service's name, for messages: "product".
-        address: "host:port".
+        addresses: "host:port" of each of its replicas, which get the requests in turn.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, peer: str, address: str) -> None:
-        host, port = split_address(address)
+    def __init__(self, session: aiohttp.ClientSession, peer: str, addresses: Sequence[str]) -> None:
         self.peer = peer
         self._session = session
-        self._base = f"http://{address}"
-        self._address: dict[str, AttributeValue] = {"server.address": host, "server.port": port}
+        self._replicas = Rotation(session, addresses)
+        self._attributes: dict[str, dict[str, AttributeValue]] = {}
+        for address in addresses:
+            host, port = split_address(address)
+            self._attributes[address] = {"server.address": host, "server.port": port}
 
     async def send(
         self,
@@ -89,6 +97,10 @@ class HttpChannel:
                 await asyncio.sleep(min(pause, remaining() or pause))
         return await self._once(method, path, body, headers, name, attributes)
 
+    async def close(self) -> None:
+        """Ends the health checks that are under way."""
+        await self._replicas.close()
+
     async def _once(
         self,
         method: str,
@@ -98,22 +110,41 @@ class HttpChannel:
         name: str,
         attributes: Mapping[str, AttributeValue] | None,
     ) -> Answer:
+        # What could not be sent to one replica is sent to the next, whatever it changes.
+        for _ in range(self._replicas.size - 1):
+            with contextlib.suppress(_NotSent):
+                return await self._to(self._replicas.next(), method, path, body, headers, name, attributes)
+        return await self._to(self._replicas.next(), method, path, body, headers, name, attributes)
+
+    async def _to(
+        self,
+        address: str,
+        method: str,
+        path: str,
+        body: bytes | None,
+        headers: Mapping[str, str] | None,
+        name: str,
+        attributes: Mapping[str, AttributeValue] | None,
+    ) -> Answer:
         limit = remaining() or DEFAULT_S
-        said = {"http.request.method": method, "url.path": path.partition("?")[0]} | self._address
+        said = {"http.request.method": method, "url.path": path.partition("?")[0]} | self._attributes[address]
         with _client_span(name, said | dict(attributes or {})) as (span, carrier):
             sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **carrier, **(headers or {})}
             try:
                 async with (
                     asyncio.timeout(limit),
-                    self._session.request(method, self._base + path, data=body, headers=sent) as response,
+                    self._session.request(method, f"http://{address}{path}", data=body, headers=sent) as response,
                 ):
                     answer = Answer(response.status, response.headers, await response.read())
             except TimeoutError:
+                self._replicas.leave_out(address)
                 raise DeadlineExceeded(
                     f"the {self.peer} service did not answer within the deadline of the request"
                 ) from None
             except (aiohttp.ClientError, OSError) as error:
-                raise Unavailable(f"the {self.peer} service does not answer; try again") from error
+                self._replicas.leave_out(address)
+                kind = _NotSent if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
+                raise kind(f"the {self.peer} service does not answer; try again") from error
             if span.is_recording():
                 span.set_attribute("http.response.status_code", answer.status)
                 if answer.status >= 400:

@@ -47,15 +47,15 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
     """Opens what orders need; at the end, sagas under way get a moment to finish.
 
     Args:
-        config: Names the database, the services to call and the address that tells this process from others.
+        config: Names the database, the services to call, and this process or the address that tells it from others.
 
     Raises:
         ConfigError: A setting is missing.
         StartError: The database does not answer.
     """
-    # Whatever it serves, an instance is told from others by the first address that only it can hold.
-    listen = next(iter(listening(config).values()))
-    driver = Driver(f"{socket.gethostname()}/{listen}", str(uuid.uuid4()))
+    # A process without a name is told from others by the first address that only it can hold.
+    instance = config.instance or next(iter(listening(config).values()))
+    driver = Driver(f"{socket.gethostname()}/{instance}", str(uuid.uuid4()))
 
     def in_postgres(database: Database) -> tuple[PostgresOrders, PostgresCheckouts, PostgresCancellations]:
         return PostgresOrders(database), PostgresCheckouts(database, driver), PostgresCancellations(database, driver)

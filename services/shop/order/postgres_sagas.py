@@ -1,9 +1,10 @@
 """The state of checkouts and cancellations in PostgreSQL.
 
-A saga's row names the process that drives it (`instance`, the address it listens on, and `boot`, drawn at its start)
-and how long that claim lasts. A row is free when its lease has ended, or when its instance has another boot by now:
-a process that is back on its address needs not wait for the lease of the one that died there. Each taking over counts
-`epoch` up, and a change made with an older epoch finds no row.
+A saga's row names the process that drives it (`instance`, its name or the address it listens on, and `boot`, drawn at
+its start) and how long that claim lasts. A row is free when its lease has ended, or when its instance has another boot
+by now: a process that is back under its name needs not wait for the lease of the one that died. Others wait for it, and
+so does a process that comes back under another name, as a pod does. Each taking over counts `epoch` up, and a change
+made with an older epoch finds no row.
 """
 
 # ruff: noqa: S608 - nothing but constants is put into the statements
@@ -123,7 +124,7 @@ class Driver:
     """The process that drives sagas.
 
     Attributes:
-        instance: The address that it listens on: no two live processes share it.
+        instance: The machine, and the process's name or the address that it listens on: no two live processes share it.
         boot: A UUID drawn at its start.
     """
 

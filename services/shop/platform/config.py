@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
@@ -33,6 +34,8 @@ class ServiceConfig:
 
     Attributes:
         component: Which of `COMPONENTS` this process is; its service.name in traces.
+        instance: Name of this process among the component's replicas, its service.instance.id in traces, such as
+            "order-2"; None if nobody has named it.
         listen_grpc: "host:port", or "unix:" and the path of a socket, to serve gRPC on; None for no gRPC.
         listen_rest: The same for REST.
         listen_graphql: The same for GraphQL.
@@ -40,7 +43,8 @@ class ServiceConfig:
         database_url: PostgreSQL URL; None in a gateway.
         database_pool: Connections to keep open.
         store: Where a service keeps its data: in the database, or in memory that is filled from it at the start.
-        peers: Address of each service that this process calls, by name: "grpc://127.0.0.1:18020".
+        peers: Address of each service that this process calls, by name: "grpc://127.0.0.1:18020", or those of its
+            replicas: "grpc://127.0.0.1:18020,127.0.1.1:18020".
         sockets: Path of the Unix domain socket that calls of a service go to in place of its address, by name; a
             service without one is connected at its address.
         otlp_endpoint: Where spans go, "http://127.0.0.1:18070"; None for no telemetry.
@@ -59,6 +63,7 @@ class ServiceConfig:
     """
 
     component: str
+    instance: str | None = None
     listen_grpc: str | None = None
     listen_rest: str | None = None
     listen_graphql: str | None = None
@@ -100,6 +105,7 @@ class ServiceConfig:
         page_token_key = env.get("SHOP_PAGE_TOKEN_KEY")
         return cls(
             component=_choice(env, "SHOP_COMPONENT", COMPONENTS, None),
+            instance=env.get("SHOP_INSTANCE") or None,
             listen_grpc=_address(env, "SHOP_LISTEN_GRPC"),
             listen_rest=_address(env, "SHOP_LISTEN_REST"),
             listen_graphql=_address(env, "SHOP_LISTEN_GRAPHQL"),
@@ -150,6 +156,15 @@ def split_address(address: str) -> tuple[str, int]:
     """Splits "host:port" into its parts; the address has been checked before."""
     host, _, port = address.rpartition(":")
     return host, int(port)
+
+
+def is_ipv4(host: str) -> bool:
+    """Whether a host is an IPv4 address, and not a name."""
+    try:
+        IPv4Address(host)
+    except ValueError:
+        return False
+    return True
 
 
 def _choice(env: Mapping[str, str], name: str, valid: tuple[str, ...], default: str | None) -> str:
@@ -209,9 +224,15 @@ def _url(env: Mapping[str, str], name: str, schemes: tuple[str, ...]) -> str | N
 def _peer(env: Mapping[str, str], peer: str) -> str:
     name = f"SHOP_PEER_{peer.upper()}"
     text = env[name]
-    if not _is_url(text, PEER_SCHEMES):
+    scheme, _, places = text.partition("://")
+    if not all(_is_url(url, PEER_SCHEMES) and urlsplit(url).port for url in _each(scheme, places)):
         schemes = ", ".join(f"{scheme}://host:port" for scheme in PEER_SCHEMES)
-        raise ConfigError(f"{name} is {text!r}; valid: {schemes}")
+        raise ConfigError(f"{name} is {text!r}; valid: {schemes}, with commas between the places of several replicas")
+    if "," in places and not all(is_ipv4(urlsplit(url).hostname or "") for url in _each(scheme, places)):
+        raise ConfigError(
+            f"{name} is {text!r}; the places of several replicas must be IPv4 addresses, as "
+            f"{scheme}://127.0.0.1:18020,127.0.1.1:18020"
+        )
     return text
 
 
@@ -222,7 +243,13 @@ def _socket(env: Mapping[str, str], peer: str) -> str:
     address = f"SHOP_PEER_{peer.upper()}"
     if not env.get(address):
         raise ConfigError(f"{name} is {path!r}, but {address} is not set; it says how to call what the socket leads to")
+    if "," in env[address]:
+        raise ConfigError(f"{name} is {path!r}, but {address} has several places; a socket leads to one")
     return path
+
+
+def _each(scheme: str, places: str) -> list[str]:
+    return [f"{scheme}://{place}" for place in places.split(",")]
 
 
 def _is_url(text: str, schemes: tuple[str, ...]) -> bool:

@@ -16,6 +16,7 @@ from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
+from shop.platform.config import is_ipv4, split_address
 from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.grpc_errors import restore
 from shop.platform.grpc_handlers import call_attributes
@@ -32,16 +33,21 @@ def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str |
     """Opens a channel; it connects with the first call and again whenever the connection is lost.
 
     Args:
-        address: "host:port".
+        address: "host:port", or those of the service's replicas, "127.0.0.1:18020,127.0.1.1:18020", which get the calls
+            in turn as long as their health checks succeed. If the host is a name of several addresses, as that of a
+            cluster's headless service is, these get the calls in turn, too.
         service: Full name of the service behind it.
         reads: Its methods that change nothing; gRPC tries them again when the service is briefly away.
         socket: Path of the Unix domain socket to connect in place of the address, which calls still name as their
             authority; None to connect the address.
     """
-    options = _options(service, reads)
-    if socket is None:
-        return grpc.aio.insecure_channel(address, options=options)
-    return grpc.aio.insecure_channel(grpc_target(socket), options=[*options, ("grpc.default_authority", address)])
+    options = _options(service, reads, "" if socket else address)
+    if socket is not None:
+        return grpc.aio.insecure_channel(grpc_target(socket), options=[*options, ("grpc.default_authority", address)])
+    if "," in address:
+        authority = ("grpc.default_authority", address.partition(",")[0])
+        return grpc.aio.insecure_channel(f"ipv4:{address}", options=[*options, authority])
+    return grpc.aio.insecure_channel(address, options=options)
 
 
 class Peer:
@@ -50,14 +56,17 @@ class Peer:
     Args:
         name: Short name for messages: "product".
         service: Full name: "shop.product.v1.ProductService".
-        address: "host:port", for spans.
+        address: "host:port", or those of its replicas, for spans.
     """
 
     def __init__(self, name: str, service: str, address: str) -> None:
-        host, _, port = address.rpartition(":")
         self._name = name
         self._service = service
-        self._address = {"server.address": host, "server.port": int(port)}
+        # gRPC does not say which replica a call goes to.
+        self._address: dict[str, str | int] = {"server.address": f"ipv4:{address}"}
+        if "," not in address:
+            host, port = split_address(address)
+            self._address = {"server.address": host, "server.port": port}
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], name: str, request: Q) -> S:
         """Calls a method that answers once.
@@ -139,7 +148,7 @@ def _note(span: Span, code: grpc.StatusCode) -> None:
         span.set_status(Status(StatusCode.ERROR, code.name))
 
 
-def _options(service: str, reads: Sequence[str]) -> list[tuple[str, Any]]:
+def _options(service: str, reads: Sequence[str], address: str = "") -> list[tuple[str, Any]]:
     retries = {
         "maxAttempts": 3,
         "initialBackoff": "0.05s",
@@ -148,8 +157,14 @@ def _options(service: str, reads: Sequence[str]) -> list[tuple[str, Any]]:
         "retryableStatusCodes": ["UNAVAILABLE"],
     }
     names = [{"service": service, "method": method} for method in reads]
+    config: dict[str, Any] = {"methodConfig": [{"name": names, "retryPolicy": retries}]}
+    several = "," in address
+    if several or (address and not is_ipv4(split_address(address)[0])):
+        config["loadBalancingConfig"] = [{"round_robin": {}}]
+    if several:
+        config["healthCheckConfig"] = {"serviceName": service}
     return [
-        ("grpc.service_config", json.dumps({"methodConfig": [{"name": names, "retryPolicy": retries}]})),
+        ("grpc.service_config", json.dumps(config)),
         ("grpc.enable_http_proxy", 0),
         ("grpc.keepalive_time_ms", 20_000),
         ("grpc.keepalive_timeout_ms", 5_000),
@@ -158,5 +173,7 @@ def _options(service: str, reads: Sequence[str]) -> list[tuple[str, Any]]:
         # How long one attempt to connect may take: a busy machine needs more than a moment for its handshake.
         ("grpc.min_reconnect_backoff_ms", 1_000),
         ("grpc.max_reconnect_backoff_ms", 1_000),
+        # By default, addresses that have changed are looked up no earlier than 30 s after the last time.
+        ("grpc.dns_min_time_between_resolutions_ms", 1_000),
         ("grpc.max_receive_message_length", 16 * 1024 * 1024),
     ]

@@ -117,6 +117,5 @@ def child_span(
 
 
 def _resource(config: ServiceConfig) -> Resource:
-    return Resource.create(
-        {"service.name": config.component, "shop.topology": config.topology, "shop.trial": config.trial}
-    )
+    attributes = {"service.name": config.component, "shop.topology": config.topology, "shop.trial": config.trial}
+    return Resource.create(attributes | ({"service.instance.id": config.instance} if config.instance else {}))

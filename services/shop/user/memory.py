@@ -63,7 +63,7 @@ class MemoryUserStore:
             return Credentials(None, None, failures)
         return Credentials(self._users[user_id], self._hashes[user_id], failures)
 
-    async def note_failure(self, email: str, seconds: float) -> None:
+    async def note_failure(self, email: str, seconds: float) -> int:
         now = self._clock()
         while self._failures:
             first = next(iter(self._failures))
@@ -73,9 +73,13 @@ class MemoryUserStore:
         digest = email_digest(email)
         count, expires = self._failures.get(digest, (0, now + seconds))
         self._failures[digest] = (count + 1, expires)
+        return count + 1
 
-    async def forget_failures(self, email: str) -> None:
+    async def forget_failures(self, email: str, most: int) -> bool:
+        if (await self.credentials(email)).failures >= most:
+            return False
         self._failures.pop(email_digest(email), None)
+        return True
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         return [self._users[user_id] for user_id in ids if user_id in self._users]

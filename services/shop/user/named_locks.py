@@ -1,4 +1,8 @@
-"""Locks by name: logins with one e-mail address wait for each other, so that none slips past the count of failures."""
+"""Locks by name: logins with one e-mail address wait for each other, so that none slips past the count of failures.
+
+The locks are those of one process. Where there are replicas, each tries one password at a time, and the table that they
+share has the last word on the count.
+"""
 
 from __future__ import annotations
 

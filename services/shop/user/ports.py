@@ -17,11 +17,11 @@ class UserStore(Protocol):
     async def credentials(self, email: str) -> Credentials:
         """Returns what a login with an e-mail address is checked against."""
 
-    async def note_failure(self, email: str, seconds: float) -> None:
-        """Counts a failed login of an e-mail address; the count ends some seconds after its first one."""
+    async def note_failure(self, email: str, seconds: float) -> int:
+        """Counts a failed login of an e-mail address, until some seconds after the first one; returns the count."""
 
-    async def forget_failures(self, email: str) -> None:
-        """Ends the count of an e-mail address."""
+    async def forget_failures(self, email: str, most: int) -> bool:
+        """Ends the count of an e-mail address, unless it has reached `most`; returns whether it had not."""
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         """Returns the users that exist, in any order, by one query."""

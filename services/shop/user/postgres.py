@@ -54,7 +54,9 @@ NOTE_FAILURE = """
     SET failures = CASE WHEN known.expires_at <= now() THEN 1 ELSE known.failures + 1 END,
         expires_at = CASE WHEN known.expires_at <= now() THEN EXCLUDED.expires_at ELSE known.expires_at END
     RETURNING failures"""
-FORGET_FAILURES = "DELETE FROM failed_login WHERE address = $1"
+FORGET_FAILURES = (
+    "DELETE FROM failed_login WHERE address = $1 AND (failures < $2 OR expires_at <= now()) RETURNING address"
+)
 
 
 class PostgresUserStore:
@@ -77,11 +79,15 @@ class PostgresUserStore:
         user = user_of(row) if row[0] is not None else None
         return Credentials(user, row[8], row[9] or 0)
 
-    async def note_failure(self, email: str, seconds: float) -> None:
-        await self._database.fetchrow(NOTE_FAILURE, email_digest(email), seconds)
+    async def note_failure(self, email: str, seconds: float) -> int:
+        row = await self._database.fetchrow(NOTE_FAILURE, email_digest(email), seconds)
+        assert row is not None, "INSERT RETURNING gives a row"
+        return int(row[0])
 
-    async def forget_failures(self, email: str) -> None:
-        await self._database.fetchrow(FORGET_FAILURES, email_digest(email))
+    async def forget_failures(self, email: str, most: int) -> bool:
+        forgotten = await self._database.fetchrow(FORGET_FAILURES, email_digest(email), most)
+        # Another replica may have ended the count already.
+        return forgotten is not None or (await self.credentials(email)).failures < most
 
     async def batch_get(self, ids: Sequence[int]) -> list[User]:
         return [user_of(row) for row in await self._database.fetch(BATCH_GET, ids)]

@@ -55,16 +55,15 @@ class UserService:
         async with self._logins.hold(address):
             known = await self._store.credentials(address)
             if known.failures >= MOST_FAILURES:
-                raise TooManyRequests(
-                    f"{MOST_FAILURES} logins with this e-mail address have failed; "
-                    f"try again in {TooManyRequests.retry_after_s // 60} minutes"
-                )
+                raise _too_many()
             matches = await self._passwords.verify(known.password_hash, password)
+            # Another replica may have counted failures since; whoever is one too many is not told whether it matched.
             if known.user is None or not matches:
-                await self._store.note_failure(address, TooManyRequests.retry_after_s)
+                if await self._store.note_failure(address, TooManyRequests.retry_after_s) > MOST_FAILURES:
+                    raise _too_many()
                 raise Unauthenticated("e-mail and password do not match")
-            if known.failures:
-                await self._store.forget_failures(address)
+            if known.failures and not await self._store.forget_failures(address, MOST_FAILURES):
+                raise _too_many()
         return LoginResult(self._signer.sign(Principal("customer", known.user.id)), known.user)
 
     async def get_user(self, user_id: int) -> User:
@@ -114,6 +113,13 @@ class UserService:
     async def delete_user(self, user_id: int) -> None:
         if not await self._store.delete(identifier(user_id, "id")):
             raise no_such("user", user_id)
+
+
+def _too_many() -> TooManyRequests:
+    return TooManyRequests(
+        f"{MOST_FAILURES} logins with this e-mail address have failed; "
+        f"try again in {TooManyRequests.retry_after_s // 60} minutes"
+    )
 
 
 def _check_address(address: Address) -> None:

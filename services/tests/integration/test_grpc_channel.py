@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,20 @@ def test_grpc_knows_every_option() -> None:
     library = Path(cygrpc.__file__).read_bytes()
     unknown = [name for name, _ in (*OPTIONS, *_options(SERVICE, ["GetProduct"])) if name.encode() not in library]
     assert unknown == []
+
+
+@pytest.mark.parametrize(
+    ("address", "balanced", "checked"),
+    [
+        ("127.0.0.1:18020", False, False),
+        ("127.0.0.1:18020,127.0.1.1:18020", True, True),
+        # Behind a name may be one address, or those of a cluster's pods, whose health the cluster checks.
+        ("product:18020", True, False),
+    ],
+)
+def test_calls_go_to_all_addresses_of_a_service(address: str, balanced: bool, checked: bool) -> None:
+    config = json.loads(dict(_options(SERVICE, ["GetProduct"], address))["grpc.service_config"])
+    assert ("loadBalancingConfig" in config, "healthCheckConfig" in config) == (balanced, checked)
 
 
 def test_servers_allow_the_pings_that_channels_send() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,13 +12,17 @@ from chaos.kills import run_kills
 from chaos.shop import Shop
 from mesh.paths import RunFolder
 from mesh.ports import Ports
+from mesh.topology import SERVICES
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 KILLS = 8
 
 
-def test_kills_lose_and_double_nothing(tmp_path: Path, free_ports: Callable[[], Ports]) -> None:
-    ports = free_ports()
+@pytest.mark.parametrize("replicas", [{}, dict.fromkeys(SERVICES, 2)], ids=["one of each", "two of each"])
+def test_kills_lose_and_double_nothing(
+    tmp_path: Path, free_ports: Callable[[], Ports], replicas: Mapping[str, int]
+) -> None:
+    ports = replace(free_ports(), replicas=replicas)
     with Shop(ports, RunFolder.of(ports.base, tmp_path), {}) as shop:
         outcome = run_kills(shop, tmp_path / "journal.jsonl", kills=KILLS, customers=8, seed=1, progress=print)
     assert outcome.kills == KILLS

@@ -17,12 +17,15 @@ from grpc_status import rpc_status
 
 from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
+from shop.platform.auth import TokenSigner
 from shop.platform.config import ServiceConfig
+from shop.platform.database import connect_database
 from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap
-from shop.user.domain import User
-from shop.user.service import MOST_FAILURES
+from shop.user.domain import Address, NewUser, User
+from shop.user.postgres import PostgresUserStore
+from shop.user.service import MOST_FAILURES, UserService
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]
@@ -144,3 +147,46 @@ async def test_each_protocol_says_when_to_come_again(role_url: Callable[[str], s
     details = rpc_status.from_call(refusal.value).details
     assert any(detail.Unpack(retry) for detail in details)
     assert retry.retry_delay.seconds == 300
+
+
+class Meeting:
+    """Checks passwords once both logins have read the count; finds one right only after the other has failed."""
+
+    def __init__(self, store: PostgresUserStore, address: str) -> None:
+        self._store, self._address = store, address
+        self._barrier = asyncio.Barrier(2)
+
+    async def hash(self, password: str) -> str:
+        return password
+
+    async def verify(self, password_hash: str | None, password: str) -> bool:
+        await self._barrier.wait()
+        matches = password != WRONG
+        while matches:
+            if (await self._store.credentials(self._address)).failures >= MOST_FAILURES:
+                break
+            await asyncio.sleep(0.01)
+        return matches
+
+
+@pytest.mark.parametrize("second", [PASSWORD, WRONG])
+async def test_two_replicas_at_once_do_not_slip_past_the_count(
+    role_url: Callable[[str], str], keys: Any, second: str
+) -> None:
+    database = await connect_database(role_url("user"), 4)
+    try:
+        store = PostgresUserStore(database)
+        address = f"{uuid.uuid4().hex}@example.com"
+        assert (
+            await store.add(NewUser(address, "Ada", Address("Ada", "Hauptstraße 1", "Berlin", "10115", "DE")), "hash")
+            is not None
+        )
+        for _ in range(MOST_FAILURES - 1):
+            await store.note_failure(address, 60)
+        passwords, signer = Meeting(store, address), TokenSigner(keys.private_file.read_bytes())
+        replicas = [UserService(store, passwords, signer) for _ in range(2)]
+        logins = [replica.login(address, tried) for replica, tried in zip(replicas, (WRONG, second), strict=True)]
+        outcomes = {type(outcome) for outcome in await asyncio.gather(*logins, return_exceptions=True)}
+    finally:
+        await database.close()
+    assert outcomes == {Unauthenticated, TooManyRequests}

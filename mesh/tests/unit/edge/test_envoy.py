@@ -79,6 +79,27 @@ def test_a_gateway_s_answers_are_not_the_edge_s_to_compress() -> None:
     assert left_alone == {"graphql-gateway"}
 
 
+def test_replicas_are_checked_and_what_could_not_be_sent_goes_to_another() -> None:
+    ports = replace(PORTS, replicas={"rest-gateway": 2, "product": 2})
+    for topology, component, asked in (("hybrid", "rest-gateway", "http"), ("grpc", "product", "grpc")):
+        config = render(edge_plan(load_topology(topology), ports, Path("/logs/edge.jsonl")))
+        checked = {
+            cluster["name"]: cluster["health_checks"][0]
+            for cluster in config["static_resources"]["clusters"]
+            if "health_checks" in cluster
+        }
+        assert list(checked) == [component]
+        assert f"{asked}_health_check" in checked[component]
+        (listener,) = config["static_resources"]["listeners"]
+        (host,) = listener["filter_chains"][0]["filters"][0]["typed_config"]["route_config"]["virtual_hosts"]
+        repeated = {
+            route["route"]["cluster"]: route["route"]["retry_policy"]["retry_on"]
+            for route in host["routes"]
+            if "retry_policy" in route.get("route", {})
+        }
+        assert repeated == {component: "connect-failure,refused-stream"}
+
+
 def test_components_that_are_reached_by_name_are_looked_up_wherever_they_are() -> None:
     plan = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
     gateway = plan.upstreams["graphql-gateway"]

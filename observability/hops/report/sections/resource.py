@@ -14,6 +14,7 @@ from hops.elements.element import Chart, Element, Figures, Heading, Section, Tex
 from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
 from hops.report.encodings import amount, label, layer, stacked, topology_axis
+from hops.report.facts import replicas_fact
 from hops.report.palette import Look
 from hops.report.view import View
 from hops.tables.cost import cost_table
@@ -37,10 +38,12 @@ _FILLS = {
 def section(view: View) -> Section:
     """Makes the section."""
     key = [(f"fill g{fill_of(group)}", group) for group in groups_of(view)]
+    replicas = replicas_fact(view)
     elements: list[Element] = [
         Text(
             "Cost counts the CPU time of everything except the load generator, which is not part of a shop. Database "
             "and telemetry are listed separately, because every topology has them."
+            + (f" A component's figures are those of all its replicas together ({replicas})." if replicas else "")
         ),
         Heading("Core-hours for a million journeys"),
         Figures([cost_chart(view)], key),

@@ -14,8 +14,12 @@ from hops.report.view import View
 def section(view: View) -> Section:
     """Makes the section."""
     topologies: dict[str, Any] = view.run.manifest["topologies"]
-    edges = {name: switches_of(view.run.manifest, name).get("edge", "envoy") != "none" for name in topologies}
-    drawings = [draw_topology(name, one, edge=edges[name]) for name, one in topologies.items()]
+    switches = {name: switches_of(view.run.manifest, name) for name in topologies}
+    edges = {name: one.get("edge", "envoy") != "none" for name, one in switches.items()}
+    drawings = [
+        draw_topology(name, one, edge=edges[name], replicas=switches[name].get("replicas", {}))
+        for name, one in topologies.items()
+    ]
     links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name])]
     used = {link.protocol for _, link in links}
     elements: list[Element] = [

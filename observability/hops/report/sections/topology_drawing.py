@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from markupsafe import escape
@@ -68,13 +69,16 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
     return list(dict.fromkeys(every))
 
 
-def draw_topology(name: str, topology: Document, *, edge: bool) -> Chart:
+def draw_topology(
+    name: str, topology: Document, *, edge: bool, replicas: Mapping[str, int] = MappingProxyType({})
+) -> Chart:
     """Draws one topology.
 
     Args:
         name: its title.
         topology: as in the manifest.
         edge: whether a proxy stands between clients and the rest.
+        replicas: of the components that have several.
     """
     plan = _plan(topology, edge=edge)
     step = _TALL + _GAP_Y
@@ -90,12 +94,13 @@ def draw_topology(name: str, topology: Document, *, edge: bool) -> Chart:
             plan.places[component] = (x * (_BOX + _GAP_X), top + y * step)
     passes = services * (_BOX + _GAP_X) + _BOX
     lines = "".join(_line(plan, link, passes) for link in plan.links)
-    boxes = "".join(_box(component, *place) for component, place in plan.places.items())
+    boxes = "".join(_box(component, *place, replicas.get(component, 1)) for component, place in plan.places.items())
     svg = (
         f'<svg class="topology" viewBox="-2 -2 {width + 4} {height + 4}" width="{width + 4}" height="{height + 4:.0f}">'
     )
     words = "; ".join(f"{link.caller} to {link.callee} by {protocol_name(link.protocol)}" for link in plan.links)
     about = f"{topology.get('about') or name}. {words}."
+    about += "".join(f" {count} replicas of {component}." for component, count in replicas.items())
     drawn = labelled(f"{svg}{lines}{boxes}</svg>", f"Topology {name}", about)
     return Chart(name, about, drawn, str(topology.get("about") or ""))
 
@@ -133,10 +138,11 @@ def _line(plan: _Plan, link: Link, passes: int) -> str:
     return f'<path class="link p-{kind}" d="{path}"/><path class="head p-{kind}" d="{head}"/>'
 
 
-def _box(component: str, x: float, y: float) -> str:
+def _box(component: str, x: float, y: float, replicas: int) -> str:
     kind = component if component in (EDGE, DATABASE) else "gateway" if component.endswith("-gateway") else ""
     kind = kind or ("service" if component in SERVICES else "client")
     label = {EDGE: "edge (Envoy)", DATABASE: "PostgreSQL"}.get(component, component)
+    label += f" ×{replicas}" if replicas > 1 else ""
     round_ = 16 if kind == "client" else 6
     return (
         f'<rect class="box {kind}" x="{x:.0f}" y="{y:.1f}" width="{_BOX}" height="{_TALL}" rx="{round_}"/>'

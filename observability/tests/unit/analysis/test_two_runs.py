@@ -155,12 +155,14 @@ def test_what_may_differ_is_told(runs):
 
 
 def test_a_run_from_before_a_switch_existed_had_its_default(runs):
-    later = {"canary": 0, "abort_share": {}, "store": "postgres"}
+    later = {"canary": 0, "replicas": {}, "abort_share": {}, "store": "postgres"}
     change(runs[1], MANIFEST, **{f"switches__{name}": value for name, value in later.items()})
     told = [row["what"] for row in compare_runs(*map(read_run, runs))["differs"]]
     assert [what for what in told if what.startswith("switch: ")] == []
     change(runs[1], MANIFEST, switches__canary=10, switches__abort_share={"payment": 0.01})
+    change(runs[1], MANIFEST, switches__replicas={"product": 2})
     told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
+    assert told["switch: replicas"] == ("none", "product 2")
     assert (told["switch: canary"], told["switch: abort_share"]) == (("0", "10"), ("none", "payment 0.01"))
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from hops.run.switches import mesh_text, switches_text, value_text
+from hops.run.switches import mesh_text, replicas_text, switches_text, value_text
 
 OLD = {"edge": "envoy", "mesh": "none", "mtls": "off", "scale": 1, "delay_ms": {}}
-NEW = OLD | {"canary": 0, "abort_share": {}, "store": "postgres"}
+NEW = OLD | {"canary": 0, "replicas": {}, "abort_share": {}, "store": "postgres"}
 
 
 @pytest.mark.parametrize("switches", [OLD, NEW], ids=["of an older run", "of a newer one"])
@@ -24,12 +24,23 @@ def test_what_is_on_is_listed():
         "store memory"
     )
     assert mesh_text(switches) == "Istio, mTLS on, 10 % of the calls to product go to the canary"
+    assert (
+        replicas_text(NEW | {"replicas": {"graphql-gateway": 2, "product": 3}}) == "2 of graphql-gateway, 3 of product"
+    )
+    assert replicas_text(OLD) == ""
     assert mesh_text(OLD | {"mesh": "envoy"}) == "Envoy with static configuration, mTLS off"
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("canary", "0"), ("abort_share", "none"), ("store", "postgres"), ("scale", "1"), ("of another version", "-")],
+    [
+        ("canary", "0"),
+        ("replicas", "none"),
+        ("abort_share", "none"),
+        ("store", "postgres"),
+        ("scale", "1"),
+        ("of another version", "-"),
+    ],
 )
 def test_a_switch_that_a_run_lacks_has_its_default(name, text):
     assert value_text(OLD, name) == text

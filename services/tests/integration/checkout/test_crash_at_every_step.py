@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import psycopg
 import pytest
 
 from shop.errors import Conflict, DeadlineExceeded, PaymentDeclined, ShopError, Unavailable
+from shop.order.bootstrap import bootstrap
 from shop.order.domain import OrderStatus
+from shop.platform.config import ServiceConfig
+from shop.platform.errors import ConfigError
 
 pytestmark = pytest.mark.integration
 Buy = Callable[..., Any]
@@ -221,6 +226,43 @@ async def test_two_processes_never_recover_the_same_checkout(backends: Any, buy:
     sweeps = [backends.order(instance=name)[1].sweep() for name in ("left", "right")]
     assert sum(await asyncio.gather(*sweeps)) == 6
     assert backends.audit() == []
+
+
+async def test_one_key_at_two_replicas_at_once_gives_one_order(backends: Any, buy: Buy, order_count: Count) -> None:
+    (left, _), (right, _) = (backends.order(instance=name) for name in ("left", "right"))
+    outcomes = await asyncio.gather(*(buy(order) for order in (left, right) * 4), return_exceptions=True)
+    refused = [outcome for outcome in outcomes if isinstance(outcome, BaseException)]
+    assert {type(outcome) for outcome in refused} <= {Conflict}
+    assert len({outcome.id for outcome in outcomes if outcome not in refused}) == 1
+    assert (await buy(left)).id == (await buy(right)).id
+    assert order_count() == 1
+    assert backends.audit() == []
+
+
+async def test_two_replicas_that_cancel_one_order_give_back_once(backends: Any, buy: Buy) -> None:
+    (left, sweep_left), (right, sweep_right) = (backends.order(instance=name) for name in ("left", "right"))
+    bought = await buy(left)
+    cancelled = await asyncio.gather(
+        *(order.cancel_order(bought.id) for order in (left, right) * 4), sweep_left.sweep(), sweep_right.sweep()
+    )
+    assert {order.status for order in cancelled[:8]} == {OrderStatus.CANCELLED}
+    assert backends.audit() == []
+
+
+async def test_a_process_is_told_from_others_by_its_name_or_its_address(backends: Any, buy: Buy) -> None:
+    """A cluster's replicas all listen on the same address."""
+    config = ServiceConfig(
+        component="order", listen_grpc="0.0.0.0:18030", database_url=backends.trial.role_url("order"), database_pool=2
+    )
+    for number, (named, told) in enumerate({"order-7d4f": "order-7d4f", None: "0.0.0.0:18030"}.items()):
+        async with bootstrap(replace(config, instance=named)) as parts:
+            with pytest.raises(ConfigError):  # nobody is there to ask, but the checkout has begun
+                await buy(parts.service, key=f"key-{number}")
+        with psycopg.connect(backends.trial.url) as admin:
+            query = "SELECT instance FROM shop_order.checkout WHERE idempotency_key = %s ORDER BY created_at DESC"
+            row = admin.execute(query, [f"key-{number}"]).fetchone()
+        assert row is not None
+        assert row[0] == f"{socket.gethostname()}/{told}"
 
 
 async def test_a_live_process_of_another_instance_is_left_alone(backends: Any, buy: Buy, conftest: Any) -> None:

@@ -1,0 +1,141 @@
+"""The shop itself with several processes of a gateway and of a service, behind the real edge."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Self
+
+import httpx
+import pytest
+
+from mesh.database_owner import remove_cluster
+from mesh.errors import PortError
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.process_record import read_record
+from mesh.switches import parse_switches
+from mesh.system import System
+from mesh.topology import load_topology
+
+pytestmark = pytest.mark.integration
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e47"
+PARENT = "00f067aa0ba902b7"
+LIMIT_S = 30.0
+
+
+@pytest.fixture(scope="module")
+def shop(free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory) -> Iterator[System]:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("replicas"))
+    switches = parse_switches(replicas="rest-gateway:2,product:2")
+    try:
+        with System(load_topology("hybrid"), switches, ports, "replicas", folder=folder) as system:
+            yield system
+    finally:
+        remove_cluster(folder)
+
+
+class Readers:
+    """Clients that read a product through edge and gateway, all the time that the context lasts."""
+
+    def __init__(self, shop: System, count: int = 4) -> None:
+        self._url = f"{shop.url}/v1/products/1"
+        self._done = threading.Event()
+        self._threads = [threading.Thread(target=self._read, daemon=True) for _ in range(count)]
+        self.statuses: list[int] = []
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        self.more()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        for thread in self._threads:
+            thread.join(timeout=LIMIT_S)
+
+    def more(self, count: int = 100) -> None:
+        """Waits until so many more reads have been answered."""
+        until = len(self.statuses) + count
+        limit = time.monotonic() + LIMIT_S
+        while len(self.statuses) < until:
+            assert time.monotonic() < limit
+            time.sleep(0.01)
+
+    def _read(self) -> None:
+        with httpx.Client(trust_env=False, timeout=10) as client:
+            while not self._done.is_set():
+                self.statuses.append(client.get(self._url).status_code)
+
+
+def instances(shop: System, number: int) -> set[tuple[str, str]]:
+    """Name and instance of whatever leaves spans of one traced read."""
+    trace = f"{TRACE}{number:02d}"
+    headers = {"traceparent": f"00-{trace}-{PARENT}-01"}
+    assert httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False, timeout=10).status_code == 200
+    limit = time.monotonic() + LIMIT_S
+    while time.monotonic() < limit:
+        answer = httpx.get(f"{shop.ports.url('jaeger-query-http')}/api/v3/traces/{trace}", trust_env=False)
+        if answer.status_code == 200:
+            resources = [
+                {each["key"]: each["value"].get("stringValue", "") for each in spans["resource"]["attributes"]}
+                for spans in answer.json()["result"]["resourceSpans"]
+            ]
+            seen = {(one["service.name"], one.get("service.instance.id", "")) for one in resources}
+            if {"edge", "rest-gateway", "product"} <= {service for service, _ in seen}:
+                return seen
+        time.sleep(0.1)
+    raise AssertionError(f"the spans of {trace} did not arrive")
+
+
+def test_spans_name_the_component_and_say_which_replica_it_was(shop: System) -> None:
+    seen = set().union(*(instances(shop, number) for number in range(12)))
+    assert seen == {
+        ("edge", ""),
+        ("rest-gateway", "rest-gateway"),
+        ("rest-gateway", "rest-gateway-2"),
+        ("product", "product"),
+        ("product", "product-2"),
+    }
+
+
+def test_resources_count_a_component_s_replicas_together(shop: System) -> None:
+    counts = {component: len(pids) for component, pids in shop.pids().items() if component in shop.topology.components}
+    assert counts == {"product": 2, "user": 1, "payment": 1, "order": 1, "rest-gateway": 2, "graphql-gateway": 1}
+
+
+def test_nobody_else_may_listen_where_a_further_replica_will(shop: System) -> None:
+    with pytest.raises(PortError, match=r"in use on 127\.0\.1\.1:\n .*product-grpc"):
+        shop.ports.require_free(["product-grpc"], at="127.0.1.1")
+
+
+@pytest.mark.parametrize("replica", ["rest-gateway-2", "product"])
+def test_no_read_fails_when_a_replica_is_killed(shop: System, replica: str) -> None:
+    with Readers(shop) as readers:
+        shop.kill(replica)
+        readers.more()
+        shop.restart(replica)
+        readers.more()
+    failed = [status for status in readers.statuses if status != 200]
+    # What the killed process was at work on is lost, if it may have changed something: the edge cannot know.
+    assert len(failed) <= 4 * (replica == "rest-gateway-2"), failed
+
+
+def test_a_replica_that_dies_is_named(shop: System) -> None:
+    (pid,) = (started.pid for started in read_record(shop.folder) if started.component == "product-2")
+    assert pid in shop.pids()["product"]
+    os.kill(pid, signal.SIGKILL)
+    limit = time.monotonic() + LIMIT_S
+    while not (ended := shop.ended()) and time.monotonic() < limit:
+        time.sleep(0.05)
+    assert [error.component for error in ended] == ["product-2"]
+    shop.restart("product-2")

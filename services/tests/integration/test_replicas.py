@@ -1,0 +1,152 @@
+"""Several processes of one service: callers ask them in turn, and do not notice when one is killed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sys
+import uuid
+from collections.abc import AsyncIterator, Callable
+
+import psutil
+import pytest
+
+from mesh.readiness import grpc_serving, http_ok
+from shop.clients.connect import connect
+from shop.clients.ports import ProductClient
+from shop.money import Money
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
+READY_S = 30.0
+SCHEMES = {"grpc": "grpc", "rest": "http", "graphql": "graphql"}
+
+
+class Replica:
+    """A process of the product service at an address of its own.
+
+    Args:
+        protocol: What it serves.
+        address: "host:port".
+        database_url: Its role's URL of the database.
+    """
+
+    def __init__(self, protocol: str, address: str, database_url: str) -> None:
+        self.address = address
+        host, _, port = address.rpartition(":")
+        self._port = int(port)
+        self._ready = grpc_serving(self._port, host) if protocol == "grpc" else http_ok(self._port, "/healthz", host)
+        self._env = {
+            "PATH": os.environ["PATH"],
+            "SHOP_COMPONENT": "product",
+            f"SHOP_LISTEN_{protocol.upper()}": address,
+            "SHOP_DATABASE_URL": database_url,
+            "SHOP_DATABASE_POOL": "2",
+        }
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def start(self) -> None:
+        """Starts it, and waits until it answers."""
+        self._process = await asyncio.create_subprocess_exec(sys.executable, "-m", "shop.product", env=self._env)
+        await self._until(self._ready)
+        assert self._process.returncode is None
+
+    async def called(self) -> None:
+        """Waits until a caller has connected to it."""
+        assert self._process is not None
+        process = psutil.Process(self._process.pid)
+        await self._until(
+            lambda: any(
+                (connection.laddr.port, connection.status) == (self._port, psutil.CONN_ESTABLISHED)
+                for connection in process.net_connections("tcp")
+                if connection.laddr
+            )
+        )
+
+    async def kill(self) -> None:
+        """Ends it at once, whatever it does."""
+        if self._process is not None:
+            self._process.kill()
+            await self._process.wait()
+
+    @staticmethod
+    async def _until(check: Callable[[], bool]) -> None:
+        async with asyncio.timeout(READY_S):
+            while True:
+                if await asyncio.to_thread(check):
+                    return
+                await asyncio.sleep(0.05)
+
+
+class Readers:
+    """Callers that read one product again and again, all the time."""
+
+    def __init__(self, product: ProductClient, product_id: int) -> None:
+        self._product = product
+        self._id = product_id
+        self._stop = asyncio.Event()
+        self.read = 0
+        self.failed: list[Exception] = []
+
+    async def run(self) -> None:
+        """Reads until `stop`."""
+        while not self._stop.is_set():
+            try:
+                assert (await self._product.get_product(self._id)).id == self._id
+            except Exception as error:
+                self.failed.append(error)
+            self.read += 1
+
+    async def more(self, count: int = 100) -> None:
+        """Waits until so many more reads have ended."""
+        until = self.read + count
+        while True:
+            if self.read >= until:
+                return
+            await asyncio.sleep(0.01)
+
+    def stop(self) -> None:
+        """Lets the callers end after the read in hand."""
+        self._stop.set()
+
+
+@pytest.fixture(params=sorted(SCHEMES))
+def protocol(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@contextlib.asynccontextmanager
+async def replicas(protocol: str, free_address: str, database_url: str) -> AsyncIterator[list[Replica]]:
+    _, _, port = free_address.rpartition(":")
+    started = [Replica(protocol, f"127.0.{number}.1:{port}", database_url) for number in range(2)]
+    try:
+        await asyncio.gather(*(replica.start() for replica in started))
+        yield started
+    finally:
+        for replica in started:
+            await replica.kill()
+
+
+async def test_no_read_fails_when_one_replica_is_killed_and_back(
+    protocol: str, role_url: Callable[[str], str], free_address: str
+) -> None:
+    async with replicas(protocol, free_address, role_url("product")) as both:
+        peers = {"product": f"{SCHEMES[protocol]}://{','.join(replica.address for replica in both)}"}
+        async with connect(peers, "test") as clients:
+            made = await clients.product.create_product(
+                title="Tea", description="", category=f"t-{uuid.uuid4().hex[:12]}", price=Money(1, "EUR"), stock=1
+            )
+            readers = Readers(clients.product, made.id)
+            async with asyncio.TaskGroup() as group:
+                for _ in range(4):
+                    group.create_task(readers.run())
+                await readers.more()
+                for replica in both:
+                    await replica.kill()
+                    await readers.more()
+                    await replica.start()
+                    # Once it has its turn again, the other one can be killed.
+                    await replica.called()
+                    await readers.more()
+                readers.stop()
+    assert readers.failed == []
