@@ -153,7 +153,7 @@ chaos: setup ## Kill an order process kills=200 times during checkouts, then che
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go lint-istio ## Check style, types, import directions, the contract, and that its stubs are up to date
+lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests ## Check style, types, import directions, the contract, and that its stubs are up to date
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)

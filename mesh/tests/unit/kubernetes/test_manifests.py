@@ -35,7 +35,7 @@ VARIANTS = [
     for switches in SWITCHES
     if switches != "no-edge" or load_topology(topology).entered_by_gateways
 ]
-RESOURCES = {part: {"cpu", "memory"} for part in ("requests", "limits")}
+RESOURCES = {part: {"cpu", "memory", "ephemeral-storage"} for part in ("requests", "limits")}
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 CONTAINERS = ("containers", "initContainers")
 OWN_GROUPS = ("istio.io", "gateway.networking.k8s.io")
