@@ -27,7 +27,7 @@ RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users namespace storage run journey wait samples \
   hops sizes steps kills experiments traces
 UP := topology seed scale edge plugins mesh mtls canary replicas store http rtt delay abort
-MANIFESTS := topology edge mesh mtls canary replicas scale delay abort seed namespace storage out
+MANIFESTS := topology edge plugins mesh mtls canary replicas scale delay abort seed namespace storage out
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
 include mesh/provision/provision.mk

@@ -14,27 +14,44 @@ import pytest
 import yaml
 
 from mesh.errors import SwitchError
-from mesh.kubernetes.files import as_yaml, write
+from mesh.kubernetes.files import as_yaml, make_secrets, write
 from mesh.kubernetes.manifests import BASE, BENCH, KUSTOMIZATION, PRODUCTION, Manifests, documents, manifests
 from mesh.kubernetes.options import ClusterOptions, cluster_options
 from mesh.kubernetes.preflight import OLDEST
 from mesh.kubernetes.secrets import DATABASE, DATABASE_KEYS, KEYS
 from mesh.switches import Switches
+from mesh.system import require_fit
 from mesh.topology import load_topology, names, parse_topology
 
-OPTIONS = ClusterOptions(tag="0.1.0-test", namespace="shop", replicas={"product": 2}, trial="t")
+PUBLIC_KEY = "\n".join(
+    [
+        "-----BEGIN PUBLIC KEY-----",
+        "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=",
+        "-----END PUBLIC KEY-----",
+    ]
+)
+OPTIONS = ClusterOptions(
+    tag="0.1.0-test", namespace="shop", replicas={"product": 2}, trial="t", jwt_public_key=PUBLIC_KEY
+)
 SWITCHES = {
     "plain": Switches(runtime="kubernetes"),
     "no-edge": Switches(runtime="kubernetes", edge="none", http=1),
+    "kong": Switches(runtime="kubernetes", edge="kong", plugins="typical"),
+    "kong-mtls": Switches(runtime="kubernetes", edge="kong", mesh="istio", mtls="on"),
     "istio": Switches(runtime="kubernetes", mesh="istio"),
     "istio-mtls": Switches(runtime="kubernetes", mesh="istio", mtls="on", canary=10),
 }
-VARIANTS = [
-    (topology, switches)
-    for topology in names()
-    for switches in SWITCHES
-    if switches != "no-edge" or load_topology(topology).entered_by_gateways
-]
+
+
+def fits(topology: str, switches: Switches) -> bool:
+    try:
+        require_fit(load_topology(topology), switches)
+    except SwitchError:
+        return False
+    return True
+
+
+VARIANTS = [(topology, switches) for topology in names() for switches in SWITCHES if fits(topology, SWITCHES[switches])]
 RESOURCES = {part: {"cpu", "memory", "ephemeral-storage"} for part in ("requests", "limits")}
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 CONTAINERS = ("containers", "initContainers")
@@ -251,6 +268,19 @@ def test_a_canary_shares_the_service_and_gets_its_part_of_the_calls() -> None:
     assert {part["destination"]["subset"]: part["weight"] for part in route} == {"stable": 90, "canary": 10}
 
 
+def test_kong_is_told_where_it_is_and_what_to_do() -> None:
+    resources = everything("hybrid", "kong-mtls")
+    (container,) = one(resources, "Deployment", "edge")["spec"]["template"]["spec"]["containers"]
+    env = {variable["name"]: variable["value"] for variable in container["env"]}
+    config = yaml.safe_load(one(resources, "ConfigMap", "edge")["data"]["kong.yaml"])
+    assert container["image"] == OPTIONS.kong_image
+    assert env["KONG_PROXY_LISTEN"].startswith("0.0.0.0:18000 ")
+    assert env["KONG_DECLARATIVE_CONFIG"] == "/etc/hopwise/edge/kong.yaml"
+    assert {each["host"] for each in config["services"]} == {"graphql-gateway", "rest-gateway"}
+    # A sidecar finds out from the host where a request is to go.
+    assert '"rest-gateway:18011"' in json.dumps(config).replace("\\", "")
+
+
 def test_pods_end_only_when_their_clients_have_left() -> None:
     for resource in everything("hybrid", "plain"):
         if resource["kind"] != "Deployment" or resource["metadata"]["name"] == "jaeger":
@@ -285,10 +315,12 @@ def test_a_managed_database_takes_the_place_of_the_benchs_own() -> None:
 
 def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
     files = made("grpc", "istio-mtls")
-    write(files, tmp_path, OPTIONS)
+    make_secrets(tmp_path, OPTIONS)
+    write(files, tmp_path)
     secrets = {file.name: file.read_bytes() for file in (tmp_path / BENCH / "secrets").iterdir()}
     (tmp_path / BASE / "old.yaml").write_text("{}")
-    write(files, tmp_path, OPTIONS)
+    make_secrets(tmp_path, OPTIONS)
+    write(files, tmp_path)
     assert {file.name: file.read_bytes() for file in (tmp_path / BENCH / "secrets").iterdir()} == secrets
     assert (tmp_path / BENCH / "secrets").stat().st_mode & 0o077 == 0
     for folder in (BASE, BENCH, PRODUCTION):
