@@ -65,7 +65,8 @@ class System(Run):
         extra: Mapping[str, Mapping[str, str]] | None = None,
         folder: RunFolder | None = None,
     ) -> None:
-        ports = replace(ports, replicas=switches.replicas)
+        if not switches.in_cluster:  # there, replicas are pods behind the one address of their service
+            ports = replace(ports, replicas=switches.replicas)
         super().__init__(ports, folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
         self.topology = topology

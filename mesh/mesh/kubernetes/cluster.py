@@ -84,6 +84,7 @@ class ClusterSystem(System):
             run=self.namespace.removeprefix("hopwise-"),
             trial=trial,
             seed=self._data.seed,
+            replicas=switches.replicas,
         )
         self._note = self.folder.path / "namespace.json"
         self._kubectl: Kubectl | None = None
