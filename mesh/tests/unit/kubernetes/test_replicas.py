@@ -15,4 +15,3 @@ def test_replicas_are_pods_of_one_service(tmp_path: Path) -> None:
     system = ClusterSystem(load_topology("hybrid"), switches, load_ports({}), "t1", environ={}, folder=folder)
     assert system.options.replicas == {"product": 2, "rest-gateway": 3}
     assert [str(place) for place in system.places.reached("product-grpc")] == ["product:18020"]
-    assert {workload.name for workload in system.workloads} == {"edge", *system.topology.components}
