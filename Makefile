@@ -24,9 +24,10 @@ LADDER := topology steps profile rate seed workload trace http blocks resume ret
 SWEEP := topologies objective profile start max seed workload trace http connections
 STRESS := topologies users think profile seed workload trace http connections
 RUNS := a b threshold metrics allow-suspect out
-SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users run journey wait samples \
+SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users namespace storage run journey wait samples \
   hops sizes steps kills experiments traces
 UP := topology seed scale edge mesh mtls canary replicas store http rtt delay abort
+MANIFESTS := topology edge mesh mtls canary replicas scale delay abort seed namespace storage out
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
 include mesh/provision/provision.mk
@@ -123,6 +124,12 @@ down: ## Stop the topology that `make up` started
 .PHONY: status
 status: ## Show the running components
 	@$(INSTALLED) $(RUN) -m mesh status
+
+##@ Kubernetes
+
+.PHONY: manifests
+manifests: $(ENVIRONMENT) ## Write a topology's Kubernetes manifests: a Kustomize base, and overlays for a bench and for production
+	@$(RUN) -m mesh manifests $(call options,$(MANIFESTS))
 
 ##@ Develop
 

@@ -1,4 +1,4 @@
-"""The command line: `python -m mesh up|down|clean|status|topologies`."""
+"""The command line: `python -m mesh up|down|clean|status|manifests|topologies`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import shutil
 import sys
 import time
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -16,6 +17,10 @@ from rich.table import Table
 
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
+from mesh.kubernetes.files import write
+from mesh.kubernetes.manifests import BENCH
+from mesh.kubernetes.manifests import manifests as cluster_manifests
+from mesh.kubernetes.options import NAMESPACE, cluster_options
 from mesh.options import (
     Abort,
     Canary,
@@ -31,7 +36,7 @@ from mesh.options import (
     Store,
     TopologyName,
 )
-from mesh.paths import RunFolder
+from mesh.paths import ROOT, RUNS, RunFolder
 from mesh.ports import load_ports
 from mesh.reporting import reported
 from mesh.restarts import Restarts
@@ -159,6 +164,41 @@ def status(as_json: Json = False) -> None:
             table.add_row(str(row["component"]), str(row["pid"]), runs, f"{row['rss_mb']:.0f}", str(row["restarts"]))
         # A name with brackets is no markup.
         Console(markup=False, emoji=False, highlight=False).print(table)
+
+
+@app.command()
+def manifests(
+    topology: TopologyName = "hybrid",
+    edge: Edge = None,
+    mesh: Mesh = None,
+    mtls: Mtls = None,
+    canary: Canary = None,
+    replicas: Replicas = None,
+    scale: Scale = None,
+    delay: Delay = None,
+    abort: Abort = None,
+    namespace: Annotated[str, typer.Option(help="Namespace of everything.")] = NAMESPACE,
+    storage: Annotated[
+        str | None, typer.Option(help="Size of PostgreSQL's volume, such as 10Gi; by default, data go with the pod.")
+    ] = None,
+    cni: Annotated[
+        bool, typer.Option("--cni", help="Istio's CNI plugin redirects traffic, so that no pod needs a privilege.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
+    out: Annotated[Path | None, typer.Option(help="Folder to write into; by default, one in .run/manifests/.")] = None,
+) -> None:
+    """Write the Kubernetes manifests of a topology: a Kustomize base, and the overlays bench and production."""
+    with reported():
+        loaded = load_topology(topology)
+        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "canary": canary, "replicas": replicas, "scale": scale}
+        switches = parse_switches(**given, delay=delay, abort=abort, runtime="kubernetes")
+        require_fit(loaded, switches)
+        options = cluster_options(
+            os.environ, namespace=namespace, storage=storage, istio_cni=cni, seed=seed, replicas=switches.replicas
+        )
+        folder = out or ROOT / RUNS / "manifests" / f"{loaded.name}-{switches.edge}-{switches.mesh}"
+        write(cluster_manifests(loaded, switches, options), folder, options)
+        typer.echo(f"Wrote {folder}. Apply it with: kubectl apply --kustomize {folder / BENCH}")
 
 
 @app.command()

@@ -10,7 +10,7 @@ from mesh.switches import SWITCHES
 
 
 def _option(name: str) -> Any:
-    return typer.Option(help=SWITCHES[name].help)
+    return typer.Option(f"--{name}", help=SWITCHES[name].help)
 
 
 Abort = Annotated[str | None, _option("abort")]

@@ -140,6 +140,10 @@ class System(Run):
             return None
         return read_facts(self.workloads, self.ports, encrypted=self.switches.encrypted)
 
+    def node_of(self, component: str) -> str:  # noqa: ARG002 - a cluster has several
+        """The node of a cluster that a component runs on; empty on this machine, or if it runs on several."""
+        return ""
+
     def port_names(self) -> Sequence[str]:
         topology = self.topology
         shop = [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]

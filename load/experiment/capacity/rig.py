@@ -22,7 +22,8 @@ from experiment.plan.plan import DATA_SEED
 from experiment.progress import Progress, minutes
 from experiment.results.folder import check_room
 from experiment.trial.files import record_of, write_rows
-from experiment.trial.trial import JOURNEYS, VEGETA, Clock, Replay, ready
+from experiment.trial.sender import JOURNEYS
+from experiment.trial.trial import VEGETA, Clock, Replay, ready
 from hops.errors import HopsError
 from mesh.errors import MeshError
 from mesh.ports import Ports

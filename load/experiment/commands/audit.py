@@ -14,7 +14,7 @@ from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from experiment.runner import trial_name
 from experiment.trial.audit import audit, require_marked
-from experiment.trial.trial import JOURNEYS
+from experiment.trial.sender import JOURNEYS
 from hops.gates.trial import NOT_AUDITED
 from hops.run.files import TRIALS, read_document, trial_folder
 from mesh.options import Json

@@ -54,7 +54,7 @@ class Node(Protocol):
 
 
 def node_arguments(
-    load: Load, *, tape: PurePath, target: PurePath, out: PurePath, shard: int, shards: int, trace: float
+    load: Load, *, tape: PurePath, target: PurePath, out: PurePath, shard: int | str, shards: int, trace: float
 ) -> list[str]:
     """The generator's arguments on a load node.
 
@@ -63,7 +63,7 @@ def node_arguments(
         tape: Path of the load's tape on the node, which may be compressed by gzip.
         target: File on the node that describes the system to send it to.
         out: The node's folder.
-        shard: Which shard the node replays, from 0.
+        shard: Which shard the node replays, from 0; or how the node is told, such as `$(JOB_COMPLETION_INDEX)`.
         shards: How many there are.
         trace: Share of the journeys that leave a trace, 0 to 1.
 
@@ -116,11 +116,12 @@ class ShardedReplay:
                     f"load node {node.name} has the tape {says['tape_sha256']} instead of {self.load.tape.sha256}"
                 )
 
-    def send(self, watch: Callable[[], None]) -> None:
+    def send(self, watch: Callable[[], None], begun: Callable[[], None] = lambda: None) -> None:
         """Lets all nodes begin at one instant, and returns once every one of them is through.
 
         Args:
             watch: Called now and then while the load lasts; what it raises ends the wait.
+            begun: Called once, when the load has begun.
 
         Raises:
             GeneratorError: A node failed, or is still not through after the grace.
@@ -128,11 +129,13 @@ class ShardedReplay:
         """
         # By a node's clock: this machine's may be off by more than the nodes' among themselves.
         start_ns = self.nodes[0].clock_ns() + round(self.start_ahead_s * 1e9)
-        begun = time.monotonic() + self.start_ahead_s + self.poll_s
+        start = time.monotonic() + self.start_ahead_s
         self._on_all(lambda node: node.write(START, f"{start_ns}\n"))
-        self._watch_until(begun, watch)
+        self._watch_until(start, watch)
+        begun()
+        self._watch_until(start + self.poll_s, watch)
         self._on_all(_end_of)  # a node that heard of the start too late has refused it
-        self._watch_until(begun + self.load.duration_s, watch)
+        self._watch_until(start + self.load.duration_s, watch)
         self._await(DONE, GRACE_S)
 
     def collect(self, out: Path) -> None:

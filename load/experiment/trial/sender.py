@@ -14,12 +14,16 @@ from mesh.system import System
 
 WATCH_S = 0.25
 CLIENT = "client"
+JOURNEYS = "journeys.jsonl"
+"""In the folder of a replay: a row for each journey."""
 
 
 class Resources(Protocol):
     """What a load has cost."""
 
-    samples: list[Sample]
+    @property
+    def samples(self) -> Sequence[Sample]:
+        """Every look at a component."""
 
     def cpu_seconds(self) -> Mapping[str, float]:
         """Returns the CPU seconds that each component used."""
@@ -85,4 +89,12 @@ class LocalSender:
 
 def sender_of(system: System, shopload: Shopload) -> Sender:
     """What sends loads to a system."""
-    return LocalSender(system, shopload)
+    if not system.switches.in_cluster:
+        return LocalSender(system, shopload)
+    # Whoever stays on this machine need not wait for it.
+    from experiment.trial.cluster_sender import ClusterSender
+    from mesh.kubernetes.cluster import ClusterSystem
+
+    if not isinstance(system, ClusterSystem):
+        raise TypeError(f"runtime={system.switches.runtime} of a {type(system).__name__}")
+    return ClusterSender(system, shopload)

@@ -27,15 +27,16 @@ from experiment.trial.audit import audit, mark
 from experiment.trial.edge_log import read_edge_log
 from experiment.trial.exemplars import save
 from experiment.trial.machine_speed import machine_speed
-from experiment.trial.sender import CLIENT, sender_of
+from experiment.trial.sender import CLIENT, JOURNEYS, sender_of
 from experiment.trial.sidecars import sidecars_of
 from hops.budget.bands import exemplars
-from hops.budget.budget import Budget, budgets_of
+from hops.budget.budget import Budget, beside, budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import NOT_AUDITED, Evidence, Sidecars
 from hops.run.fault_notice import aborts
 from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
+from hops.traces.clock_offset import clock_offset_ms
 from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
 from mesh.system import System
@@ -44,7 +45,6 @@ from mesh.system import System
 DRAIN_S = 20.0
 
 #: Files of a trial's folder.
-JOURNEYS = "journeys.jsonl"
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 VEGETA = "vegeta.gob"
@@ -221,6 +221,7 @@ class Replay:
         self._lost_before = _spans_lost(system)
         self._spans_lost = 0
         self._sidecars: Sidecars | None = None
+        self._clock_offset_ms: float | None = None
         self._resources = sender_of(system, shopload).replay(load, folder)
         self._journeys = read_journeys(folder / JOURNEYS)
         self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
@@ -248,6 +249,8 @@ class Replay:
         jaeger = system.ports.url("jaeger-query-http")
         traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
         self._budgets, self._quality = budgets_of(traces.values())
+        if system.switches.in_cluster:
+            self._clock_offset_ms = clock_offset_ms(traces.values(), lambda span: system.node_of(beside(span.service)))
         self._hops = hops_frame(self._budgets)
         self._exemplars = exemplars(self._hops)
         save(jaeger, self._exemplars, self._folder / EXEMPLARS)
@@ -290,6 +293,7 @@ class Replay:
             load_nodes=len(by_node(generator)),
             spans_dropped=int(generator["spans_dropped"]) + self._spans_lost,
             sidecars=self._sidecars,
+            clock_offset_ms=self._clock_offset_ms,
             audited=self.audited,
             stress=overload or bool(aborts(self._system.switches.as_dict())),
             closed=closed is not None,

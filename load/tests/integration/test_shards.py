@@ -129,7 +129,7 @@ def test_the_shards_together_are_the_replay_of_one_generator(
     out = tmp_path / "merged"
     out.mkdir()
     with nodes_of(load, running, tmp_path, count) as nodes:
-        replay = ShardedReplay(nodes, load, Shopload(BINARY), start_ahead_s=2, poll_s=0.1)
+        replay = ShardedReplay(nodes, load, Shopload(BINARY), start_ahead_s=3, poll_s=0.1)
         replay.get_ready()
         replay.send(running.check)
         replay.collect(out)
@@ -172,7 +172,7 @@ def test_a_shard_that_is_missing_is_named(tape: Tape, running: System, tmp_path:
 def test_a_node_that_dies_is_noticed(tape: Tape, running: System, tmp_path: Path) -> None:
     load = Load(tape, SECONDS)
     with nodes_of(load, running, tmp_path, 2) as nodes:
-        replay = ShardedReplay(nodes, load, Shopload(BINARY), start_ahead_s=2, poll_s=0.1)
+        replay = ShardedReplay(nodes, load, Shopload(BINARY), start_ahead_s=3, poll_s=0.1)
         replay.get_ready()
         nodes[1].process.kill()
         with pytest.raises(ComponentDiedError, match="load-1 ended"):

@@ -8,6 +8,7 @@ import sys
 import time
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
@@ -21,9 +22,9 @@ from mesh.kubernetes.edge import ACCESS_LOG as EDGE_LOG
 from mesh.kubernetes.kubectl import Kubectl
 from mesh.kubernetes.load import KEYS
 from mesh.kubernetes.manifests import documents, manifests
-from mesh.kubernetes.options import IMAGES, ClusterOptions, default_tag
+from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.preflight import require_usable
+from mesh.kubernetes.preflight import has_istio_cni, require_usable
 from mesh.kubernetes.rollout import Rollout
 from mesh.kubernetes.secrets import secrets
 from mesh.kubernetes.sidecars import read_facts
@@ -38,6 +39,7 @@ from mesh.switches import Switches
 from mesh.system import System
 from mesh.topology import EDGE, Topology
 
+PREFIX = "hopwise-"
 DATABASE_LIMIT_S = 180.0
 READY_LIMIT_S = 180.0
 DELETE_LIMIT_S = 180.0
@@ -75,20 +77,23 @@ class ClusterSystem(System):
         folder: RunFolder | None = None,
     ) -> None:
         super().__init__(topology, switches, ports, trial, data=data, environ=environ, folder=folder)
-        self.namespace = f"hopwise-{uuid.uuid4().hex[:8]}"
+        self.namespace = f"{PREFIX}{uuid.uuid4().hex[:8]}"
         self.places = ClusterPlaces.default()
-        self.options = ClusterOptions(
-            tag=self._environ.get("IMAGE_TAG") or default_tag(),
-            namespace=self.namespace,
-            images=self._environ.get("IMAGE_PREFIX") or IMAGES,
-            run=self.namespace.removeprefix("hopwise-"),
+        self.options = replace(
+            cluster_options(
+                self._environ,
+                namespace=self.namespace,
+                replicas=switches.replicas,
+                istio_cni=False,
+                seed=self._data.seed,
+            ),
+            run=self.namespace.removeprefix(PREFIX),
             trial=trial,
-            seed=self._data.seed,
-            replicas=switches.replicas,
         )
         self._note = self.folder.path / "namespace.json"
         self._kubectl: Kubectl | None = None
         self._ready: set[str] = set()
+        self._nodes: set[tuple[str, str]] = set()
         self._looked = 0.0
 
     @property
@@ -109,6 +114,7 @@ class ClusterSystem(System):
         kubectl = Kubectl.current(self._environ)
         self._remove_leftover()
         require_usable(kubectl, self.switches)
+        self.options = replace(self.options, istio_cni=has_istio_cni(kubectl))
         write_json(self.target, self._target(str(key_pair(self.folder).private), self.ports))
         write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
         self._kubectl = kubectl.within(self.namespace)
@@ -143,6 +149,10 @@ class ClusterSystem(System):
         if self._kubectl is not None:
             self._remove(self._kubectl.context, self.namespace)
 
+    def node_of(self, component: str) -> str:
+        nodes = {node for name, node in self._nodes if name == component}
+        return nodes.pop() if len(nodes) == 1 else ""
+
     def _roll_out(self, kubectl: Kubectl) -> None:
         """Make everything, the data before what reads it."""
         rollout = Rollout(kubectl, self._interrupts.check)
@@ -155,7 +165,9 @@ class ClusterSystem(System):
         rollout.until_done("database", DATABASE_LIMIT_S)
         kubectl.apply(shop)
         rollout.until_ready([JAEGER, *(one["metadata"]["name"] for one in shop)], READY_LIMIT_S)
-        self._ready = {name_of(pod) for pod in kubectl.get("pods")["items"] if is_ready(pod)}
+        ready = [pod for pod in kubectl.get("pods")["items"] if is_ready(pod)]
+        self._ready = {name_of(pod) for pod in ready}
+        self._nodes = {(pod["metadata"]["labels"]["app.kubernetes.io/name"], pod["spec"]["nodeName"]) for pod in ready}
 
     def _database_in_cluster(self) -> Database:
         if not self.database.embedded:

@@ -94,7 +94,7 @@ def edge_service(plan: EdgePlan, options: ClusterOptions) -> Document:
 
 def edge_ports(plan: EdgePlan) -> dict[int, str]:
     """The port that clients reach, and what is spoken there: HTTP/1.1 and HTTP/2."""
-    return {plan.listen.port: "http"}
+    return {plan.listen.port: "h2c"}
 
 
 def _leave(plan: EdgePlan) -> str:

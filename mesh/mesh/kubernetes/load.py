@@ -45,7 +45,7 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         LOAD,
         options.image("shopload"),
         options,
-        Size(cpu="250m", memory="128Mi", most_memory="1Gi"),
+        Size(cpu="100m", most_memory="1Gi"),
         mounts=[
             {"name": "keys", "mountPath": KEYS, "readOnly": True},
             {"name": "work", "mountPath": WORK},

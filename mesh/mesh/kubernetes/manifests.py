@@ -9,6 +9,7 @@ from mesh.database import POSTGRES
 from mesh.jaeger import JAEGER
 from mesh.keys import PRIVATE_KEY, PUBLIC_KEY
 from mesh.kubernetes.edge import edge_config, edge_service, edge_workload, plan_of
+from mesh.kubernetes.ingress import ingress
 from mesh.kubernetes.istio import mesh_resources, pod_annotations
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
@@ -23,7 +24,7 @@ from mesh.kubernetes.policies import (
 )
 from mesh.kubernetes.secrets import DATABASE, DATABASE_KEYS, KEYS
 from mesh.kubernetes.shop import shop_service, shop_workloads
-from mesh.kubernetes.stores import JOB, database_job, jaeger, jaeger_service_ports, postgres
+from mesh.kubernetes.stores import JOB, database_job, jaeger, jaeger_service_ports, migration_job, postgres
 from mesh.sidecars.workloads import CANARY
 from mesh.switches import Switches
 from mesh.topology import EDGE, Topology
@@ -48,7 +49,7 @@ def manifests(topology: Topology, switches: Switches, options: ClusterOptions) -
     files = {
         **_base(topology, switches, places, options),
         **_bench(topology, switches, places, options),
-        **_production(topology, switches, options),
+        **_production(topology, switches, places, options),
     }
     return {**files, **_kustomizations(files, options)}
 
@@ -111,11 +112,16 @@ def _bench(topology: Topology, switches: Switches, places: ClusterPlaces, option
     return {f"{BENCH}/{name}": resources for name, resources in files.items()}
 
 
-def _production(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
-    return {
-        f"{PRODUCTION}/network.yaml": managed_database_policies(topology, options.managed_port, options),
-        f"{PRODUCTION}/autoscalers.yaml": [autoscaler(name, options) for name in _scaled(topology, switches)],
+def _production(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
+    files: Manifests = {
+        "accounts.yaml": [account(JOB, options)],
+        "autoscalers.yaml": [autoscaler(name, options) for name in _scaled(topology, switches)],
+        "database.yaml": [migration_job(options)],
+        "network.yaml": managed_database_policies(topology, options.managed_port, options),
     }
+    if switches.meshed and switches.edge != "none":
+        files["ingress.yaml"] = ingress(topology, places, options)
+    return {f"{PRODUCTION}/{name}": resources for name, resources in files.items()}
 
 
 def _meshed(workload: Workload, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Workload:
@@ -153,7 +159,8 @@ def _kustomizations(files: Mapping[str, Sequence[Document]], options: ClusterOpt
             "namespace": options.namespace,
             "resources": [*([] if folder == BASE else [f"../../{BASE}"]), *resources],
         }
-        made[f"{folder}/{KUSTOMIZATION}"] = [kustomization | (_generated(options) if folder == BENCH else {})]
+        more = {BENCH: _generated(options), PRODUCTION: {"patches": [_SCALED]}}.get(folder, {})
+        made[f"{folder}/{KUSTOMIZATION}"] = [kustomization | more]
     return made
 
 
@@ -166,3 +173,16 @@ def _generated(options: ClusterOptions) -> Document:
             {"name": name, "files": [f"{SECRETS}/{key}" for key in keys]} for name, keys in named.items()
         ],
     }
+
+
+# Autoscalers say how many pods there are, and how busy they are is counted against what they are promised.
+_SCALED: Document = {
+    "target": {"kind": "Deployment", "labelSelector": "app.kubernetes.io/component in (service, gateway, proxy)"},
+    "patch": """\
+- op: remove
+  path: /spec/replicas
+- op: replace
+  path: /spec/template/spec/containers/0/resources/requests/cpu
+  value: 500m
+""",
+}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from mesh.errors import SwitchError
 from provision.images import PREFIX, tag
 
 NAMESPACE = "hopwise"
@@ -55,6 +57,42 @@ class ClusterOptions:
         return f"{self.images}/{name}:{self.tag}"
 
 
-def default_tag() -> str:
-    """The tag that `make images` gives to images of this checkout: the same for the same content."""
-    return tag({})
+def cluster_options(
+    environ: Mapping[str, str],
+    *,
+    namespace: str,
+    replicas: Mapping[str, int],
+    istio_cni: bool,
+    seed: int,
+    storage: str | None = None,
+) -> ClusterOptions:
+    """The options that a user gave.
+
+    Args:
+        environ: `IMAGE_PREFIX`, `IMAGE_TAG`, `KONG_IMAGE` and `DATABASE_URL` are read from it.
+        namespace: Namespace of everything.
+        replicas: Pods of each component; 1 of those that are not in it.
+        istio_cni: Whether the cluster's nodes redirect traffic to sidecars.
+        seed: Seed of the generated data.
+        storage: Size of PostgreSQL's volume; None for one that goes with its pod.
+
+    Raises:
+        SwitchError: A value that Kubernetes would refuse; the message has a valid one.
+    """
+    if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", namespace):
+        raise SwitchError(
+            f"namespace={namespace} is not valid; use lower-case letters, digits and hyphens, 63 at most, as my-shop."
+        )
+    if storage is not None and not re.fullmatch(r"[1-9][0-9]*(Mi|Gi|Ti)", storage):
+        raise SwitchError(f"storage={storage} is not valid; give a size with a unit of Mi, Gi or Ti, as 10Gi.")
+    return ClusterOptions(
+        tag=tag(environ),
+        namespace=namespace,
+        images=environ.get("IMAGE_PREFIX") or IMAGES,
+        kong_image=environ.get("KONG_IMAGE") or KONG_IMAGE,
+        database_url=environ.get("DATABASE_URL") or None,
+        replicas=replicas,
+        storage=storage,
+        istio_cni=istio_cni,
+        seed=seed,
+    )

@@ -24,6 +24,8 @@ GRACE_S = 45
 SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
 """Labels that pick the pods of a service, of one version of it, or of one component: those of a native mesh."""
 CPU_LIMIT = "2"
+APP_PROTOCOL: Mapping[str, Document] = {"tcp": {}, "h2c": {"appProtocol": "kubernetes.io/h2c"}}
+"""Where Kubernetes calls what is spoken at a port otherwise."""
 PARTS: Mapping[str, str] = {
     **dict.fromkeys((*SERVICES, CANARY), "service"),
     **dict.fromkeys(GATEWAYS, "gateway"),
@@ -46,7 +48,7 @@ class Size:
         most_memory: Memory above which it is ended.
     """
 
-    cpu: str = "100m"
+    cpu: str = "50m"
     memory: str = "128Mi"
     most_memory: str = "512Mi"
 
@@ -244,7 +246,7 @@ def service(name: str, ports: Mapping[int, str], options: ClusterOptions, **spec
 
     Args:
         name: Its name.
-        ports: What is spoken at each port: `grpc`, `http` or `tcp`. Istio reads it from a port's name.
+        ports: What is spoken at each port: `grpc`, `http`, `h2c` (HTTP/1.1 and HTTP/2) or `tcp`.
         options: For namespace and labels.
         spec: More of the service's specification.
     """
@@ -262,7 +264,7 @@ def service(name: str, ports: Mapping[int, str], options: ClusterOptions, **spec
                     "port": port,
                     "targetPort": port,
                     "protocol": "TCP",
-                    **({} if spoken == "tcp" else {"appProtocol": spoken}),
+                    **APP_PROTOCOL.get(spoken, {"appProtocol": spoken}),
                 }
                 for port, spoken in ports.items()
             ],

@@ -12,6 +12,7 @@ OLDEST = (1, 30)
 """Kubernetes from this version on has what the manifests use: sleep as a preStop action, and native sidecars."""
 ISTIO_KINDS = "networking.istio.io"
 INJECTOR = "istio-sidecar-injector"
+CNI = "k8s-app=istio-cni-node"
 NEEDED = (("create", "namespaces"), ("delete", "namespaces"))
 
 
@@ -35,6 +36,12 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
             )
     if switches.mesh == "istio":
         _require_istio(kubectl)
+
+
+def has_istio_cni(kubectl: Kubectl) -> bool:
+    """Whether the cluster's nodes redirect traffic to sidecars, so that pods need no privilege for it."""
+    asked = kubectl.ask("get", "daemonsets", "--all-namespaces", f"--selector={CNI}", "--output=name", REQUEST_LIMIT)
+    return asked.returncode == 0 and bool(asked.stdout.strip())
 
 
 def _require_answer(kubectl: Kubectl) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mesh.database import INITDB, POSTGRES, SETTINGS
 from mesh.jaeger import JAEGER, jaeger_environment, jaeger_ports
 from mesh.kubernetes.options import ClusterOptions
@@ -102,43 +104,52 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
 
 def database_job(switches: Switches, options: ClusterOptions) -> Document:
     """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
-    admin = secret_variable("SHOP_ADMIN_URL", ADMIN_URL)
     work = {"name": "work", "mountPath": "/work"}
-    size = Size(most_memory="1Gi")
-    prepare = f"python -m shop.database prepare --scale {switches.scale} --seed {options.seed}"
+    prepare = f"python -m shop.database prepare --scale {switches.scale} --seed {options.seed} | tee /work/template"
     clone = f'exec python -m shop.database trial --template "$(tail -n 1 /work/template)" --name {TRIAL_DATABASE}'
-    before = [
-        container(
-            "await-server",
-            options.image("postgres"),
-            options,
-            Size(cpu="10m", memory="16Mi", most_memory="64Mi"),
-            command=["sh", "-c", 'until pg_isready --quiet --dbname="$SHOP_ADMIN_URL"; do sleep 0.5; done'],
-            env=[admin],
-        ),
-        container(
-            "prepare",
-            options.image("shop"),
-            options,
-            size,
-            mounts=[work],
-            command=["bash", "-o", "pipefail", "-c", f"{prepare} | tee /work/template"],
-            env=[admin, secret_variable("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)],
-        ),
-    ]
-    main = container(JOB, options.image("shop"), options, size, mounts=[work], command=["sh", "-c", clone], env=[admin])
-    workload = Workload(JOB, [main], before=before, volumes=[{"name": "work", "emptyDir": {}}], sidecar=False)
-    return document(
-        "Job",
-        "batch/v1",
+    seeding = _command("prepare", ["bash", "-o", "pipefail", "-c", prepare], options, [_ADMIN, _ROLES], [work])
+    cloning = _command(JOB, ["sh", "-c", clone], options, [_ADMIN], [work])
+    workload = Workload(
         JOB,
-        options,
-        spec={
-            "backoffLimit": 2,
-            "activeDeadlineSeconds": 300 + 70 * switches.scale,
-            "template": pod_template(workload, options, restartPolicy="Never"),
-        },
+        [cloning],
+        before=[_await_server(options), seeding],
+        volumes=[{"name": "work", "emptyDir": {}}],
+        sidecar=False,
     )
+    return _job(workload, 300 + 70 * switches.scale, options)
+
+
+def migration_job(options: ClusterOptions) -> Document:
+    """The job that brings a managed database to the newest schema, and keeps its rows."""
+    migrating = _command(JOB, ["python", "-m", "shop.database", "migrate"], options, [_ADMIN, _ROLES])
+    return _job(Workload(JOB, [migrating], before=[_await_server(options)], sidecar=False), 600, options)
+
+
+def _command(
+    name: str, command: list[str], options: ClusterOptions, env: list[Document], mounts: Sequence[Document] = ()
+) -> Document:
+    size = Size(most_memory="1Gi")
+    return container(name, options.image("shop"), options, size, mounts=mounts, command=command, env=env)
+
+
+def _await_server(options: ClusterOptions) -> Document:
+    asked = 'until pg_isready --quiet --dbname="$SHOP_ADMIN_URL"; do sleep 0.5; done'
+    size = Size(cpu="10m", memory="16Mi", most_memory="64Mi")
+    command = ["sh", "-c", asked]
+    return container("await-server", options.image("postgres"), options, size, command=command, env=[_ADMIN])
+
+
+def _job(workload: Workload, limit_s: int, options: ClusterOptions) -> Document:
+    spec = {
+        "backoffLimit": 2,
+        "activeDeadlineSeconds": limit_s,
+        "template": pod_template(workload, options, restartPolicy="Never"),
+    }
+    return document("Job", "batch/v1", workload.name, options, spec=spec)
+
+
+_ADMIN = secret_variable("SHOP_ADMIN_URL", ADMIN_URL)
+_ROLES = secret_variable("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)
 
 
 def jaeger(places: ClusterPlaces, options: ClusterOptions) -> Workload:

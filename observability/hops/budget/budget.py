@@ -228,6 +228,11 @@ def is_sidecar(service: str) -> bool:
     return service.endswith((INBOUND, OUTBOUND))
 
 
+def beside(service: str) -> str:
+    """The component that a sidecar stands beside; any other component for itself."""
+    return service.removesuffix(INBOUND).removesuffix(OUTBOUND)
+
+
 def bypasses_sidecars(part: str) -> bool:
     """Whether a part is a call that, in a mesh, went past the sidecar of its caller or of its callee.
 

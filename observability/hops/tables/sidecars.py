@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.analysis.cost import SIDECAR_SUFFIX, component_group
-from hops.budget.budget import INBOUND, OUTBOUND
+from hops.budget.budget import INBOUND, OUTBOUND, beside
 from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.elements.element import Element, Heading, Text
@@ -61,7 +61,7 @@ def sidecar_table(view: SummaryView) -> Table:
 def _sidecars(view: SummaryView, topology: str) -> list[str]:
     """The components that have one, by name."""
     summary = view.summary["topologies"][topology]
-    proxies = {name.removesuffix(INBOUND).removesuffix(OUTBOUND) for name in summary["sidecars"]}
+    proxies = {beside(name) for name in summary["sidecars"]}
     return sorted(proxies | {name.removesuffix(SIDECAR_SUFFIX) for name in _processes(summary)})
 
 

@@ -2,11 +2,12 @@
 
 python -m shop.database prepare --scale 1 --seed 1
 python -m shop.database trial   --template shop_seed_... --name shop_trial
+python -m shop.database migrate
 python -m shop.database audit   --name shop_trial [--acknowledged FILE] [--json]
 
 Passwords are read from the environment, as any user of the machine can see the command line of a process:
 SHOP_ADMIN_URL is a database of the server as its administrator, postgresql://postgres:…@127.0.0.1:18060/postgres;
-SHOP_ROLE_PASSWORDS, which `prepare` needs, the services' passwords as JSON, {"shop_product": "…", …}.
+SHOP_ROLE_PASSWORDS, which `prepare` and `migrate` need, the services' passwords as JSON, {"shop_product": "…", …}.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import psycopg
@@ -33,6 +35,9 @@ def arguments() -> argparse.ArgumentParser:
     trial = commands.add_parser("trial", help="replace a database by a fresh copy of a template")
     trial.add_argument("--template", required=True, help="name of the template, as `prepare` printed it")
     trial.add_argument("--name", required=True, help="the database to replace")
+    commands.add_parser(
+        "migrate", help="bring the database of SHOP_ADMIN_URL itself to the newest schema, and let the services in"
+    )
     audit = commands.add_parser("audit", help="check the shop's invariants; exit code 1 if one is broken")
     audit.add_argument("--name", required=True, help="the database to check")
     audit.add_argument("--acknowledged", type=Path, help="journeys.jsonl of a replay, or the journal of a kill test")
@@ -70,12 +75,25 @@ def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
             from shop.database.trial import create_trial
 
             print(create_trial(admin_url, template=options.template, name=options.name))
+        elif options.command == "migrate":
+            _migrate(admin_url, _passwords(env))
         else:
             return _audit(admin_url, options)
     except (ValueError, OSError, psycopg.Error) as error:
         print(f"{options.command}: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _migrate(admin_url: str, passwords: Mapping[str, str]) -> None:
+    from shop.database.migrate import migrate
+    from shop.database.roles import let_services_connect, set_passwords
+
+    applied = migrate(admin_url)
+    with closing(psycopg.connect(admin_url, autocommit=True)) as connection:
+        set_passwords(connection, passwords)
+        let_services_connect(connection, connection.info.dbname)
+    print("\n".join(applied) or "The schema is the newest.")
 
 
 def _variable(env: Mapping[str, str], name: str, example: str) -> str:

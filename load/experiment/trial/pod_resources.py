@@ -1,0 +1,229 @@
+"""CPU time and memory of a cluster's components during a load, from what the cluster says of its containers."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import TracebackType
+
+from experiment.trial.resources import Sample
+from mesh.errors import MeshError
+from mesh.kubernetes.machines import MachineTimes
+from mesh.kubernetes.usage import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The newest figures at one moment.
+
+    Attributes:
+        usages: The figures of each container.
+    """
+
+    usages: Sequence[Usage]
+
+    @property
+    def at_ns(self) -> int:
+        """When the newest of them end."""
+        return max(usage.ended_ns for usage in self.usages)
+
+
+class PodSampler:
+    """Looks at the containers until it is left, and then until the figures cover all the time before that.
+
+    Where figures are counted since the last look, they are most exact if somebody calls `look` when the load begins:
+    else one figure has idle time and load in it, which are then taken for one mean.
+
+    Args:
+        look: Gives the newest figures of every container.
+        machines: Gives the CPU times of every node.
+        interval_s: Seconds between looks; figures that come less often are seen more than once.
+        settle_s: Seconds to wait at most for figures of the last moments.
+    """
+
+    def __init__(
+        self,
+        look: Callable[[], Sequence[Usage]],
+        machines: Callable[[], Mapping[str, MachineTimes]],
+        *,
+        interval_s: float = 5.0,
+        settle_s: float = 45.0,
+    ) -> None:
+        self._ask = look
+        self._machines = machines
+        self._interval_s = interval_s
+        self._settle_s = settle_s
+        self._looks: list[Look] = []
+        self._first: Mapping[str, MachineTimes] = {}
+        self._last: Mapping[str, MachineTimes] = {}
+        self._failure: MeshError | None = None
+        self._stop = threading.Event()
+        self._looking = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="pod-resources", daemon=True)
+
+    def __enter__(self) -> PodSampler:
+        self._first = self._machines()
+        self.look()
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if kind is None:
+                self.look()
+                self._last = self._machines()
+                self._settle(max(times.at_ns for times in self._last.values()))
+        finally:
+            self._stop.set()
+            self._thread.join(timeout=60)
+
+    def look(self) -> None:
+        """Looks once; what fails now may be there at the next look, which then covers the time between."""
+        with self._looking:
+            try:
+                usages = self._ask()
+            except MeshError as error:
+                self._failure = error
+                return
+            self._failure = None
+            if usages:
+                self._looks.append(Look(usages))
+
+    def during(self, began_ns: int, ended_ns: int) -> PodResources:
+        """What was used in a part of the time that was sampled.
+
+        Args:
+            began_ns: Begin of the load, in nanoseconds of the Unix epoch by the nodes' clocks.
+            ended_ns: End of the load, likewise.
+
+        Raises:
+            MeshError: The cluster did not say.
+        """
+        if self._failure is not None and (not self._looks or self._looks[-1].at_ns < ended_ns):
+            raise self._failure
+        return PodResources(self._looks, (self._first, self._last), began_ns, ended_ns)
+
+    def _settle(self, until_ns: int) -> None:
+        limit = time.monotonic() + self._settle_s
+        while not self._covers(until_ns) and time.monotonic() < limit:
+            time.sleep(min(0.2, self._interval_s))
+
+    def _covers(self, until_ns: int) -> bool:
+        if not self._looks:
+            return False
+        # Of a container that has ended there are no new figures.
+        began_ns = self._looks[0].at_ns
+        ends = [usage.ended_ns for usage in self._looks[-1].usages if usage.ended_ns > began_ns]
+        return bool(ends) and min(ends) >= until_ns
+
+    def _run(self) -> None:
+        while not self._stop.wait(self._interval_s):
+            self.look()
+
+
+class PodResources:
+    """What a load has cost, as `Resources` has it.
+
+    Figures that begin before the load or end after it count by the share of their time that lies within. Containers
+    of one component, such as its replicas, are added up.
+
+    Args:
+        looks: The looks, in the order of time.
+        machines: CPU times of every node, before the load and after it.
+        began_ns: Begin of the load, in nanoseconds of the Unix epoch.
+        ended_ns: End of the load, likewise.
+    """
+
+    def __init__(
+        self,
+        looks: Sequence[Look],
+        machines: tuple[Mapping[str, MachineTimes], Mapping[str, MachineTimes]],
+        began_ns: int,
+        ended_ns: int,
+    ) -> None:
+        self._machines = machines
+        figures = {(usage.container, usage.ended_ns): usage for look in looks for usage in look.usages}
+        self._within = [usage for usage in figures.values() if usage.ended_ns > began_ns and usage.began_ns < ended_ns]
+        self._began_ns, self._ended_ns = began_ns, ended_ns
+        self.samples = [sample for look in _at_distinct_times(looks) for sample in self._samples_of(look)]
+
+    @property
+    def resolution_s(self) -> float:
+        """Seconds over which the coarsest of the figures was averaged; 0 if there is none."""
+        return max(((usage.ended_ns - usage.began_ns) / 1e9 for usage in self._within), default=0.0)
+
+    def cpu_seconds(self) -> dict[str, float]:
+        """Returns the CPU seconds that each component used during the load."""
+        return self._cpu_until(self._ended_ns)
+
+    def peak_memory_mb(self) -> dict[str, float]:
+        """Returns the largest memory that each component was seen with, in MiB."""
+        peaks: dict[str, float] = {}
+        for sample in self.samples:
+            peaks[sample.component] = max(peaks.get(sample.component, 0.0), sample.memory_mb)
+        return peaks
+
+    def peak_memory_of_all_mb(self) -> float:
+        """Returns the largest memory of all components at one look, in MiB."""
+        sums: dict[int, float] = defaultdict(float)
+        for sample in self.samples:
+            sums[sample.at_ns] += sample.memory_mb
+        return max(sums.values(), default=0.0)
+
+    def steal_share(self) -> float:
+        """Returns the share of the nodes' CPU time that their hosts took away meanwhile, 0 to 1."""
+        total_s = self._of_machines(lambda times: times.total_s)
+        return self._of_machines(lambda times: times.steal_s) / total_s if total_s > 0 else 0.0
+
+    def other_cores(self, cpu_s: Iterable[float]) -> float:
+        """Returns the cores that programs which are no part of the run used meanwhile, the mean over the nodes.
+
+        Args:
+            cpu_s: CPU seconds of each component of the run.
+        """
+        # A node's figures all end at the same time as the others', but for the time that asking took.
+        nodes_s = self._of_machines(lambda times: times.at_ns / 1e9)
+        return max(0.0, self._of_machines(lambda times: times.busy_s) - sum(cpu_s)) / nodes_s if nodes_s > 0 else 0.0
+
+    def _of_machines(self, figure: Callable[[MachineTimes], float]) -> float:
+        first, last = self._machines
+        return sum(figure(last[node]) - figure(first[node]) for node in last.keys() & first.keys())
+
+    def _samples_of(self, look: Look) -> Iterable[Sample]:
+        if not self._began_ns < look.at_ns:
+            return
+        memory: dict[str, float] = defaultdict(float)
+        count: dict[str, int] = defaultdict(int)
+        for usage in look.usages:
+            memory[usage.component] += usage.memory_mb
+            count[usage.component] += 1
+        cpu_s = self._cpu_until(min(look.at_ns, self._ended_ns))
+        for component, memory_mb in memory.items():
+            yield Sample(look.at_ns, component, cpu_s.get(component, 0.0), memory_mb, count[component])
+
+    def _cpu_until(self, end_ns: int) -> dict[str, float]:
+        cpu_s: dict[str, float] = defaultdict(float)
+        for usage in self._within:
+            cpu_s[usage.component] += _cpu_within(usage, self._began_ns, end_ns)
+        return dict(cpu_s)
+
+
+def renamed(usages: Iterable[Usage], names: Mapping[str, str]) -> list[Usage]:
+    """The figures with other names for some components."""
+    return [replace(usage, component=names.get(usage.component, usage.component)) for usage in usages]
+
+
+def _cpu_within(usage: Usage, began_ns: int, ended_ns: int) -> float:
+    """The part of the CPU seconds that falls between two moments, if they were used evenly."""
+    length_ns = usage.ended_ns - usage.began_ns
+    overlap_ns = min(usage.ended_ns, ended_ns) - max(usage.began_ns, began_ns)
+    return usage.cpu_s * max(0, overlap_ns) / length_ns if length_ns > 0 else 0.0
+
+
+def _at_distinct_times(looks: Sequence[Look]) -> list[Look]:
+    return list({look.at_ns: look for look in looks}.values())

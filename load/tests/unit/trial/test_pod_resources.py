@@ -1,0 +1,139 @@
+"""What a load used is added up from figures of whatever length, and figures that reach beyond it count in part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+
+from experiment.trial.pod_resources import Look, PodResources, PodSampler, renamed
+from mesh.errors import ClusterError
+from mesh.kubernetes.machines import MachineTimes
+from mesh.kubernetes.usage import Usage
+
+S = 10**9
+NOON = 1_795_333_200 * S
+
+
+def used(container: str, began_s: float, ended_s: float, cpu_s: float, memory_mb: float = 10.0) -> Usage:
+    """Figures of a container, whose component is what comes before the first hyphen."""
+    began_ns, ended_ns = NOON + round(began_s * S), NOON + round(ended_s * S)
+    return Usage(container.partition("-")[0], container, began_ns, ended_ns, cpu_s, memory_mb)
+
+
+def during(looks: Sequence[Sequence[Usage]], began_s: float, ended_s: float) -> PodResources:
+    none: dict[str, MachineTimes] = {}
+    began_ns, ended_ns = NOON + round(began_s * S), NOON + round(ended_s * S)
+    return PodResources([Look(look) for look in looks], (none, none), began_ns, ended_ns)
+
+
+def test_windows_count_by_the_share_that_lies_within_the_load() -> None:
+    looks = [[used("order-1", 0, 15, 3.0)], [used("order-1", 15, 30, 6.0)], [used("order-1", 30, 45, 1.5)]]
+    resources = during(looks, 10, 40)
+    assert resources.cpu_seconds() == {"order": pytest.approx(3.0 / 3 + 6.0 + 1.5 * 2 / 3)}
+    assert resources.resolution_s == 15.0
+    assert during(looks, 0, 45).cpu_seconds() == {"order": pytest.approx(10.5)}
+
+
+def test_figures_that_are_seen_again_count_once() -> None:
+    once = used("order-1", 0, 15, 3.0)
+    looks = [[once], [once], [once, used("user-1", 5, 20, 1.0)]]
+    assert during(looks, 0, 20).cpu_seconds() == {"order": 3.0, "user": 1.0}
+
+
+def test_replicas_are_one_component() -> None:
+    looks = [
+        [used("product-1", 0, 10, 1.0, 60.0), used("product-2", 0, 10, 2.0, 50.0), used("order-1", 0, 10, 1.0, 5.0)],
+        [used("product-1", 10, 20, 1.0, 70.0), used("order-1", 10, 20, 1.0, 100.0)],
+    ]
+    resources = during(looks, 0, 20)
+    assert resources.cpu_seconds() == {"product": 4.0, "order": 2.0}
+    assert resources.peak_memory_mb() == {"product": 110.0, "order": 100.0}
+    assert resources.peak_memory_of_all_mb() == 170.0
+    assert [(row.component, row.cpu_s, row.memory_mb, row.processes) for row in resources.samples] == [
+        ("product", 3.0, 110.0, 2),
+        ("order", 1.0, 5.0, 1),
+        ("product", 4.0, 70.0, 1),
+        ("order", 2.0, 100.0, 1),
+    ]
+
+
+def test_what_was_seen_before_the_load_is_no_row_of_it() -> None:
+    looks = [[used("order-1", 0, 0, 0.0, 900.0)], [used("order-1", 0, 10, 5.0)]]
+    resources = during(looks, 5, 10)
+    assert [row.at_ns for row in resources.samples] == [NOON + 10 * S]
+    assert resources.peak_memory_mb() == {"order": 10.0}
+
+
+def test_a_component_may_have_another_name_in_results() -> None:
+    assert [usage.component for usage in renamed([used("load-0", 0, 1, 1.0)], {"load": "client"})] == ["client"]
+
+
+def machines(at_s: float, busy_s: float, steal_s: float, nodes: int = 1) -> dict[str, MachineTimes]:
+    times = MachineTimes(NOON + round(at_s * S), 100 + 4 * at_s, busy_s, steal_s)
+    return {f"node{index}": times for index in range(nodes)}
+
+
+def test_what_others_use_is_what_the_nodes_were_busy_with_beyond_the_run() -> None:
+    resources = PodResources([], (machines(0, 50, 1), machines(20, 80, 5)), NOON, NOON + 20 * S)
+    assert resources.other_cores([10.0, 15.0]) == pytest.approx(0.25)
+    assert resources.other_cores([1000.0]) == 0.0
+    assert resources.steal_share() == pytest.approx(4 / 80)
+    two = PodResources([], (machines(0, 50, 1, 2), machines(20, 80, 5, 2)), NOON, NOON + 20 * S)
+    assert two.other_cores([40.0]) == pytest.approx(0.5)
+
+
+class Cluster:
+    """Says one second more at each look, from 0.
+
+    Args:
+        failing: Looks that fail.
+    """
+
+    def __init__(self, failing: Sequence[int] = ()) -> None:
+        self.looks = 0
+        self._failing = failing
+
+    def look(self) -> list[Usage]:
+        self.looks += 1
+        if self.looks - 1 in self._failing:
+            raise ClusterError("the kubelet is away")
+        gone = used("job-1", -10, -5, 1.0)
+        return [gone, used("order-1", max(0, self.looks - 2), self.looks - 1, 0.5)]
+
+    def machines(self) -> Iterator[dict[str, MachineTimes]]:
+        yield machines(0, 0, 0)
+        yield machines(4.5, 3, 0)
+
+
+def sampled(cluster: Cluster, *, settle_s: float = 30) -> PodSampler:
+    times = cluster.machines()
+    sampler = PodSampler(cluster.look, lambda: next(times), interval_s=0.01, settle_s=settle_s)
+    with sampler:
+        sampler.look()
+    return sampler
+
+
+def test_the_sampler_stays_until_the_figures_cover_the_load() -> None:
+    cluster = Cluster()
+    resources = sampled(cluster).during(NOON, NOON + round(4.5 * S))
+    assert cluster.looks >= 6, "it looks until the container's figures end after 4.5 s"
+    assert resources.cpu_seconds()["order"] == pytest.approx(0.5 * 4.5)
+
+
+def test_a_look_that_fails_is_made_up_for_by_the_next() -> None:
+    resources = sampled(Cluster(failing=[2])).during(NOON, NOON + 4 * S)
+    assert resources.cpu_seconds()["order"] > 0
+
+
+def test_a_cluster_that_says_nothing_any_more_is_an_error() -> None:
+    with pytest.raises(ClusterError, match="the kubelet is away"):
+        sampled(Cluster(failing=range(1, 10**6)), settle_s=0.05).during(NOON, NOON + 4 * S)
+
+
+def test_figures_that_never_come_are_not_waited_for_without_end() -> None:
+    cluster = Cluster()
+    times = iter([machines(0, 0, 0), machines(10**6, 0, 0)])
+    with PodSampler(cluster.look, lambda: next(times), interval_s=0.01, settle_s=0.05):
+        pass
+    assert cluster.looks > 0
