@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -29,7 +30,7 @@ from hops.run.files import MANIFEST, SUMMARY, TRIALS, read_run, write_summary
 from hops.run.rows import write_parquet
 from mesh.paths import ROOT
 from mesh.ports import Ports
-from mesh.runtimes import system_of
+from mesh.runtimes import require_runtime, system_of
 from mesh.shop_processes import Data
 
 T = TypeVar("T")
@@ -48,7 +49,10 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
 
     Raises:
         UsageError: The disk has too little room, or the folder cannot be written.
+        MeshError: The cluster that the plan is for cannot run it.
     """
+    for switches in {arm.switches for arm in plan.arms}:
+        require_runtime(switches)
     folder = ResultsFolder.new(results, plan.name)
     shutil.copyfile(plan.workload, folder.path / WORKLOAD)
     folder.write_json(PLAN, {**plan.as_document(), "began": now()})
@@ -226,6 +230,7 @@ class _Trials:
             "began": read_json(self._folder.path / PLAN)["began"],
             "ended": now(),
             "blocks": plan.blocks,
+            **_cluster_of(plan),
             "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
             "mode": "open" if plan.closed is None else "closed",
             "closed": None if plan.closed is None else asdict(plan.closed),
@@ -235,6 +240,16 @@ class _Trials:
             "journeys": tapes.load.journeys,
             "memory_peak_mb": memory_peak_mb,
         }
+
+
+def _cluster_of(plan: Plan) -> dict[str, Any]:
+    """What the cluster is made of, if the plan's arms run in one."""
+    if not plan.arms[0].switches.in_cluster:
+        return {}
+    from mesh.kubernetes.facts import cluster_facts
+    from mesh.kubernetes.kubectl import Kubectl
+
+    return {"cluster": cluster_facts(Kubectl.current(os.environ))}
 
 
 def trial_name(run: str, trial: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from mesh.ports import Ports
 from mesh.shop_processes import Data
 from mesh.switches import Switches
@@ -29,3 +31,16 @@ def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, 
     from mesh.kubernetes.cluster import ClusterSystem
 
     return ClusterSystem(topology, switches, ports, trial, data=data)
+
+
+def require_runtime(switches: Switches) -> None:
+    """Check that what is to run with these switches can run where they say, before anything is made for it.
+
+    Raises:
+        MeshError: It cannot; the message has the reason and what to do.
+    """
+    if switches.in_cluster:
+        from mesh.kubernetes.kubectl import Kubectl
+        from mesh.kubernetes.preflight import require_usable
+
+        require_usable(Kubectl.current(os.environ), switches)

@@ -55,10 +55,10 @@ class Terminal:
             start_new_session=True,
         )
 
-    def interrupt(self, running: subprocess.Popen[str]) -> None:
+    def interrupt(self, running: subprocess.Popen[str], limit_s: float = STOPPED_S) -> None:
         """Ctrl-C, as a terminal sends it to the whole group, and waits for the end."""
         os.killpg(running.pid, signal.SIGINT)
-        _, errors = running.communicate(timeout=STOPPED_S)
+        _, errors = running.communicate(timeout=limit_s)
         assert running.returncode != 0
         assert "Traceback" not in errors
 

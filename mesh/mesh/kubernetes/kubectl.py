@@ -104,7 +104,16 @@ class Kubectl:
         Raises:
             ClusterError: It failed.
         """
-        return json.loads(self.run("get", *arguments, "--output=json", REQUEST_LIMIT, limit_s=limit_s))
+        return _data(self.run("get", *arguments, "--output=json", REQUEST_LIMIT, limit_s=limit_s), arguments)
+
+    def version(self) -> str:
+        """The version of the cluster, such as `v1.36.3`.
+
+        Raises:
+            ClusterError: It does not answer.
+        """
+        answer = _data(self.run("version", "--output=json", "--request-timeout=10s"), ["version"])
+        return str(answer["serverVersion"]["gitVersion"])
 
     def raw(self, path: str) -> Any:
         """An answer of the cluster's API, as data.
@@ -112,7 +121,7 @@ class Kubectl:
         Raises:
             ClusterError: It failed.
         """
-        return json.loads(self.run("get", "--raw", path, REQUEST_LIMIT))
+        return _data(self.run("get", "--raw", path, REQUEST_LIMIT), [path])
 
     def apply(self, documents: Sequence[Mapping[str, Any]], limit_s: float = 60.0) -> None:
         """Create or change resources.
@@ -174,6 +183,13 @@ def _run(
         )
     except subprocess.TimeoutExpired as error:
         raise ClusterError(f"kubectl {_in_short(command[1:])}: no answer within {limit_s:g} s") from error
+
+
+def _data(text: str, asked: Sequence[str]) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ClusterError(f"kubectl {_in_short(asked)}: its answer is not JSON: {text[:80]!r}") from error
 
 
 def _in_short(arguments: Sequence[str]) -> str:

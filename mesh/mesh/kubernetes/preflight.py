@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
+import re
 
 from mesh.errors import ClusterError
-from mesh.kubernetes.kubectl import REQUEST_LIMIT, Kubectl, said
+from mesh.kubernetes.kubectl import REQUEST_LIMIT, Kubectl
 from mesh.switches import Switches
 
 OLDEST = (1, 30)
@@ -45,17 +45,17 @@ def has_istio_cni(kubectl: Kubectl) -> bool:
 
 
 def _require_answer(kubectl: Kubectl) -> None:
-    asked = kubectl.ask("version", "--output=json", "--request-timeout=10s")
-    if asked.returncode != 0:
+    try:
+        version = kubectl.version()
+    except ClusterError as error:
         raise ClusterError(
-            f"the cluster of the context {kubectl.context} does not answer: {said(asked)}. Start it, or choose another "
+            f"the cluster of the context {kubectl.context} does not answer: {error}. Start it, or choose another "
             "context with `kubectl config use-context NAME`."
-        )
-    server = json.loads(asked.stdout)["serverVersion"]
-    version = tuple(int("".join(filter(str.isdigit, server[part])) or 0) for part in ("major", "minor"))
-    if version < OLDEST:
+        ) from error
+    numbers = tuple(map(int, re.findall(r"[0-9]+", version)[:2]))
+    if numbers < OLDEST:
         raise ClusterError(
-            f"the cluster of the context {kubectl.context} is Kubernetes {server['gitVersion']}; "
+            f"the cluster of the context {kubectl.context} is Kubernetes {version}; "
             f"{'.'.join(map(str, OLDEST))} or later is needed."
         )
 

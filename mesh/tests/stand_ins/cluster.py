@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from mesh.kubernetes.kubectl import Kubectl
 
+CONTEXT = os.environ.get("HOPWISE_TEST_CONTEXT", "")
+
+needs_cluster = pytest.mark.skipif(
+    not CONTEXT, reason="no cluster is given for tests: set HOPWISE_TEST_CONTEXT to the current kubectl context"
+)
+"""For tests that make namespaces in a real cluster: only in one that was named for it, and has the images."""
+
+
+def namespaces() -> list[str]:
+    """The namespaces that runs have in the cluster for tests."""
+    selector = "--selector=app.kubernetes.io/managed-by=hopwise"
+    command = ["kubectl", f"--context={CONTEXT}", "get", "namespaces", selector, "--output=name"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    names = [line.partition("/")[2] for line in done.stdout.splitlines()]
+    return [name for name in names if name.startswith("hopwise-")]
+
+
 PROGRAM = """#!{python} -S
-import json, pathlib, sys
+import json, os, pathlib, sys
 folder = pathlib.Path(__file__).parent
 asked = " ".join(word for word in sys.argv[1:] if not word.startswith("--context"))
 with (folder / "asked").open("a") as file:
     print(asked, file=file)
+for start, pid, signum in json.loads((folder / "signals").read_text()):
+    if asked.startswith(start):
+        os.kill(pid, signum)
 for start, code, out, err in json.loads((folder / "answers").read_text()):
     if asked.startswith(start):
         sys.stdout.write(out)
@@ -34,6 +58,7 @@ class FakeCluster:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._answers: list[tuple[str, int, str, str]] = []
+        self._signals: list[tuple[str, int, int]] = []
         self.program = folder / "kubectl"
         self.program.write_text(PROGRAM.format(python=sys.executable))
         self.program.chmod(0o755)
@@ -48,6 +73,11 @@ class FakeCluster:
     def refuses(self, start: str, err: str) -> None:
         """Fail command lines that begin so."""
         self.says(start, err=f"{err}\n", code=1)
+
+    def interrupts(self, start: str, pid: int, signum: int) -> None:
+        """Send a process a signal when a command line begins so."""
+        self._signals.append((start, pid, signum))
+        self._save()
 
     @property
     def asked(self) -> list[str]:
@@ -65,3 +95,4 @@ class FakeCluster:
 
     def _save(self) -> None:
         (self._folder / "answers").write_text(json.dumps(self._answers))
+        (self._folder / "signals").write_text(json.dumps(self._signals))

@@ -106,6 +106,7 @@ def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
     ]
     for title, key, text in (
         ("machine", "machine", _text),
+        ("cluster", "cluster", _text),
         ("switch", "switches", value_text),
         ("version", "versions", _text),
     ):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from hops.conclusions.wording import plural
@@ -81,16 +81,31 @@ def _of_each(view: View, text: Callable[[Switches], str]) -> str:
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:
     """The machine, in words."""
-    machine, git = manifest["machine"], manifest["git"]
+    git = manifest["git"]
     dirty = ", with uncommitted changes" if git.get("dirty") else ""
     return [
         (
             "machine",
-            f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_mb'] / 1024:.0f} GiB, {machine['kernel']}",
+            _cluster_text(manifest["cluster"]) if "cluster" in manifest else _machine_text(manifest["machine"]),
         ),
         ("code", f"{str(git.get('commit'))[:12]}{dirty}"),
         ("when", f"{when(manifest.get('began'))} to {when(manifest.get('ended'))}"),
     ]
+
+
+def _machine_text(machine: Mapping[str, Any]) -> str:
+    cores, memory_gib = machine["cores"], machine["memory_mb"] / 1024
+    return f"{machine['cpu']}, {cores} cores, {memory_gib:.0f} GiB, {machine['kernel']}"
+
+
+def _cluster_text(cluster: Mapping[str, Any]) -> str:
+    """A cluster in words; whoever may not list its nodes knows its version only."""
+    told = f"Kubernetes {cluster['kubernetes']}"
+    if "nodes" not in cluster:
+        return told
+    nodes = "1 node" if cluster["nodes"] == 1 else f"{cluster['nodes']} nodes"
+    size = f"{cluster['cores']} cores, {cluster['memory_mb'] / 1024:.0f} GiB"
+    return f"{told}, {nodes} with {size} in all, Linux {cluster['kernel']}, {cluster['runtime']}"
 
 
 def when(stamp: str | None) -> str:

@@ -48,7 +48,7 @@ def test_no_context_has_kubectls_words_and_a_way_out(cluster: FakeCluster) -> No
 
 def test_a_cluster_that_is_down_is_said_to_be(cluster: FakeCluster) -> None:
     cluster.refuses("version", "The connection to the server 10.0.0.1:6443 was refused")
-    with pytest.raises(ClusterError, match=r"the context kind does not answer: The connection .* refused"):
+    with pytest.raises(ClusterError, match=r"the context kind does not answer: .*The connection .* refused"):
         require_usable(cluster.kubectl(), IN_CLUSTER)
 
 

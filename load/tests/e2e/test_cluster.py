@@ -1,0 +1,66 @@
+"""Benches in a cluster, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stand_ins.cluster import namespaces, needs_cluster
+
+pytestmark = pytest.mark.e2e
+
+NOISE = {"start_lag_p99_ms", "generator_cores", "steal_share", "other_cores", "machine_speed"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["load_nodes=0"], "load_nodes=0: must be an integer from 1"),
+        (["load_nodes=2", "runtime=native"], "load_nodes=2 needs runtime=kubernetes"),
+        (["runtime=swarm"], "runtime=swarm is unknown; valid: native, kubernetes"),
+        (["runtime=kubernetes", "mesh=envoy"], "mesh=envoy with runtime=kubernetes"),
+        (["runtime=kubernetes", "KUBECTL_BIN=nowhere"], "KUBECTL_BIN=nowhere is not a program"),
+    ],
+)
+def test_bad_input_is_refused_before_anything_is_made(
+    refused: Callable[[list[str], str], None], arguments: list[str], message: str
+) -> None:
+    refused(["topology=hybrid", "profile=smoke", *arguments, "bench"], message)
+
+
+def bench(terminal: Any, *arguments: str) -> dict[str, Any]:
+    done = terminal.make("topology=hybrid", "profile=smoke", *arguments, "bench")
+    folder: Path | None = terminal.latest()
+    assert folder is not None, done.stderr
+    return dict(json.loads((folder / "summary.json").read_text()))
+
+
+@needs_cluster
+@pytest.mark.parametrize(("mesh", "mtls"), [("none", "off"), ("istio", "on")])
+def test_gates_that_depend_on_the_code_alone_hold(terminal: Any, mesh: str, mtls: str) -> None:
+    summary = bench(terminal, "runtime=kubernetes", f"mesh={mesh}", f"mtls={mtls}")
+    assert summary["switches"]["runtime"] == "kubernetes"
+    assert [gate for gate in summary["gates"] if not gate["ok"] and gate["name"] not in NOISE] == []
+    assert terminal.left_over() == []
+    assert namespaces() == []
+
+
+@needs_cluster
+def test_three_load_nodes_send_the_tape_of_one_generator_and_get_its_answers(terminal: Any) -> None:
+    native, shared = bench(terminal), bench(terminal, "runtime=kubernetes", "load_nodes=3")
+    assert shared["tape"] == native["tape"]
+
+
+@needs_cluster
+@pytest.mark.parametrize("moment", range(5))
+def test_ctrl_c_leaves_no_namespace(terminal: Any, moment: int) -> None:
+    running = terminal.start("topology=hybrid", "profile=smoke", "runtime=kubernetes", "bench")
+    time.sleep(random.Random(moment).uniform(3, 75))
+    terminal.interrupt(running, limit_s=180)
+    assert namespaces() == []
+    assert terminal.left_over() == []

@@ -1,0 +1,130 @@
+"""However the start of a run ends, its namespace goes, and the user learns why."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from stand_ins.cluster import FakeCluster
+
+from mesh.errors import ClusterError, StartError
+from mesh.interrupts import Interrupted
+from mesh.kubernetes.cluster import ClusterSystem
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.switches import Switches
+from mesh.topology import load_topology
+
+JOB = {"kind": "Job", "metadata": {"name": "database"}, "spec": {"completions": 1}, "status": {}}
+FAILED = {"conditions": [{"type": "Failed", "status": "True", "message": "the database job has failed"}]}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> FakeCluster:
+    (tmp_path / "bin").mkdir()
+    fake = FakeCluster(tmp_path / "bin")
+    fake.says("", "")
+    fake.says("config current-context", "kind\n")
+    fake.says("version", {"serverVersion": {"gitVersion": "v1.36.3"}})
+    fake.says("auth can-i", "yes\n")
+    return fake
+
+
+@pytest.fixture
+def system(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) -> ClusterSystem:
+    environ = {**os.environ, **cluster.environ, "IMAGE_TAG": "test"}
+    environ.pop("DATABASE_URL", None)
+    return ClusterSystem(
+        load_topology("hybrid"),
+        Switches(runtime="kubernetes"),
+        free_ports(),
+        "trial",
+        environ=environ,
+        folder=run_folder(tmp_path),
+    )
+
+
+def run_folder(tmp_path: Path) -> RunFolder:
+    return RunFolder.of(1, root=tmp_path)
+
+
+def in_namespace(system: ClusterSystem, *words: str) -> str:
+    return " ".join([f"--namespace={system.namespace}", *words])
+
+
+def deleted(cluster: FakeCluster, namespace: str) -> bool:
+    asked = cluster.asked
+    gone = f"wait --for=delete namespace/{namespace}"
+    return f"delete namespace {namespace} --ignore-not-found --wait=false" in asked and any(
+        line.startswith(gone) for line in asked
+    )
+
+
+def test_what_the_cluster_refuses_ends_the_run_and_its_namespace(cluster: FakeCluster, system: ClusterSystem) -> None:
+    cluster.refuses(in_namespace(system, "apply"), "Error from server (Forbidden): exceeded quota: pods=10")
+    with pytest.raises(ClusterError, match="exceeded quota: pods=10"), system:
+        pytest.fail("it must not begin")
+    assert deleted(cluster, system.namespace)
+
+
+def test_a_start_that_fails_keeps_the_pods_logs_and_nothing_else(
+    cluster: FakeCluster, system: ClusterSystem, tmp_path: Path
+) -> None:
+    pod = {"kind": "Pod", "metadata": {"name": "postgres-0", "labels": {}}, "status": {}}
+    cluster.says(in_namespace(system, "get pods --output"), {"items": [pod]})
+    cluster.says(in_namespace(system, "get pods,"), {"items": [{**JOB, "status": FAILED}]})
+    cluster.says(in_namespace(system, "logs postgres-0"), "database system is ready\n")
+    with pytest.raises(StartError, match="the database job has failed"), system:
+        pytest.fail("it must not begin")
+    assert deleted(cluster, system.namespace)
+    assert (run_folder(tmp_path).logs / "postgres-0.log").read_text() == "database system is ready\n"
+    assert not (tmp_path / ".run" / "1" / "namespace.json").exists()
+
+
+def test_ctrl_c_while_it_starts_removes_the_namespace(cluster: FakeCluster, system: ClusterSystem) -> None:
+    pending = {"kind": "Pod", "metadata": {"name": "postgres-0", "labels": {}}, "status": {"phase": "Pending"}}
+    cluster.says(in_namespace(system, "get pods,"), {"items": [JOB, pending]})
+    # Sent by the program itself when it is asked for the pods: a moment in the middle of the start.
+    cluster.interrupts(in_namespace(system, "get pods,"), os.getpid(), signal.SIGINT)
+    with pytest.raises(Interrupted), system:
+        pytest.fail("it must not begin")
+    assert deleted(cluster, system.namespace)
+
+
+def test_the_next_run_removes_what_a_killed_one_left(
+    cluster: FakeCluster, system: ClusterSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    note = tmp_path / ".run" / "1" / "namespace.json"
+    note.write_text(json.dumps({"context": "kind", "namespace": "hopwise-left"}))
+    cluster.refuses("version", "connection refused")
+    with pytest.raises(ClusterError, match="does not answer"), system:
+        pytest.fail("it must not begin")
+    assert deleted(cluster, "hopwise-left")
+    assert "hopwise-left" in capsys.readouterr().err
+    assert not note.exists()
+
+
+def test_a_namespace_that_stays_is_said_to_with_the_clusters_reason(
+    cluster: FakeCluster, system: ClusterSystem, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cluster.refuses(in_namespace(system, "apply"), "Error from server (Forbidden): no")
+    cluster.refuses("wait --for=delete", "error: timed out waiting for the condition")
+    why = {"status": "True", "message": "Discovery failed for metrics.k8s.io"}
+    cluster.says(f"get namespace {system.namespace}", {"status": {"conditions": [why]}})
+    with pytest.raises(ClusterError, match="no"), system:
+        pytest.fail("it must not begin")
+    told = capsys.readouterr().err
+    assert "Discovery failed for metrics.k8s.io" in told
+    assert f"kubectl --context=kind get namespace {system.namespace}" in told
+    assert (tmp_path / ".run" / "1" / "namespace.json").exists()
+
+
+def test_nothing_is_made_by_a_user_who_may_not(cluster: FakeCluster, system: ClusterSystem) -> None:
+    cluster.says("auth can-i create namespaces", "no\n", code=1)
+    with pytest.raises(ClusterError, match="may not create namespaces"), system:
+        pytest.fail("it must not begin")
+    assert not any("apply" in line for line in cluster.asked)

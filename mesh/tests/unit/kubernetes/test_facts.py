@@ -1,0 +1,37 @@
+"""A run's record says what the cluster was made of, as far as the user may know."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from stand_ins.cluster import FakeCluster
+
+from mesh.kubernetes.facts import cluster_facts
+
+
+def node(cores: str, kernel: str) -> dict[str, Any]:
+    info = {"kernelVersion": kernel, "containerRuntimeVersion": "containerd://2.2.1", "architecture": "amd64"}
+    return {"status": {"nodeInfo": info, "capacity": {"cpu": cores, "memory": f"{8 * 2**20}Ki"}}}
+
+
+def test_nodes_are_added_up_and_what_differs_is_listed(tmp_path: Path) -> None:
+    cluster = FakeCluster(tmp_path)
+    cluster.says("version", {"serverVersion": {"gitVersion": "v1.36.3"}})
+    cluster.says("get nodes", {"items": [node("4", "6.1"), node("2", "6.12")]})
+    assert cluster_facts(cluster.kubectl()) == {
+        "kubernetes": "v1.36.3",
+        "nodes": 2,
+        "cores": 6,
+        "memory_mb": 16 * 1024,
+        "kernel": "6.1, 6.12",
+        "runtime": "containerd://2.2.1",
+        "architecture": "amd64",
+    }
+
+
+def test_whoever_may_not_list_nodes_still_has_a_record(tmp_path: Path) -> None:
+    cluster = FakeCluster(tmp_path)
+    cluster.says("version", {"serverVersion": {"gitVersion": "v1.36.3"}})
+    cluster.refuses("get nodes", "Error from server (Forbidden): nodes is forbidden")
+    assert cluster_facts(cluster.kubectl()) == {"kubernetes": "v1.36.3"}
