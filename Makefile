@@ -18,15 +18,15 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing is running: nothing is installed."
 unexport PYTHONDONTWRITEBYTECODE
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-BENCH := topology profile rate seed workload trace scale edge mesh mtls canary replicas store runtime load_nodes http rtt connections delay abort vus think
-COMPARE := topologies blocks resume retry $(filter-out topology,$(BENCH))
+BENCH := topology profile rate seed workload trace scale edge plugins mesh mtls canary replicas store runtime load_nodes http rtt connections delay abort vus think
+COMPARE := topologies edges blocks resume retry $(filter-out topology,$(BENCH))
 LADDER := topology steps profile rate seed workload trace http blocks resume retry
 SWEEP := topologies objective profile start max seed workload trace http connections
 STRESS := topologies users think profile seed workload trace http connections
 RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users namespace storage run journey wait samples \
   hops sizes steps kills experiments traces
-UP := topology seed scale edge mesh mtls canary replicas store http rtt delay abort
+UP := topology seed scale edge plugins mesh mtls canary replicas store http rtt delay abort
 MANIFESTS := topology edge mesh mtls canary replicas scale delay abort seed namespace storage out
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
@@ -37,9 +37,9 @@ include load/load.mk
 # Environment of `make images` and of what uses them.
 IMAGES := IMAGE_PREFIX IMAGE_TAG IMAGE_ENGINE IMAGE_BUILD_ARGS
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
-unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN KUBECTL_BIN $(IMAGES) SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL MAKEFLAGS SHELL,$(given))
+unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN KONG_BIN KUBECTL_BIN $(IMAGES) SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL MAKEFLAGS SHELL,$(given))
 ifneq ($(strip $(unknown)),)
-$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
+$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, KONG_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
 endif
 
 # `--name 'value'` for each of these settings that was given; one that the target would ignore is a mistake.
@@ -77,7 +77,7 @@ compare-runs: setup ## Compare run b with run a, such as before and after a chan
 
 .PHONY: parity
 parity: setup ## Check topologies' answers against the data, and that their writes have the same effect; topologies=a,b
-	@$(RUN) -m experiment parity $(call options,topologies samples seed mesh mtls canary replicas http)
+	@$(RUN) -m experiment parity $(call options,topologies samples seed edge plugins mesh mtls canary replicas http)
 
 .PHONY: report
 report: setup ## Rebuild a run's summary, report.html, report.md and csv/ from its files
@@ -183,14 +183,14 @@ help: ## Show this help
 	@echo
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
 	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=1..100"
-	@echo "  workload=NAME|FILE  edge=envoy|none  mesh=none|envoy|istio  mtls=off|on  canary=0..100  http=1|2  rtt=0"
+	@echo "  workload=NAME|FILE  edge=envoy|kong|none  plugins=none|typical|all  mesh=none|envoy|istio  mtls=off|on  canary=0..100  http=1|2  rtt=0"
 	@echo "  delay=payment:2ms,user:500us  abort=payment:1%,user:0.5%  replicas=graphql-gateway:2,product:2"
 	@echo "  store=postgres|memory  connections=1..256  vus=N think=0s (closed loop: virtual users instead of a rate)"
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
-	@echo "  compare: topologies=NAME,FILE  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
+	@echo "  compare: topologies=NAME,FILE  edges=envoy,kong,none  blocks=5  retry=1 (repeat SUSPECT trials)  resume=latest|FOLDER"
 	@echo "  ladder: steps=no-edge,edge,sidecars,mtls,istio,untraced,memory  blocks=5  retry=1  resume=latest|FOLDER"
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"
-	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."
+	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, KONG_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."

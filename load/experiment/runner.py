@@ -49,7 +49,7 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
 
     Raises:
         UsageError: The disk has too little room, or the folder cannot be written.
-        MeshError: The cluster that the plan is for cannot run it.
+        MeshError: The cluster that the plan is for cannot run it, or this machine lacks a program.
     """
     for switches in {arm.switches for arm in plan.arms}:
         require_runtime(switches)

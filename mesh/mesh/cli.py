@@ -30,6 +30,7 @@ from mesh.options import (
     Json,
     Mesh,
     Mtls,
+    Plugins,
     Replicas,
     Rtt,
     Scale,
@@ -59,6 +60,7 @@ WATCH_S = 0.5
 def up(
     topology: TopologyName = "hybrid",
     edge: Edge = None,
+    plugins: Plugins = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -79,6 +81,7 @@ def up(
     with reported():
         given = {
             "edge": edge,
+            "plugins": plugins,
             "mesh": mesh,
             "mtls": mtls,
             "canary": canary,

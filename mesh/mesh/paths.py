@@ -82,7 +82,10 @@ class RunFolder:
                 "there. Remove it, or set TMPDIR to another folder."
             )
         for left in self.sockets.iterdir():
-            left.unlink()
+            if left.is_dir() and not left.is_symlink():
+                shutil.rmtree(left)
+            else:
+                left.unlink()
 
     def remove_sockets(self) -> None:
         """Remove the folder of sockets, if it is there."""
@@ -106,6 +109,23 @@ def jaeger(environ: Mapping[str, str]) -> Path:
         cause = f"JAEGER_BIN={given} is not a file" if given else f"{path} is missing"
         raise NotInstalledError(f"Jaeger: {cause}. Run `make setup`, or set JAEGER_BIN to a Jaeger 2 program.")
     return path
+
+
+def kong(environ: Mapping[str, str]) -> Path:
+    """The Kong program: `KONG_BIN`, else `kong` on PATH.
+
+    Raises:
+        NotInstalledError: It is not there.
+    """
+    given = environ.get("KONG_BIN", "")
+    path = shutil.which(Path(given).expanduser() if given else "kong", path=environ.get("PATH"))
+    if path is None:
+        cause = f"KONG_BIN={given} is not a program" if given else "there is no kong on PATH"
+        raise NotInstalledError(
+            f"Kong: {cause}. No package registry has it: install Kong Gateway's official package "
+            "(https://developer.konghq.com/gateway/install/), or set KONG_BIN to a kong program. edge=envoy needs none."
+        )
+    return Path(path)
 
 
 def istio_program(name: str) -> Path:

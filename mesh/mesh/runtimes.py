@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from mesh.paths import kong
 from mesh.ports import Ports
 from mesh.shop_processes import Data
 from mesh.switches import Switches
@@ -44,3 +45,5 @@ def require_runtime(switches: Switches) -> None:
         from mesh.kubernetes.preflight import require_usable
 
         require_usable(Kubectl.current(os.environ), switches)
+    elif switches.edge == "kong":
+        kong(os.environ)

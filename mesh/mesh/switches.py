@@ -23,6 +23,7 @@ class Switches:
     """How a topology is run: the value of each switch, under the name that it has in results."""
 
     edge: str = "envoy"
+    plugins: str = "none"
     mesh: str = "none"
     mtls: str = "off"
     canary: int = 0
@@ -94,8 +95,10 @@ def parse_switches(**given: str | float | None) -> Switches:
     if switches.edge == "none" and switches.meshed:
         raise SwitchError(
             f"edge=none with mesh={switches.mesh}: clients are outside of the mesh and enter it by the edge; "
-            "give edge=envoy, or mesh=none."
+            "give edge=envoy or edge=kong, or mesh=none."
         )
+    if switches.edge == "none" and switches.plugins != "none":
+        raise SwitchError(f"plugins={switches.plugins} needs an edge; give edge=envoy or edge=kong, or plugins=none.")
     for name in ("mtls", "canary", "abort"):
         if not switches.meshed and getattr(switches, _IN_RESULTS.get(name, name)) not in ("off", 0, {}):
             raise SwitchError(
@@ -161,13 +164,12 @@ def aborts_in_words(abort_share: Mapping[str, float]) -> str:
     return ", ".join(f"{100 * share:g} % of calls to {component}" for component, share in abort_share.items())
 
 
-def _choice(about: str, *valid: str, later: tuple[str, ...] = (), to: Callable[[str], Any] = str) -> Switch:
-    """A switch with a few values; `later` are those of the design that this version cannot run."""
+def _choice(about: str, *valid: str, to: Callable[[str], Any] = str) -> Switch:
+    """A switch with a few values."""
 
     def read(name: str, given: str) -> Any:
         if given not in valid:
-            problem = "not available in this version" if given in later else "unknown"
-            raise SwitchError(f"{name}={given} is {problem}; valid: {', '.join(valid)}.")
+            raise SwitchError(f"{name}={given} is unknown; valid: {', '.join(valid)}.")
         return to(given)
 
     in_words = " or ".join(valid)
@@ -262,7 +264,8 @@ def _by_component(name: str, given: str, what: str, value: str, examples: str) -
 
 
 SWITCHES: Mapping[str, Switch] = {
-    "edge": _choice("Edge proxy in front of the topology", "envoy", "none", later=("kong",)),
+    "edge": _choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
+    "plugins": _choice("What the edge does besides routing", "none", "typical", "all"),
     "mesh": _choice("Sidecar mesh", "none", "envoy", "istio"),
     "mtls": _choice("Mutual TLS between sidecars", "off", "on"),
     "canary": _whole("Percent of calls to product that go to a second instance, the canary", 0, 100),

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit, urlunsplit
 
 from mesh.database import POSTGRES, Database, database, postgres_components, require_external
-from mesh.edge.component import ACCESS_LOG, envoy_component
+from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.kong import require_kong
 from mesh.edge.plan import edge_plan
 from mesh.errors import ComponentDiedError, SwitchError
 from mesh.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
+EDGE_PAGES = {"envoy": "Envoy admin", "kong": "Kong status"}
 
 
 class System(Run):
@@ -44,7 +46,7 @@ class System(Run):
         ports: Ports of the run.
         trial: Name of the trial; every span carries it.
         data: The data that the run begins with; by default, the switches' scale and seed 1.
-        environ: `DATABASE_URL` and `JAEGER_BIN` are read from it; by default, the process's environment.
+        environ: `DATABASE_URL`, `JAEGER_BIN` and `KONG_BIN` are read from it; by default, the process's environment.
         extra: More settings, by component.
         folder: Folder of the run; by default, `.run/<base>`.
 
@@ -75,7 +77,7 @@ class System(Run):
         self._data = data or Data(scale=switches.scale)
         self._environ = os.environ if environ is None else environ
         self._extra = extra or {}
-        self._has_edge = switches.edge == "envoy"
+        self._has_edge = switches.edge != "none"
         self.database = database(ports, self._environ, self.folder)
         own_mesh = switches.meshed and not switches.in_cluster
         self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if own_mesh else ()
@@ -110,7 +112,7 @@ class System(Run):
             urls[title] = self._entrance(gateway) + path
         urls["Jaeger"] = self.ports.url("jaeger-query-http")
         if self._has_edge:
-            urls["Envoy admin"] = self.ports.url("edge-admin")
+            urls[EDGE_PAGES[self.switches.edge]] = self.ports.url("edge-admin")
         for workload in self.workloads:
             urls[f"{workload.sidecar} admin"] = f"http://{workload.address}:{self.ports['sidecar-admin']}"
         return urls
@@ -171,6 +173,8 @@ class System(Run):
         self.folder.remove_sockets()
 
     def components(self) -> Sequence[Component]:
+        if self.workloads or self.switches.edge == "kong":
+            self.folder.fresh_sockets()
         keys = key_pair(self.folder)
         around = Surroundings(
             self.topology,
@@ -204,13 +208,19 @@ class System(Run):
 
     def _edge(self) -> Component:
         sidecar = next((workload for workload in self.workloads if workload.name == EDGE), None)
-        plan = edge_plan(self.topology, self.ports, self.logs / ACCESS_LOG, sidecar)
-        return envoy_component(plan, self.folder)
+        plan = edge_plan(
+            self.topology,
+            self.ports,
+            self.logs / ACCESS_LOG,
+            sidecar,
+            plugins=self.switches.plugins,
+            jwt_public_key=key_pair(self.folder).public.read_text(),
+        )
+        return edge_component(self.switches.edge, plan, self.folder, self._environ)
 
     def _sidecars(self) -> Sequence[Component]:
         if not self.workloads:
             return []
-        self.folder.fresh_sockets()
         # Certificates take a moment to import, which a run without a mesh need not wait for.
         from mesh.sidecars.certificates import authority, issue_all
         from mesh.sidecars.static import StaticMesh
@@ -255,8 +265,11 @@ def require_fit(topology: Topology, switches: Switches) -> None:
     if switches.edge == "none" and not topology.entered_by_gateways:
         raise SwitchError(
             f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
-            "must route and mark as coming from outside; valid with it: envoy."
+            "must route and mark as coming from outside; valid with it: "
+            f"{'envoy' if topology.transcodes else 'envoy, kong'}."
         )
+    if switches.edge == "kong":
+        require_kong(topology)
     for name, given in (
         ("delay", switches.delay_ms),
         ("abort", switches.abort_share),

@@ -28,6 +28,7 @@ from mesh.options import (
     LoadNodes,
     Mesh,
     Mtls,
+    Plugins,
     Replicas,
     Rtt,
     Runtime,
@@ -52,6 +53,7 @@ def bench_command(
     trace: Trace = None,
     scale: Scale = None,
     edge: Edge = None,
+    plugins: Plugins = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -72,6 +74,7 @@ def bench_command(
     with options.reported_errors():
         switches = parse_switches(
             edge=edge,
+            plugins=plugins,
             mesh=mesh,
             mtls=mtls,
             canary=canary,

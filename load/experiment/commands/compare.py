@@ -7,6 +7,7 @@ import typer
 from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
 from experiment.commands import in_blocks, options
 from experiment.plan.closed_loop import parse_closed_loop
+from experiment.plan.edges import edge_arms
 from experiment.plan.plan import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
@@ -23,6 +24,7 @@ from mesh.options import (
     LoadNodes,
     Mesh,
     Mtls,
+    Plugins,
     Replicas,
     Rtt,
     Runtime,
@@ -44,6 +46,8 @@ def compare_command(
     trace: Trace = None,
     scale: Scale = None,
     edge: Edge = None,
+    edges: options.Edges = None,
+    plugins: Plugins = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -69,27 +73,35 @@ def compare_command(
             in_blocks.refuse_beside_resume(given)
             folder, plan = take_up(RESULTS, resume, "compare")
         else:
-            switches = parse_switches(
-                edge=edge,
-                mesh=mesh,
-                mtls=mtls,
-                canary=canary,
-                replicas=replicas,
-                store=store,
-                runtime=runtime,
-                load_nodes=load_nodes,
-                trace=trace,
-                scale=scale,
-                http=http,
-                rtt=rtt,
-                connections=connections,
-                delay=delay,
-                abort=abort,
-            )
+            switches = {
+                "edge": edge,
+                "plugins": plugins,
+                "mesh": mesh,
+                "mtls": mtls,
+                "canary": canary,
+                "replicas": replicas,
+                "store": store,
+                "runtime": runtime,
+                "load_nodes": load_nodes,
+                "trace": trace,
+                "scale": scale,
+                "http": http,
+                "rtt": rtt,
+                "connections": connections,
+                "delay": delay,
+                "abort": abort,
+            }
+            compared = topologies_of(topologies)
+            arms = edge_arms(compared, edges, switches) if edges else arms_of(compared, parse_switches(**switches))
+            if not http and any(arm.switches.edge == "none" for arm in arms):
+                typer.echo(
+                    "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
+                    err=True,
+                )
             plan = Plan(
                 kind="compare",
                 name="compare",
-                arms=arms_of(topologies_of(topologies), switches),
+                arms=arms,
                 blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
                 profile=profile_named(profile, rate=number("rate", rate)),
                 seed=checked_seed(seed),

@@ -24,6 +24,10 @@ COMPARED = "rest,graphql,grpc,hybrid"
 
 #: Options that several commands have.
 Topologies = Annotated[str, typer.Option(help="Topologies, comma-separated names or paths.")]
+Edges = Annotated[
+    str | None,
+    typer.Option(help="Edges to compare, comma-separated: envoy, kong, none; each topology runs with each of them."),
+]
 Rate = Annotated[str | None, typer.Option(help="Journeys per second of an open loop (default: the profile's rate).")]
 Seed = Annotated[str, typer.Option(help="Seed of the tape and of everything else random, an integer ≥ 0.")]
 Workload = Annotated[str, typer.Option(help="Workload: a name in load/workloads/, or the path of a YAML file.")]

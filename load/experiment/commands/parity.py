@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated
 
@@ -16,18 +17,23 @@ from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
 from experiment.progress import Progress
 from hops.terminal.render import rendered
-from mesh.options import Canary, Http, Json, Mesh, Mtls, Replicas
+from mesh.errors import SwitchError
+from mesh.options import Canary, Edge, Http, Json, Mesh, Mtls, Plugins, Replicas
 from mesh.ports import load_ports
-from mesh.switches import parse_switches
-from mesh.topology import names
+from mesh.switches import Switches, parse_switches
+from mesh.system import require_fit
+from mesh.topology import Topology, load_topology, names
 
 
 def parity_command(
     topologies: Annotated[
-        str, typer.Option(help="Topologies to check, comma-separated names or paths (default: all).")
+        str,
+        typer.Option(help="Topologies to check, comma-separated names or paths (default: all that the edge serves)."),
     ] = "",
     samples: Annotated[int, typer.Option(help="Samples per journey and channel.", min=1, max=1000)] = 50,
     seed: Seed = "1",
+    edge: Edge = None,
+    plugins: Plugins = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -38,9 +44,13 @@ def parity_command(
     """The command `parity`; `experiment.cli` has its help."""
     with reported_errors():
         shopload = Shopload(BINARY)
-        switches = parse_switches(mesh=mesh, mtls=mtls, canary=canary, replicas=replicas, http=http, trace=0)
+        given = {"edge": edge, "plugins": plugins, "mesh": mesh, "mtls": mtls, "canary": canary, "replicas": replicas}
+        switches = parse_switches(**given, http=http, trace=0)
+        chosen = topologies_of(topologies) if topologies else _all_that_fit(switches)
+        for topology in chosen:
+            require_fit(topology, switches)
         done = check_topologies(
-            topologies_of(topologies or ",".join(names())),
+            chosen,
             switches,
             load_ports(os.environ),
             shopload,
@@ -51,3 +61,12 @@ def parity_command(
             typer.echo(json.dumps([asdict(one) for one in done]))
         else:
             console().print(rendered([parity_table(done)]))
+
+
+def _all_that_fit(switches: Switches) -> list[Topology]:
+    fitting = []
+    for topology in map(load_topology, names()):
+        with suppress(SwitchError):
+            require_fit(topology, switches)
+            fitting.append(topology)
+    return fitting

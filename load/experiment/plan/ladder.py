@@ -6,11 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from experiment.errors import UsageError
-from experiment.plan.plan import Arm
+from experiment.plan.plan import Arm, arm_of
 from hops.run import ladder
-from mesh.errors import SwitchError
-from mesh.switches import parse_switches
-from mesh.system import require_fit
 from mesh.topology import Topology
 
 #: What each arm changes.
@@ -48,22 +45,13 @@ def ladder_arms(
                 f"must speak the same; leave out http=2, or give steps= without {ladder.NO_EDGE}"
             )
         http = http or "1"
-    arms = tuple(_arm(name, topology, {"http": http, "trace": trace, **SWITCHES[name]}) for name in names)
+    arms = tuple(arm_of(name, topology, {"http": http, "trace": trace, **SWITCHES[name]}) for name in names)
     if any(not 0 < arm.switches.trace < 1 for arm in arms if arm.label != ladder.UNTRACED):
         raise UsageError(
             f"trace={trace}: a ladder needs journeys that are traced and journeys that are not; give a share between 0 "
             "and 1, such as 0.2"
         )
     return arms
-
-
-def _arm(name: str, topology: Topology, given: Mapping[str, str | None]) -> Arm:
-    try:
-        arm = Arm(name, topology, parse_switches(**given))
-        require_fit(topology, arm.switches)
-    except SwitchError as error:
-        raise UsageError(f"arm {name}: {error}") from error
-    return arm
 
 
 def _all(topology: Topology, http: str | None) -> Sequence[str]:

@@ -16,7 +16,8 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.profiles import Profile
 from experiment.results.folder import require_folder_name
 from hops.run.documents import SCHEMA
-from mesh.switches import Switches
+from mesh.errors import SwitchError
+from mesh.switches import Switches, parse_switches
 from mesh.system import require_fit
 from mesh.topology import Topology
 
@@ -135,6 +136,20 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
 def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ...]:
     """An arm for each topology, all with the same switches."""
     return tuple(Arm(topology.name, topology, switches) for topology in topologies)
+
+
+def arm_of(label: str, topology: Topology, given: Mapping[str, str | None]) -> Arm:
+    """An arm with switches of its own, as a user would give them.
+
+    Raises:
+        UsageError: One has a value that it cannot have, or the topology cannot run with them; names the arm.
+    """
+    try:
+        arm = Arm(label, topology, parse_switches(**given))
+        require_fit(topology, arm.switches)
+    except SwitchError as error:
+        raise UsageError(f"arm {label}: {error}") from error
+    return arm
 
 
 #: Data are seeded by this; tape, order and bootstrap by the user's seed.

@@ -1,4 +1,7 @@
-"""The edge's access log, as a witness of the traces: a JSON object for each request (`gateway/envoy/edge.yaml`)."""
+"""The edge's access log, as a witness of the traces: a JSON object for each request.
+
+`gateway/envoy/edge.yaml` and `gateway/kong/edge.lua` say what is in it.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,13 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
     """Reads the requests of some traces.
 
     Args:
-        path: Log of an edge that has stopped: while it runs, Envoy holds the last lines back.
+        path: Log of an edge that has stopped: while it runs, it holds the last lines back.
         trace_ids: The traces whose requests to read.
     """
     wanted = frozenset(trace_ids)
     requests = []
-    with path.open(encoding="utf-8") as lines:
+    # Clients may send any byte in a path or a header.
+    with path.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
             if not line.endswith("\n"):
                 break  # the edge was killed while it wrote; the request counts as not logged

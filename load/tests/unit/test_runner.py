@@ -11,12 +11,13 @@ import pytest
 
 from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import BINARY
+from experiment.plan.edges import edge_arms
 from experiment.plan.ladder import ladder_arms
 from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.runner import begin, run_plan, take_up
 from experiment.trial.files import TrialFiles
-from mesh.errors import ComponentDiedError
+from mesh.errors import ComponentDiedError, NotInstalledError
 from mesh.ports import load_ports
 from mesh.switches import Switches
 from mesh.topology import load_topology
@@ -75,6 +76,14 @@ def test_every_trial_runs_once_in_the_plans_order(tmp_path: Path) -> None:
         run(tmp_path, runs)
     assert runs.ran == names(plan())
     assert records(tmp_path) == [(name, 1, True, True) for name in names(plan())]
+
+
+def test_nothing_begins_without_the_edge_of_one_of_its_arms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KONG_BIN", "/no/kong")
+    arms = edge_arms([load_topology("hybrid")], "envoy,kong", {})
+    with pytest.raises(NotInstalledError, match="KONG_BIN=/no/kong is not a program"):
+        begin(plan(arms=arms), tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_parity_is_checked_in_full_in_the_first_block_only(tmp_path: Path) -> None:

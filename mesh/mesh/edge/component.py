@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import grp
+import os
+import pwd
+import signal
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from mesh.edge import envoy
+from mesh.edge import envoy, kong
 from mesh.edge.plan import EdgePlan
 from mesh.envoy_config import command
 from mesh.paths import RunFolder
+from mesh.paths import kong as kong_program
 from mesh.processes import Component
 from mesh.readiness import http_ok
 from mesh.topology import EDGE
@@ -18,18 +25,72 @@ ACCESS_LOG = "edge.access.jsonl"
 """In the folder of the logs; a JSON object for each request, complete once the edge has stopped."""
 
 
-def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
+def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
     """What to run for the edge; writes its configuration into the run's folder.
+
+    Args:
+        program: `envoy` or `kong`.
+        plan: What the edge must do.
+        folder: Folder of the run; for Kong, its folder of sockets must be there.
+        environ: `KONG_BIN` is read from it.
+
+    Raises:
+        NotInstalledError: There is no such program.
+        SwitchError: Kong cannot be this topology's edge.
+    """
+    return kong_component(plan, folder, environ) if program == "kong" else envoy_component(plan, folder)
+
+
+def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
+    """Envoy as the edge.
 
     Raises:
         NotInstalledError: There is no Envoy program.
     """
-    file = write_envoy(plan, folder)
+    file = write_config(folder.config / "envoy.yaml", envoy.render(plan))
     return Component(EDGE, argv=lambda: command(file), ready=http_ok(plan.admin.port, "/ready"))
 
 
-def write_envoy(plan: EdgePlan, folder: RunFolder) -> Path:
-    """Write the edge's configuration into the run's folder, and return its path."""
-    file = folder.config / "envoy.yaml"
-    file.write_text(yaml.safe_dump(envoy.render(plan), sort_keys=False))
+def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
+    """Kong as the edge.
+
+    Raises:
+        NotInstalledError: There is no Kong program.
+        SwitchError: Kong cannot be this topology's edge.
+    """
+    program = kong_program(environ)
+    file = write_config(folder.config / "kong.yaml", kong.render(plan))
+    # Kong listens on sockets of its own in its prefix, so it must not be below a checkout, whose path may be too long.
+    prefix = folder.sockets / "kong"
+    return Component(
+        EDGE,
+        argv=lambda: [str(kong.LUA / "start.sh"), str(program), str(prefix)],
+        env={**kong.settings(plan), **_owner(), "KONG_DECLARATIVE_CONFIG": str(file), "KONG_NGINX_DAEMON": "off"},
+        ready=http_ok(plan.admin.port, "/status/ready"),
+        # Killed, nginx's master would leave its worker behind.
+        death_signal=signal.SIGTERM,
+    )
+
+
+def write_config(file: Path, config: Mapping[str, Any]) -> Path:
+    """Write an edge's configuration as YAML, with texts of several lines as they are; returns the file."""
+    file.write_text(yaml.dump(config, Dumper=_Dumper, sort_keys=False))
     return file
+
+
+def _owner() -> dict[str, str]:
+    if os.geteuid() != 0:
+        return {}
+    # Else root's nginx would run its worker as a user who may enter neither a private checkout nor the run's sockets.
+    return {"KONG_NGINX_MAIN_USER": f"{pwd.getpwuid(0).pw_name} {grp.getgrgid(0).gr_name}"}
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes texts of several lines as literal blocks."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text.rstrip("\n") else None)
+
+
+_Dumper.add_representer(str, _text)

@@ -7,6 +7,7 @@ from typing import Any
 
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
+from mesh.edge.plugins import plugins_of
 from mesh.edge.replies import REPLIES, Reply
 from mesh.edge.routes import Match, Route, routes
 from mesh.envoy_config import (
@@ -65,7 +66,12 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     buffer, compressor, transcoder, router = manager["http_filters"]
     buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
     transcoder["typed_config"]["proto_descriptor"] = str(DESCRIPTOR)
-    manager["http_filters"] = [buffer, *([compressor, transcoder] if topology.transcodes else []), router]
+    plugins = plugins_of(plan)
+    filters = [plugin.envoy_filter for plugin in plugins if plugin.envoy_filter]
+    manager["http_filters"] = [*filters, buffer, *([compressor, transcoder] if topology.transcodes else []), router]
+    manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
+    for plugin in plugins:
+        manager.update(plugin.envoy_manager)
     over_http1, over_http2, collector = resources["clusters"]
     upstreams = [plan.upstreams[name] for name in dict.fromkeys(route.component for route in routes(topology))]
     resources["clusters"] = [
@@ -103,7 +109,7 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
         "match": MATCHES[route.match](route.path),
         "route": {"cluster": route.component, **action},
     }
-    if _is_balanced(upstream):
+    if upstream.is_balanced:
         # What could not be sent to one replica is sent to another, whatever it changes.
         unsent = {"retry_on": "connect-failure,refused-stream", "num_retries": 1}
         rendered["route"]["retry_policy"] = {**unsent, **ON_ANOTHER_INSTANCE}
@@ -124,14 +130,9 @@ def _cluster(base: Mapping[str, Any], upstream: Upstream) -> dict[str, Any]:
     if upstream.socket is not None:
         return {**base, **endpoints(upstream.component, [pipe_address(upstream.socket)])}
     cluster = {**base, **endpoints(upstream.component, [_address(place) for place in upstream.places])}
-    if _is_balanced(upstream):
+    if upstream.is_balanced:
         cluster["health_checks"] = [_health_check(upstream.protocol)]
     return _found_at(cluster, upstream.places)
-
-
-def _is_balanced(upstream: Upstream) -> bool:
-    """Whether the edge itself chooses among replicas; with a mesh, its sidecar does."""
-    return upstream.socket is None and len(upstream.places) > 1
 
 
 def _health_check(protocol: Protocol) -> dict[str, Any]:

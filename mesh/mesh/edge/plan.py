@@ -29,6 +29,11 @@ class Upstream:
     socket: Path | None = None
     authority: str | None = None
 
+    @property
+    def is_balanced(self) -> bool:
+        """Whether the edge itself chooses among replicas; with a mesh, its sidecar does."""
+        return self.socket is None and len(self.places) > 1
+
 
 @dataclass(frozen=True)
 class EdgePlan:
@@ -42,6 +47,8 @@ class EdgePlan:
         otlp_grpc: Where the trace store takes spans over gRPC.
         otlp_http: Where it takes them over HTTP.
         access_log: File of the JSON access log.
+        plugins: What it does besides: `none`, `typical` or `all` (`mesh.edge.plugins`).
+        jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
     """
 
     topology: Topology
@@ -51,9 +58,19 @@ class EdgePlan:
     otlp_grpc: Place
     otlp_http: Place
     access_log: Path
+    plugins: str = "none"
+    jwt_public_key: str = ""
 
 
-def edge_plan(topology: Topology, places: Places, access_log: Path, sidecar: Workload | None = None) -> EdgePlan:
+def edge_plan(
+    topology: Topology,
+    places: Places,
+    access_log: Path,
+    sidecar: Workload | None = None,
+    *,
+    plugins: str = "none",
+    jwt_public_key: str = "",
+) -> EdgePlan:
     """The plan of a topology's edge.
 
     Args:
@@ -61,6 +78,8 @@ def edge_plan(topology: Topology, places: Places, access_log: Path, sidecar: Wor
         places: Where everything listens and is reached.
         access_log: File of the JSON access log.
         sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without one.
+        plugins: What the edge does besides.
+        jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
     """
     through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
     return EdgePlan(
@@ -80,4 +99,6 @@ def edge_plan(topology: Topology, places: Places, access_log: Path, sidecar: Wor
         otlp_grpc=places.reached("jaeger-otlp-grpc")[0],
         otlp_http=places.reached("jaeger-otlp-http")[0],
         access_log=access_log,
+        plugins=plugins,
+        jwt_public_key=jwt_public_key,
     )

@@ -39,6 +39,7 @@ REPLIES = (
     Reply(404, 404, "NOT_FOUND", "Not found", 12, "there is nothing at this path"),
     Reply(408, 408, "DEADLINE_EXCEEDED", "Deadline exceeded", 4, "the request did not arrive in time; send it faster"),
     Reply(413, 413, "RESOURCE_EXHAUSTED", "Request too large", 8, "the body is too large"),
+    Reply(429, 429, "TOO_MANY_REQUESTS", "Too many requests", 8, "too many requests; send fewer"),
     Reply(431, 431, "RESOURCE_EXHAUSTED", "Request too large", 8, "the headers are too large"),
     Reply(400, 499, "INVALID_ARGUMENT", "Invalid argument", 3, None),
     Reply(502, 503, "UNAVAILABLE", "Unavailable", 14, "the shop does not answer; try again"),

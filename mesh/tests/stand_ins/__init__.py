@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import socketserver
 import threading
 import time
@@ -31,6 +33,10 @@ needs_istio = pytest.mark.skipif(
     not (ROOT / ".tools" / "bin" / "istiod").is_file(), reason="Istio is not built: run `make istio`"
 )
 """For tests that run Istio's programs, which the ordinary set-up does not build."""
+KONG = shutil.which(os.environ.get("KONG_BIN") or "kong")
+NO_KONG = "there is no Kong: install its official package, or set KONG_BIN"
+needs_kong = pytest.mark.skipif(KONG is None, reason=NO_KONG)
+"""For tests that run Kong, which no set-up can fetch."""
 
 
 class Handler(BaseHTTPRequestHandler):

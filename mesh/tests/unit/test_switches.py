@@ -51,8 +51,8 @@ def test_empty_stands_for_the_default() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("edge", "nginx", "edge=nginx is unknown; valid: envoy, none"),
-        ("edge", "kong", "edge=kong is not available in this version; valid: envoy, none"),
+        ("edge", "nginx", "edge=nginx is unknown; valid: envoy, kong, none"),
+        ("plugins", "some", "plugins=some is unknown; valid: none, typical, all"),
         ("mesh", "linkerd", "mesh=linkerd is unknown; valid: none, envoy, istio"),
         ("mtls", "on", "mtls=on needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too"),
         ("mtls", "yes", "mtls=yes is unknown; valid: off, on"),

@@ -2,7 +2,7 @@
 
 The parts of a budget add up to its root span whatever is inside, so that they do is no proof that spans have the right
 times, or that they belong to the journey in whose trace they are. The edge logs every request by a clock of its own
-(Envoy's monotonic one; its spans have the wall clock's times, and come through exporter, trace store and reader), and
+(a monotonic one; its spans have the wall clock's times, and come through exporter, trace store and reader), and
 the generator notes each journey's latency. Let a journey's measured latency be L, its root span R, its requests at the
 edge Eᵢ in the trace, as long as the budget counts them, and Dᵢ in the log. The trace is off by
 

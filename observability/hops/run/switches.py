@@ -9,6 +9,7 @@ Switches = Mapping[str, Any]
 
 #: What a run had that knows no such switch.
 DEFAULTS: Switches = {
+    "plugins": "none",
     "mesh": "none",
     "mtls": "off",
     "canary": 0,

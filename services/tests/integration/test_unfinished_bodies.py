@@ -1,8 +1,9 @@
-"""Requests whose bodies never end, through the real Envoy: whoever else is there is served as before."""
+"""Requests whose bodies never end, through the real Envoy and the real Kong: others are served as before."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -12,10 +13,11 @@ from typing import Any
 import grpc
 import httpx
 import pytest
+from stand_ins import needs_kong
 
 from graphql_gateway.app import build_app as graphql_gateway
 from memory_shop import MemoryShop
-from mesh.edge.component import ACCESS_LOG, envoy_component
+from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
@@ -38,13 +40,20 @@ PROBES = 50
 JSON = b"application/json"
 GRPC = b"application/grpc"
 # Topology, what is behind its edge, the path and the type of the bodies that never end.
-TARGETS = [
+ENDPOINTS = [
     ("hybrid", "graphql-gateway", b"/graphql", JSON),
     ("hybrid", "rest-gateway", b"/v1/sessions", JSON),
     ("rest", "user-rest", b"/v1/sessions", JSON),
     ("grpc", "user-grpc", b"/shop.user.v1.UserService/Login", GRPC),
 ]
 
+TARGETS = [
+    pytest.param(
+        (topology, program), *target, marks=[needs_kong] if program == "kong" else [], id=f"{program}-{target[0]}"
+    )
+    for program in ("envoy", "kong")
+    for topology, *target in ENDPOINTS
+]
 Probe = Callable[[], Awaitable[None]]
 
 
@@ -56,15 +65,18 @@ def ports(free_ports: Callable[[], Ports]) -> Ports:
 
 @pytest.fixture
 def edge(request: pytest.FixtureRequest, ports: Ports, tmp_path: Path) -> Iterator[int]:
-    """The edge of the topology that the test names; gives its port."""
+    """The edge of the topology and the program that the test names; gives its port."""
+    topology, program = request.param
     folder = RunFolder.of(ports.base, root=tmp_path)
+    folder.fresh_sockets()
     supervisor = Supervisor(folder, Interrupts())
     try:
-        plan = edge_plan(load_topology(request.param), ports, folder.logs / ACCESS_LOG)
-        supervisor.start([envoy_component(plan, folder)])
+        plan = edge_plan(load_topology(topology), ports, folder.logs / ACCESS_LOG)
+        supervisor.start([edge_component(program, plan, folder, os.environ)])
         yield ports["edge"]
     finally:
         supervisor.stop()
+        folder.remove_sockets()
 
 
 @asynccontextmanager

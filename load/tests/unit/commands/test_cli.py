@@ -36,3 +36,10 @@ def test_help_lists_every_command_and_imports_no_statistics() -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert "IMPORTED []" in done.stdout, done.stdout + done.stderr
     assert all(f" {name} " in done.stdout for name in COMMANDS)
+
+
+def test_parity_refuses_at_once_a_topology_that_the_edge_cannot_serve() -> None:
+    asked = ["parity", "--edge", "kong", "--topologies", "rest,hybrid-transcoded"]
+    done = CliRunner().invoke(app, asked, env={"COLUMNS": "200"})
+    assert done.exit_code != 0
+    assert "edge=kong: hybrid-transcoded needs" in done.stderr

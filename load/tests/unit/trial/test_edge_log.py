@@ -27,3 +27,11 @@ def test_requests_of_the_wanted_traces_are_read(tmp_path: Path) -> None:
         LoggedRequest(WANTED, SPAN, 1_234_567),
         LoggedRequest(WANTED, SPAN, None),
     ]
+
+
+def test_whatever_bytes_a_client_sent_others_are_read(tmp_path: Path) -> None:
+    log = tmp_path / "edge.jsonl"
+    log.write_bytes(
+        b'{"path": "/\xff", "duration_ns": 1, "traceparent": null}\n' + line(f"00-{WANTED}-{SPAN}-01").encode()
+    )
+    assert read_edge_log(log, [WANTED]) == [LoggedRequest(WANTED, SPAN, 1_234_567)]

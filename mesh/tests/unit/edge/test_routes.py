@@ -9,10 +9,13 @@ from typing import Any
 import pytest
 import yaml
 
+from mesh.edge.component import ACCESS_LOG, write_config
 from mesh.edge.envoy import render
 from mesh.edge.plan import edge_plan
 from mesh.edge.routes import OF_GATEWAYS, OF_SERVICES, routes
 from mesh.envoy_config import command
+from mesh.keys import key_pair
+from mesh.paths import RunFolder
 from mesh.ports import load_ports
 from mesh.topology import GATEWAYS, SERVICES, load_topology, names
 
@@ -56,9 +59,12 @@ def test_the_transcoder_is_there_only_where_a_channel_enters_by_it(name: str) ->
 
 
 @pytest.mark.integration
+@pytest.mark.parametrize("plugins", ["none", "typical", "all"])
 @pytest.mark.parametrize("name", names())
-def test_envoy_takes_the_configuration(name: str, tmp_path: Path) -> None:
-    file = tmp_path / "envoy.yaml"
-    file.write_text(yaml.safe_dump(render(edge_plan(load_topology(name), PORTS, tmp_path / "access.jsonl"))))
+def test_envoy_takes_the_configuration(name: str, plugins: str, folder: RunFolder) -> None:
+    key = key_pair(folder).public.read_text()
+    plan = edge_plan(load_topology(name), PORTS, folder.logs / ACCESS_LOG, plugins=plugins, jwt_public_key=key)
+    file = write_config(folder.config / "envoy.yaml", render(plan))
     done = subprocess.run(command(file, "--mode", "validate"), capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
+    assert "deprecated" not in done.stderr.lower()

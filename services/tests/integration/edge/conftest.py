@@ -14,6 +14,7 @@ import pytest
 from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset, TrailersReceived
+from stand_ins import KONG, NO_KONG
 
 from mesh.database_owner import remove_cluster
 from mesh.keys import key_pair
@@ -153,8 +154,11 @@ def folder(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     remove_cluster(made)
 
 
-@pytest.fixture(scope="session", params=["rest", "hybrid-transcoded"])
+@pytest.fixture(scope="session", params=["rest", "hybrid-transcoded", "rest@kong"])
 def shop(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Iterator[Shop]:
-    """A topology that is up; the tests of one topology run together."""
-    with System(load_topology(request.param), Switches(), ports, "edge", folder=folder) as system:
+    """A topology that is up, with Envoy unless the test says `@kong`; the tests of one run together."""
+    name, _, edge = request.param.partition("@")
+    if edge == "kong" and KONG is None:
+        pytest.skip(NO_KONG)
+    with System(load_topology(name), Switches(edge=edge or "envoy"), ports, "edge", folder=folder) as system:
         yield Shop(system)

@@ -75,7 +75,7 @@ async def test_late_answer_is_the_services_own_and_in_full_shape(shop: Any) -> N
     assert took < 6 * EDGE_S
 
 
-@pytest.mark.parametrize("shop", ["rest"], indirect=True)
+@pytest.mark.parametrize("shop", ["rest", "rest@kong"], indirect=True)
 async def test_late_answer_over_rest_is_the_services_own(shop: Any) -> None:
     with shop.locked("shop_product.product", "shop_order.orders"):
         answers = await asyncio.gather(

@@ -1,0 +1,187 @@
+-- What Kong does to every request besides its plugins, so that it is the same edge as Envoy: header rules, limits, error
+-- replies, the times of its spans, and the access log. `mesh.edge.kong` puts the table EDGE (limits and replies) above it
+-- and gives it to the pre-function plugin, which runs it once in each phase and from then on calls what it returned.
+local cjson = require("cjson.safe").new()
+local ffi = require "ffi"
+local time_ns = require("kong.tools.time").time_ns
+
+cjson.encode_escape_forward_slash(false)
+
+local phases = {}
+
+-- Under a name of its own: Kong declares the function too, and LuaJIT refuses a second declaration.
+pcall(ffi.cdef, [[
+  struct edge_time { long s; long ns; };
+  int edge_clock_gettime(int clock, struct edge_time *now) __asm__("clock_gettime");
+]])
+local CLOCK_MONOTONIC = 1
+local reading = ffi.new("struct edge_time")
+
+local function monotonic_ns()
+  ffi.C.edge_clock_gettime(CLOCK_MONOTONIC, reading)
+  return tonumber(reading.s) * 1e9 + tonumber(reading.ns)
+end
+
+local function is_call()
+  return (ngx.var.content_type or ""):sub(1, 16) == "application/grpc"
+end
+
+-- Without the query, which may hold personal data; empty for a request that nginx could not read.
+local function path()
+  return (ngx.var.request_uri or ""):match("^[^?]*")
+end
+
+local function is_removed(name)
+  return EDGE.removed[name] or name:sub(-#EDGE.removed_suffix) == EDGE.removed_suffix
+    -- Components behind the edge heed some of them, and clients must not control those.
+    or name:sub(1, 8) == "x-envoy-"
+end
+
+local function refusal(headers)
+  for _, checked in ipairs(EDGE.checked) do
+    local value = headers[checked.name]
+    if type(value) == "table" then
+      value = table.concat(value, ",")
+    end
+    if value and not ngx.re.find(value, "^(?:" .. checked.pattern .. ")$", "joD") then
+      return checked.refusal
+    end
+  end
+end
+
+-- nginx itself limits the pause between two pieces of a body, not the time that it takes in all, and then says nothing.
+local function read_body_in_time()
+  local whole = false
+  local reader = ngx.thread.spawn(function()
+    ngx.req.read_body()
+    whole = true
+  end)
+  if whole then
+    return
+  end
+  local limit = ngx.thread.spawn(ngx.sleep, EDGE.request_s)
+  ngx.thread.wait(reader, limit)
+  if not whole then
+    ngx.status = 408
+    ngx.print()
+    -- nginx would take `ngx.exit(408)` for its own timeout, and close the connection without an answer.
+    return ngx.exit(ngx.HTTP_OK)
+  end
+  ngx.thread.kill(limit)
+end
+
+function phases.rewrite()
+  local ctx = ngx.ctx
+  ctx.edge_began_ns, ctx.edge_began_at_ns = monotonic_ns(), time_ns()
+  local headers = ngx.req.get_headers(0)
+  for name in pairs(headers) do
+    if is_removed(name) then
+      ngx.req.clear_header(name)
+    end
+  end
+  local message = ngx.var.uri:sub(1, #EDGE.calls) == EDGE.calls and refusal(headers)
+  if message then
+    return kong.response.exit(400, { message = message })
+  end
+  ngx.req.set_header(EDGE.mark, "1")
+  ngx.req.set_header(EDGE.deadline, EDGE.deadline_ms)
+  if is_call() then
+    -- gRPC resets a call without it, which would be UNAVAILABLE to the client.
+    ngx.var.upstream_te = "trailers"
+  end
+  if headers["content-length"] or headers["transfer-encoding"] then
+    read_body_in_time()
+  end
+end
+
+local function reply_of(status)
+  for _, reply in ipairs(EDGE.replies) do
+    if reply.least <= status and status <= reply.most then
+      return reply
+    end
+  end
+end
+
+function phases.header_filter()
+  local ctx, status = ngx.ctx, ngx.status
+  if status < 400 or kong.response.get_source() == "service" then
+    return
+  end
+  local reply = reply_of(status)
+  ctx.edge_reply, ctx.edge_status, ctx.edge_said = reply, status, ""
+  ngx.header["content-length"] = nil
+  if is_call() then
+    ngx.status = 200
+    ngx.header["content-type"] = "application/grpc"
+    ngx.header["grpc-status"] = reply.grpc_status
+    ngx.header["grpc-message"] = reply.detail or ngx.header["grpc-message"] or reply.title
+  else
+    ngx.header["content-type"] = "application/problem+json"
+  end
+end
+
+local function problem(reply, status, said)
+  local own = cjson.decode(said)
+  return cjson.encode({
+    type = reply.type,
+    title = reply.title,
+    status = status,
+    detail = reply.detail or (own and own.message) or reply.title,
+    instance = path(),
+    code = reply.code,
+  })
+end
+
+function phases.body_filter()
+  local ctx = ngx.ctx
+  local is_last = ngx.arg[2]
+  if is_last then
+    ctx.edge_answered_ns, ctx.edge_answered_at_ns = monotonic_ns(), time_ns()
+  end
+  if not ctx.edge_reply then
+    return
+  end
+  ctx.edge_said = ctx.edge_said .. (ngx.arg[1] or "")
+  ngx.arg[1] = nil
+  if is_last and not is_call() then
+    ngx.arg[1] = problem(ctx.edge_reply, ctx.edge_status, ctx.edge_said)
+  end
+end
+
+-- Kong knows only the millisecond in which a request began, and lets the request to the component end with its own.
+local function set_times_of(spans, ctx)
+  local server, upstream = spans[1], spans[spans[0]]
+  server.start_time_ns = ctx.edge_began_at_ns
+  local var = ngx.var
+  server.attributes["http.url"] = var.scheme .. "://" .. (var.http_host or var.host) .. path()
+  if upstream ~= server and ctx.edge_answered_at_ns then
+    upstream.end_time_ns = ctx.edge_answered_at_ns
+  end
+end
+
+function phases.log()
+  local ctx, var = ngx.ctx, ngx.var
+  local spans = ctx.KONG_SPANS
+  if spans and spans[1] and ctx.edge_began_at_ns then
+    set_times_of(spans, ctx)
+  end
+  local duration_ns = ctx.edge_answered_ns and ctx.edge_began_ns and ctx.edge_answered_ns - ctx.edge_began_ns
+  var.edge = cjson.encode({
+    time = var.time_iso8601,
+    method = var.request_method,
+    path = path(),
+    protocol = var.server_protocol,
+    status = tonumber(var.status),
+    flags = var.request_completion == "OK" and "-" or "DC",
+    details = kong.response.get_source(),
+    duration_ms = duration_ns and math.floor(duration_ns / 1e6) or cjson.null,
+    duration_ns = duration_ns or cjson.null,
+    upstream = ctx.service and ctx.service.name or cjson.null,
+    bytes_in = tonumber(var.content_length) or 0,
+    bytes_out = tonumber(var.body_bytes_sent),
+    request_id = var.kong_request_id,
+    traceparent = var.http_traceparent or cjson.null,
+  })
+end
+
+return phases[ngx.get_phase()]

@@ -1,0 +1,11 @@
+-- Sends a service's requests through the edge's own sidecar, under the name by which the sidecar knows the component.
+-- A native sidecar listens on a Unix domain socket: Kong's entities can name hosts and ports only, but its balancer
+-- connects to whatever address it is given. `mesh.edge.kong` puts SOCKET (nil without one) and AUTHORITY above this and
+-- gives it to the service's post-function plugin.
+return function()
+  if SOCKET then
+    local target = ngx.ctx.balancer_data
+    target.type, target.host = "ipv4", "unix:" .. SOCKET
+  end
+  ngx.var.upstream_host = AUTHORITY
+end

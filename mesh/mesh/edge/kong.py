@@ -1,0 +1,217 @@
+"""Kong as the edge, without a database: its declarative configuration and its settings, made from a plan."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from mesh.edge import limits
+from mesh.edge.plan import EdgePlan, Upstream
+from mesh.edge.plugins import consumers, plugins_of
+from mesh.edge.replies import REPLIES
+from mesh.edge.routes import Match, Route, routes
+from mesh.errors import SwitchError
+from mesh.paths import ROOT
+from mesh.topology import EDGE, Protocol, Topology
+
+LUA = ROOT / "gateway" / "kong"
+"""Folder of what Kong runs for each request besides its plugins."""
+PHASES = ("rewrite", "header_filter", "body_filter", "log")
+BUFFERS = "64 16k"
+"""Of one answer: the largest, a bulk read, is never written to disk on its way."""
+LARGEST_HEADERS = "2 60k"
+"""As Envoy's, which takes 60 KiB in all."""
+
+
+def require_kong(topology: Topology) -> None:
+    """Check that Kong can be a topology's edge.
+
+    Raises:
+        SwitchError: It cannot; the message has the reason.
+    """
+    if topology.transcodes:
+        raise SwitchError(
+            f"edge=kong: {topology.name} needs an edge that turns gRPC into protobuf's JSON, and Kong's grpc-gateway "
+            "plugin does not: it writes 64-bit numbers as JSON numbers and puts no array around a stream; valid with "
+            f"{topology.name}: envoy."
+        )
+
+
+def render(plan: EdgePlan) -> dict[str, Any]:
+    """Kong's declarative configuration, as plain data.
+
+    Raises:
+        SwitchError: Kong cannot be this topology's edge.
+    """
+    require_kong(plan.topology)
+    table = routes(plan.topology)
+    config = {
+        "_format_version": "3.0",
+        "services": [_service(plan, upstream, table) for upstream in plan.upstreams.values()],
+        "routes": [_health()],
+        "upstreams": [_upstream(upstream) for upstream in plan.upstreams.values() if upstream.is_balanced],
+        "plugins": [
+            {"name": "pre-function", "config": {phase: [_edge_lua()] for phase in PHASES}},
+            *(plugin.kong for plugin in plugins_of(plan)),
+        ],
+        "consumers": consumers(plan),
+    }
+    return {name: value for name, value in config.items() if value}
+
+
+def settings(plan: EdgePlan) -> dict[str, str]:
+    """Kong's settings, as environment variables; where it finds its configuration and keeps its files is left out."""
+    return {
+        "KONG_DATABASE": "off",
+        "KONG_ANONYMOUS_REPORTS": "off",
+        "KONG_ADMIN_LISTEN": "off",
+        "KONG_ADMIN_GUI_LISTEN": "off",
+        # Without `reuseport`, which Kong sets by default: a second edge would silently share the port.
+        "KONG_PROXY_LISTEN": f"{plan.listen} http2 backlog=4096",
+        "KONG_STATUS_LISTEN": str(plan.admin),
+        "KONG_PROXY_ERROR_LOG": "/dev/stderr",
+        "KONG_STATUS_ERROR_LOG": "/dev/stderr",
+        "KONG_LOG_LEVEL": "warn",
+        # The line is made by edge.lua; it is written within a second, and when Kong stops.
+        "KONG_NGINX_HTTP_LOG_FORMAT": "edge escape=none '$edge'",
+        "KONG_NGINX_PROXY_SET": "$edge ''",
+        "KONG_PROXY_ACCESS_LOG": f"{plan.access_log} edge buffer=64k flush=1s",
+        # edge.lua is the project's own and needs Lua's clocks; nobody else can bring any, as there is no admin API.
+        "KONG_UNTRUSTED_LUA": "on",
+        # One worker, as Envoy has one: on the few cores of a test machine more would only take turns.
+        "KONG_NGINX_WORKER_PROCESSES": "1",
+        "KONG_HEADERS": "off",
+        "KONG_HEADERS_UPSTREAM": "off",
+        "KONG_TRACING_INSTRUMENTATIONS": "request,balancer",
+        "KONG_TRACING_SAMPLING_RATE": "1",
+        "KONG_NGINX_HTTP_CLIENT_HEADER_TIMEOUT": f"{limits.REQUEST_S}s",
+        # For a call over HTTP/2 of unknown length, which edge.lua cannot wait for; nginx ends it without an answer.
+        "KONG_NGINX_HTTP_CLIENT_BODY_TIMEOUT": f"{2 * limits.REQUEST_S}s",
+        "KONG_NGINX_HTTP_SEND_TIMEOUT": f"{limits.STREAM_IDLE_S}s",
+        "KONG_NGINX_HTTP_KEEPALIVE_TIMEOUT": f"{limits.CONNECTION_IDLE_S}s",
+        # No limit: nginx would close a connection that has served its share, in the middle of a run.
+        "KONG_NGINX_HTTP_KEEPALIVE_REQUESTS": "1000000000",
+        "KONG_NGINX_HTTP_HTTP2_MAX_CONCURRENT_STREAMS": str(limits.STREAMS_PER_CONNECTION),
+        "KONG_NGINX_HTTP_LARGE_CLIENT_HEADER_BUFFERS": LARGEST_HEADERS,
+        "KONG_NGINX_HTTP_CLIENT_MAX_BODY_SIZE": str(limits.LARGEST_BODY),
+        "KONG_NGINX_HTTP_CLIENT_BODY_BUFFER_SIZE": str(limits.LARGEST_BODY),
+        "KONG_NGINX_PROXY_PROXY_BUFFERS": BUFFERS,
+        "KONG_NGINX_PROXY_PROXY_BUFFER_SIZE": BUFFERS.split()[1],
+        # Only what a component has not answered by its fault is repeated, not what took too long.
+        "KONG_NGINX_PROXY_PROXY_NEXT_UPSTREAM": "error",
+        "KONG_UPSTREAM_KEEPALIVE_IDLE_TIMEOUT": str(limits.UPSTREAM_IDLE_S),
+        "KONG_UPSTREAM_KEEPALIVE_MAX_REQUESTS": "0",
+    }
+
+
+def pattern(route: Route) -> str:
+    """The regular expression by which Kong finds a route's paths; it is anchored at the path's beginning."""
+    return {
+        Match.EXACTLY: f"{_literal(route.path)}$",
+        Match.BELOW: f"{_literal(route.path)}(?:/|$)",
+        Match.PREFIX: _literal(route.path),
+        Match.REGEX: f"{route.path}$",
+    }[route.match]
+
+
+def _literal(path: str) -> str:
+    return path.replace(".", r"\.")
+
+
+def _service(plan: EdgePlan, upstream: Upstream, table: list[Route]) -> dict[str, Any]:
+    (first, *_) = upstream.places
+    is_grpc = upstream.protocol is Protocol.GRPC
+    return {
+        "name": upstream.component,
+        "protocol": "grpc" if is_grpc else "http",
+        "host": f"{upstream.component}.upstream" if upstream.is_balanced else first.host,
+        "port": first.port,
+        "retries": 1 if upstream.is_balanced else 0,
+        "connect_timeout": limits.CONNECT_S * 1000,
+        "read_timeout": limits.ANSWER_S * 1000,
+        "write_timeout": limits.ANSWER_S * 1000,
+        "routes": [
+            {
+                "name": f"{upstream.component}-{number}",
+                "paths": [f"~{pattern(route)}"],
+                # The first of the table counts.
+                "regex_priority": len(table) - number,
+                "protocols": ["grpc"] if is_grpc else ["http"],
+                "strip_path": False,
+                "preserve_host": True,
+            }
+            for number, route in enumerate(table)
+            if route.component == upstream.component
+        ],
+        "plugins": list(_plugins(plan, upstream)),
+    }
+
+
+def _plugins(plan: EdgePlan, upstream: Upstream) -> Iterator[dict[str, Any]]:
+    # Not for everything: a request that is passed on to nobody would leave spans of a trace that nobody asked for.
+    yield {
+        "name": "opentelemetry",
+        "config": {
+            "traces_endpoint": f"{plan.otlp_http.url}/v1/traces",
+            "resource_attributes": {"service.name": EDGE},
+            # Spans are exported soon after they end, so that draining them after a trial is quick.
+            "queue": {"max_batch_size": 200, "max_coalescing_delay": 0.2, "max_entries": 100_000},
+        },
+    }
+    if upstream.authority is not None:
+        socket = "nil" if upstream.socket is None else json.dumps(str(upstream.socket))
+        names = f"local SOCKET, AUTHORITY = {socket}, {json.dumps(upstream.authority)}\n"
+        yield {"name": "post-function", "config": {"access": [names + (LUA / "sidecar.lua").read_text()]}}
+
+
+def _upstream(upstream: Upstream) -> dict[str, Any]:
+    return {
+        "name": f"{upstream.component}.upstream",
+        "algorithm": "round-robin",
+        "targets": [{"target": str(place)} for place in upstream.places],
+        # Kong's checks speak HTTP only; of gRPC, what could not be sent to one replica is sent to another.
+        **({} if upstream.protocol is Protocol.GRPC else {"healthchecks": {"active": _check()}}),
+    }
+
+
+def _check() -> dict[str, Any]:
+    failures = dict.fromkeys(("tcp_failures", "timeouts", "http_failures"), limits.UNHEALTHY_AFTER)
+    return {
+        "type": "http",
+        "http_path": limits.HEALTH_PATH,
+        "timeout": limits.CHECK_LIMIT_S,
+        "healthy": {"interval": limits.CHECK_EVERY_S, "successes": 1},
+        "unhealthy": {"interval": limits.CHECK_EVERY_S, **failures},
+    }
+
+
+def _health() -> dict[str, Any]:
+    answer = {"status_code": 200, "content_type": "text/plain", "body": "ok\n"}
+    return {
+        "name": "healthz",
+        "paths": [f"~{limits.HEALTH_PATH}$"],
+        "regex_priority": 1000,
+        "protocols": ["http"],
+        "plugins": [{"name": "request-termination", "config": answer}],
+    }
+
+
+def _edge_lua() -> str:
+    edge: Mapping[str, Any] = {
+        "mark": limits.MARK,
+        "deadline": limits.DEADLINE,
+        "deadline_ms": str(limits.ANSWER_S * 1000),
+        "request_s": limits.REQUEST_S,
+        "removed": dict.fromkeys(limits.REMOVED, True),
+        "removed_suffix": limits.REMOVED_SUFFIX,
+        "calls": limits.CALLS,
+        "checked": [asdict(checked) for checked in limits.CHECKED],
+        "replies": [
+            {name: value for name, value in {**asdict(reply), "type": reply.type}.items() if value is not None}
+            for reply in REPLIES
+        ],
+    }
+    table = f"local EDGE = require('cjson').decode([==[\n{json.dumps(edge, indent=1)}\n]==])\n"
+    return table + (LUA / "edge.lua").read_text()

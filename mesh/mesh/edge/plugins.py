@@ -1,0 +1,141 @@
+"""What gateways in production usually do besides routing: the same in Kong's and in Envoy's own terms."""
+
+from __future__ import annotations
+
+import json
+from base64 import urlsafe_b64encode
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from mesh.edge import limits
+from mesh.edge.plan import EdgePlan
+from mesh.envoy_config import TYPES
+
+REQUEST_ID = "x-request-id"
+REQUESTS_PER_S = 100_000
+"""Of the rate limit, for each client: no run of one machine ever reaches it."""
+ISSUER = "hopwise"
+"""Of the shop's tokens."""
+ANONYMOUS = "anonymous"
+PLUGIN_LOG = "edge.plugin.log"
+"""The file access log of the set `all`, beside the edge's own."""
+LINE = (
+    '[%START_TIME%] "%REQ(:METHOD)% %PATH(NQ)% %PROTOCOL%" %RESPONSE_CODE% %RESPONSE_FLAGS% %BYTES_RECEIVED% '
+    '%BYTES_SENT% %DURATION% "%REQ(USER-AGENT)%" "%REQ(X-REQUEST-ID)%" "%REQ(:AUTHORITY)%" "%UPSTREAM_HOST%"\n'
+)
+"""Envoy's line in it: its usual fields, without the query."""
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """One thing that a gateway does besides routing.
+
+    Attributes:
+        kong: Kong's plugin.
+        envoy_filter: Envoy's HTTP filter; None if Envoy does it without one.
+        envoy_manager: What it changes in Envoy's connection manager.
+        envoy_log: Envoy's access logger, beside the edge's own; None for none.
+    """
+
+    kong: Mapping[str, Any]
+    envoy_filter: Mapping[str, Any] | None = None
+    envoy_manager: Mapping[str, Any] = field(default_factory=dict)
+    envoy_log: Mapping[str, Any] | None = None
+
+
+def plugins_of(plan: EdgePlan) -> Sequence[Plugin]:
+    """The plugins of a plan's set."""
+    if plan.plugins == "none":
+        return []
+    typical = [_rate_limit(), _correlation_id(), _size_limit(), _jwt(plan.jwt_public_key)]
+    return typical if plan.plugins == "typical" else [*typical, _metrics(), _file_log(plan)]
+
+
+def consumers(plan: EdgePlan) -> list[dict[str, Any]]:
+    """Whom Kong's check of tokens knows: the shop that issues them, and nobody in particular."""
+    if plan.plugins == "none":
+        return []
+    key = {"key": ISSUER, "algorithm": "EdDSA", "rsa_public_key": plan.jwt_public_key}
+    return [{"username": "shop", "jwt_secrets": [key]}, {"username": ANONYMOUS}]
+
+
+def _rate_limit() -> Plugin:
+    bucket = {"max_tokens": REQUESTS_PER_S, "tokens_per_fill": REQUESTS_PER_S, "fill_interval": "1s"}
+    always = {"default_value": {"numerator": 100, "denominator": "HUNDRED"}}
+    return Plugin(
+        kong={"name": "rate-limiting", "config": {"second": REQUESTS_PER_S, "policy": "local", "limit_by": "ip"}},
+        envoy_filter=_filter(
+            "local_ratelimit",
+            "LocalRateLimit",
+            stat_prefix="rate_limit",
+            token_bucket=bucket,
+            filter_enabled=always,
+            filter_enforced=always,
+        ),
+    )
+
+
+def _correlation_id() -> Plugin:
+    return Plugin(
+        kong={
+            "name": "correlation-id",
+            "config": {"header_name": REQUEST_ID, "generator": "uuid", "echo_downstream": True},
+        },
+        # Envoy gives every request an id anyway, and keeps it to itself otherwise.
+        envoy_manager={"always_set_request_id_in_response": True},
+    )
+
+
+def _size_limit() -> Plugin:
+    # Envoy's buffer filter has this limit in every set, as has Kong's nginx.
+    size = {"allowed_payload_size": limits.LARGEST_BODY, "size_unit": "bytes"}
+    return Plugin(kong={"name": "request-size-limiting", "config": size})
+
+
+def _jwt(public_pem: str) -> Plugin:
+    # A request without a valid token goes on: services decide what needs one, and refuse it in their own words.
+    provider = {"issuer": ISSUER, "local_jwks": {"inline_string": _key_set(public_pem)}, "forward": True}
+    either = [{"provider_name": "shop"}, {"allow_missing_or_failed": {}}]
+    rule = {"match": {"prefix": "/"}, "requires": {"requires_any": {"requirements": either}}}
+    return Plugin(
+        kong={"name": "jwt", "config": {"anonymous": ANONYMOUS, "uri_param_names": [], "claims_to_verify": ["exp"]}},
+        envoy_filter=_filter("jwt_authn", "JwtAuthentication", providers={"shop": provider}, rules=[rule]),
+    )
+
+
+def _metrics() -> Plugin:
+    # Envoy counts always, and shows its counters at its admin address.
+    counted = dict.fromkeys(("status_code_metrics", "latency_metrics", "bandwidth_metrics"), True)
+    return Plugin(kong={"name": "prometheus", "config": counted})
+
+
+def _file_log(plan: EdgePlan) -> Plugin:
+    path = str(plan.access_log.with_name(PLUGIN_LOG))
+    # Without the query, which may hold personal data.
+    hidden = {f"request.{name}": "return nil" for name in ("uri", "url", "querystring")}
+    log_type = f"{TYPES}/envoy.extensions.access_loggers.file.v3.FileAccessLog"
+    line = {"text_format_source": {"inline_string": LINE}}
+    return Plugin(
+        kong={"name": "file-log", "config": {"path": path, "custom_fields_by_lua": hidden}},
+        envoy_log={
+            "name": "envoy.access_loggers.file",
+            "typed_config": {"@type": log_type, "path": path, "log_format": line},
+        },
+    )
+
+
+def _filter(name: str, kind: str, **config: Any) -> dict[str, Any]:
+    full_type = f"{TYPES}/envoy.extensions.filters.http.{name}.v3.{kind}"
+    return {"name": f"envoy.filters.http.{name}", "typed_config": {"@type": full_type, **config}}
+
+
+def _key_set(public_pem: str) -> str:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    key = load_pem_public_key(public_pem.encode())
+    if not isinstance(key, Ed25519PublicKey):
+        raise TypeError("the shop's tokens are signed with an Ed25519 key")
+    x = urlsafe_b64encode(key.public_bytes_raw()).decode().rstrip("=")
+    return json.dumps({"keys": [{"kty": "OKP", "crv": "Ed25519", "alg": "EdDSA", "x": x}]})

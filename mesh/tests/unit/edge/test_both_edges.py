@@ -1,0 +1,246 @@
+"""Kong and Envoy as the same edge: each rendering is read by its program's own rules, and must say the same."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mesh.edge import envoy, kong, limits
+from mesh.edge.plan import EdgePlan, edge_plan
+from mesh.edge.plugins import REQUEST_ID, REQUESTS_PER_S
+from mesh.edge.replies import REPLIES
+from mesh.errors import SwitchError
+from mesh.ports import load_ports
+from mesh.switches import SWITCHES
+from mesh.topology import Topology, load_topology, names, parse_topology
+
+PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
+OWN = """
+name: own
+about: GraphQL for web, the services' REST APIs for everybody else.
+entry: {web: graphql-gateway, mobile: services, partner: services}
+links:
+  client: {product: rest, order: rest, user: rest, payment: rest}
+  graphql-gateway: {product: grpc, order: rest, user: graphql, payment: grpc}
+  order: {product: grpc, user: grpc, payment: grpc}
+"""
+TOPOLOGIES = {
+    **{name: load_topology(name) for name in names() if not load_topology(name).transcodes},
+    "own": parse_topology(OWN, "own.yaml"),
+}
+HEALTH = "the edge itself"
+
+
+def plan(topology: Topology, plugins: str = "none") -> EdgePlan:
+    key = Ed25519PrivateKey.generate().public_key()
+    pem = key.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+    return edge_plan(topology, PORTS, Path("/logs/edge.jsonl"), plugins=plugins, jwt_public_key=pem)
+
+
+ENVOYS = {name: envoy.render(plan(topology)) for name, topology in TOPOLOGIES.items()}
+KONGS = {name: kong.render(plan(topology)) for name, topology in TOPOLOGIES.items()}
+
+
+def manager(config: Mapping[str, Any]) -> dict[str, Any]:
+    (listener,) = config["static_resources"]["listeners"]
+    read: dict[str, Any] = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    return read
+
+
+def by_envoy(config: Mapping[str, Any], path: str) -> str | None:
+    """Envoy takes the first route that matches."""
+    (host,) = manager(config)["route_config"]["virtual_hosts"]
+    for route in host["routes"]:
+        match route["match"]:
+            case {"headers": _}:
+                continue  # these refuse a header, whatever the path leads to
+            case {"path": whole}:
+                matches = path == whole
+            case {"path_separated_prefix": prefix}:
+                matches = path == prefix or path.startswith(f"{prefix}/")
+            case {"prefix": prefix}:
+                matches = path.startswith(prefix)
+            case {"safe_regex": {"regex": regex}}:
+                matches = re.fullmatch(regex, path) is not None
+            case other:
+                pytest.fail(f"a match that this test does not know: {other}")
+        if matches:
+            return route["route"]["cluster"] if "route" in route else HEALTH
+    return None
+
+
+def by_kong(config: Mapping[str, Any], path: str) -> str | None:
+    """Of the regular expressions that match from the path's beginning, Kong takes the one of highest priority."""
+    routes = [(route, HEALTH) for route in config["routes"]]
+    routes += [(route, service["name"]) for service in config["services"] for route in service["routes"]]
+    assert len({route["regex_priority"] for route, _ in routes}) == len(routes)
+    for route, component in sorted(routes, key=lambda item: -item[0]["regex_priority"]):
+        (pattern,) = route["paths"]
+        assert pattern[0] == "~"
+        if re.match(pattern[1:].removesuffix("$") + (r"\Z" if pattern.endswith("$") else ""), path):
+            return str(component)
+    return None
+
+
+KNOWN = (
+    *("/healthz", "/graphql", "/v1", "/docs", "/openapi.json", "/v1/products", "/v1/reviews", "/v1/product-rows"),
+    *("/v1/users", "/v1/users/7/orders", "/v1/sessions", "/v1/orders", "/v1/orders/17:cancel", "/v1/order-lines"),
+    *("/v1/payments", "/shop.user.v1.UserService/Login", "/shop.order.v1.OrderService/", "/shop.order.v1.OrderService"),
+    *("/shop.product.v1.ProductService/GetProduct", "/shop.payment.v1.PaymentService/Void"),
+)
+PIECES = st.sampled_from(
+    [*("/", ":", ".", "-", "7", "x", "json", "orders", "users", "%2F", "$", "(", "?:"), *(p.lstrip("/") for p in KNOWN)]
+)
+PATHS = st.one_of(
+    st.sampled_from(KNOWN),
+    st.builds(lambda known, more: known + "".join(more), st.sampled_from(KNOWN), st.lists(PIECES, max_size=3)),
+    st.builds(lambda known, cut: known[: -cut or None], st.sampled_from(KNOWN), st.integers(0, 12)),
+    st.builds(lambda pieces: "/" + "".join(pieces), st.lists(PIECES, max_size=6)),
+    st.text(st.characters(codec="ascii", categories=("L", "N", "P", "S")), max_size=12).map(lambda text: f"/{text}"),
+)
+
+
+@given(path=PATHS)
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_a_path_leads_to_the_same_component(name: str, path: str) -> None:
+    assert by_kong(KONGS[name], path) == by_envoy(ENVOYS[name], path)
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_known_paths_lead_somewhere(name: str) -> None:
+    reached = {by_kong(KONGS[name], path) for path in KNOWN} - {None}
+    assert reached == {HEALTH, *TOPOLOGIES[name].behind_edge}
+
+
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_components_are_reached_at_the_same_places(name: str) -> None:
+    clusters = {
+        cluster["name"]: cluster["load_assignment"]["endpoints"][0]["lb_endpoints"][0]["endpoint"]["address"]
+        for cluster in ENVOYS[name]["static_resources"]["clusters"]
+    }
+    for service in KONGS[name]["services"]:
+        address = clusters[service["name"]]["socket_address"]
+        assert (service["host"], service["port"]) == (address["address"], address["port_value"])
+        assert {protocol for route in service["routes"] for protocol in route["protocols"]} == {service["protocol"]}
+
+
+def test_limits_are_the_same() -> None:
+    config, settings = manager(ENVOYS["hybrid"]), kong.settings(plan(TOPOLOGIES["hybrid"]))
+    (buffer, _) = config["http_filters"]
+    assert settings["KONG_NGINX_HTTP_CLIENT_MAX_BODY_SIZE"] == str(buffer["typed_config"]["max_request_bytes"])
+    assert settings["KONG_NGINX_HTTP_CLIENT_HEADER_TIMEOUT"] == config["request_headers_timeout"]
+    assert f"{lua_table(KONGS['hybrid'])['request_s']}s" == config["request_timeout"]
+    assert settings["KONG_NGINX_HTTP_KEEPALIVE_TIMEOUT"] == config["common_http_protocol_options"]["idle_timeout"]
+    streams = config["http2_protocol_options"]["max_concurrent_streams"]
+    assert settings["KONG_NGINX_HTTP_HTTP2_MAX_CONCURRENT_STREAMS"] == str(streams)
+    over_http1, *_ = ENVOYS["hybrid"]["static_resources"]["clusters"]
+    timeouts = over_http1["typed_extension_protocol_options"]["envoy.extensions.upstreams.http.v3.HttpProtocolOptions"]
+    idle = timeouts["common_http_protocol_options"]["idle_timeout"]
+    assert settings["KONG_UPSTREAM_KEEPALIVE_IDLE_TIMEOUT"] + "s" == idle
+    (host,) = config["route_config"]["virtual_hosts"]
+    for service in KONGS["hybrid"]["services"]:
+        assert service["connect_timeout"] == 1000 * int(over_http1["connect_timeout"].rstrip("s"))
+        assert {route["route"]["timeout"] for route in host["routes"] if "route" in route} == {
+            f"{service['read_timeout'] // 1000}s"
+        }
+        assert service["retries"] == 0
+
+
+def lua_table(config: Mapping[str, Any]) -> dict[str, Any]:
+    """What the Lua of Kong's edge is told."""
+    (functions,) = (plugin["config"] for plugin in config["plugins"] if plugin["name"] == "pre-function")
+    ((code,),) = {tuple(code) for code in functions.values()}
+    table: dict[str, Any] = json.loads(code.partition("[==[")[2].partition("]==]")[0])
+    return table
+
+
+def test_header_rules_are_the_same() -> None:
+    told, config = lua_table(KONGS["grpc"]), manager(ENVOYS["grpc"])
+    (mutation,) = config["early_header_mutation_extensions"]
+    suffix, *removed = mutation["typed_config"]["mutations"]
+    assert told["removed_suffix"] == suffix["remove_on_match"]["key_matcher"]["suffix"]
+    assert set(told["removed"]) == {one["remove"] for one in removed}
+    (host,) = config["route_config"]["virtual_hosts"]
+    assert told["mark"] == host["request_headers_to_add"][0]["header"]["key"]
+    refusals = [route for route in host["routes"] if "headers" in route["match"]]
+    assert [
+        {
+            "name": header["name"],
+            "pattern": header["string_match"]["safe_regex"]["regex"],
+            "refusal": refusal["direct_response"]["body"]["inline_string"],
+        }
+        for refusal in refusals
+        for header in refusal["match"]["headers"]
+    ] == told["checked"]
+    assert {refusal["match"]["prefix"] for refusal in refusals} == {told["calls"]}
+    assert told["deadline_ms"] == str(limits.ANSWER_S * 1000)
+
+
+@pytest.mark.parametrize("status", [400, 404, 408, 413, 415, 429, 431, 500, 502, 503, 504])
+def test_errors_have_the_same_shape(status: int) -> None:
+    told = next(reply for reply in lua_table(KONGS["rest"])["replies"] if reply["least"] <= status <= reply["most"])
+    mappers = manager(ENVOYS["rest"])["local_reply_config"]["mappers"]
+
+    def covers(mapper: Mapping[str, Any]) -> bool:
+        bounds = {
+            one["status_code_filter"]["comparison"]["op"]: one["status_code_filter"]["comparison"]["value"]
+            for one in mapper["filter"]["and_filter"]["filters"]
+            if "status_code_filter" in one
+        }
+        return bool(bounds["GE"]["default_value"] <= status <= bounds["LE"]["default_value"])
+
+    call, problem, *_ = filter(covers, mappers)
+    assert call["headers_to_add"][0]["header"]["value"] == str(told["grpc_status"])
+    shape = problem["body_format_override"]["json_format"]
+    assert (shape["type"], shape["title"], shape["code"]) == (told["type"], told["title"], told["code"])
+    assert shape["detail"] == told.get("detail", envoy.LOCAL_REPLY)
+
+
+def test_every_plugin_is_one_of_both_edges() -> None:
+    typical = plan(TOPOLOGIES["hybrid"], "typical")
+    in_kong = {plugin["name"]: plugin["config"] for plugin in kong.render(typical)["plugins"]}
+    config = manager(envoy.render(typical))
+    in_envoy = {one["name"].removeprefix("envoy.filters.http."): one["typed_config"] for one in config["http_filters"]}
+    assert set(in_kong) == {"pre-function", "rate-limiting", "correlation-id", "request-size-limiting", "jwt"}
+    assert list(in_envoy) == ["local_ratelimit", "jwt_authn", "buffer", "router"]
+    assert in_kong["rate-limiting"]["second"] == REQUESTS_PER_S
+    assert in_envoy["local_ratelimit"]["token_bucket"]["max_tokens"] == REQUESTS_PER_S
+    assert in_kong["request-size-limiting"]["allowed_payload_size"] == in_envoy["buffer"]["max_request_bytes"]
+    assert in_kong["correlation-id"]["header_name"] == REQUEST_ID
+    assert config["always_set_request_id_in_response"]
+    (requirement,) = in_envoy["jwt_authn"]["rules"]
+    assert {"allow_missing_or_failed": {}} in requirement["requires"]["requires_any"]["requirements"]
+    known = {consumer["username"] for consumer in kong.render(typical)["consumers"]}
+    assert in_kong["jwt"]["anonymous"] in known
+
+
+def test_all_plugins_are_the_typical_ones_and_more() -> None:
+    sets = {
+        name: [plugin["name"] for plugin in kong.render(plan(TOPOLOGIES["hybrid"], name))["plugins"]]
+        for name in ("none", "typical", "all")
+    }
+    assert sets["none"] == ["pre-function"]
+    assert sets["all"] == [*sets["typical"], "prometheus", "file-log"]
+    loggers = manager(envoy.render(plan(TOPOLOGIES["hybrid"], "all")))["access_log"]
+    assert [one["typed_config"]["path"] for one in loggers] == ["/logs/edge.jsonl", "/logs/edge.plugin.log"]
+    assert SWITCHES["plugins"].valid == " or ".join(sets)
+
+
+def test_what_a_reply_leaves_to_the_edge_is_left_out_of_the_table_that_lua_reads() -> None:
+    own = [reply.detail is None for reply in REPLIES]
+    assert ["detail" not in told for told in lua_table(KONGS["rest"])["replies"]] == own
+    assert any(own)
+
+
+def test_kong_refuses_to_transcode_and_names_who_can() -> None:
+    with pytest.raises(SwitchError, match=r"edge=kong: hybrid-transcoded needs .* valid with hybrid-transcoded: envoy"):
+        kong.render(plan(load_topology("hybrid-transcoded")))

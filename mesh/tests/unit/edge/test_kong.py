@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mesh.edge import kong
+from mesh.edge.component import write_config
+from mesh.edge.plan import edge_plan
+from mesh.errors import NotInstalledError
+from mesh.paths import ROOT, RunFolder
+from mesh.paths import kong as kong_program
+from mesh.places import Place
+from mesh.ports import load_ports
+from mesh.sidecars.workloads import workloads
+from mesh.topology import EDGE, load_topology
+
+PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
+PLAN = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))
+
+
+def test_several_places_share_a_component_s_requests() -> None:
+    gateway = replace(PLAN.upstreams["graphql-gateway"], places=(Place("127.0.0.1", 1), Place("127.0.1.2", 1)))
+    config = kong.render(replace(PLAN, upstreams={**PLAN.upstreams, "graphql-gateway": gateway}))
+    (upstream,) = config["upstreams"]
+    assert [target["target"] for target in upstream["targets"]] == ["127.0.0.1:1", "127.0.1.2:1"]
+    hosts = {service["name"]: service["host"] for service in config["services"]}
+    assert hosts == {"graphql-gateway": upstream["name"], "rest-gateway": "127.0.0.1"}
+    assert [service["retries"] for service in config["services"]] == [1, 0]
+    assert upstream["healthchecks"]["active"]["http_path"] == "/healthz"
+
+
+def test_replicas_that_speak_grpc_are_not_asked_over_http() -> None:
+    plan = edge_plan(load_topology("grpc"), PORTS, Path("/logs/edge.jsonl"))
+    product = replace(plan.upstreams["product"], places=(Place("127.0.0.1", 1), Place("127.0.1.2", 1)))
+    (upstream,) = kong.render(replace(plan, upstreams={**plan.upstreams, "product": product}))["upstreams"]
+    assert "healthchecks" not in upstream
+
+
+def test_with_a_mesh_requests_go_to_the_sidecar_s_socket() -> None:
+    topology, folder = load_topology("hybrid"), RunFolder(Path("/run/30000"))
+    sidecar = next(one for one in workloads(topology, PORTS, folder) if one.name == EDGE)
+    config = kong.render(edge_plan(topology, PORTS, Path("/logs/edge.jsonl"), sidecar))
+    for service, outbound in zip(config["services"], sidecar.outbound, strict=True):
+        (function,) = (one["config"]["access"][0] for one in service["plugins"] if one["name"] == "post-function")
+        assert f'"{outbound.socket}", "{outbound.authority}"' in function
+
+
+def test_in_a_cluster_s_mesh_requests_carry_the_name_that_the_sidecar_goes_by() -> None:
+    named = {name: replace(upstream, authority=f"{name}:1") for name, upstream in PLAN.upstreams.items()}
+    for service in kong.render(replace(PLAN, upstreams=named))["services"]:
+        (function,) = (one["config"]["access"][0] for one in service["plugins"] if one["name"] == "post-function")
+        assert f'SOCKET, AUTHORITY = nil, "{service["name"]}:1"' in function
+
+
+def test_the_configuration_names_nothing_of_this_machine() -> None:
+    text = yaml.safe_dump(kong.render(PLAN)) + str(kong.settings(PLAN))
+    assert str(ROOT) not in text
+    assert "/home" not in text
+
+
+def test_lua_is_written_as_it_is_read(tmp_path: Path) -> None:
+    config = kong.render(PLAN)
+    file = write_config(tmp_path / "kong.yaml", config)
+    assert yaml.safe_load(file.read_text()) == config
+    assert "\nfunction phases.rewrite()" not in file.read_text()  # indented, as a literal block's lines are
+    assert "function phases.rewrite()\n" in file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("environ", "cause"),
+    [({"PATH": ""}, "there is no kong on PATH"), ({"KONG_BIN": "/no/kong"}, "KONG_BIN=/no/kong is not a program")],
+)
+def test_without_kong_the_message_says_how_to_get_one(environ: dict[str, str], cause: str) -> None:
+    with pytest.raises(NotInstalledError, match=f"{cause}.*official package.*edge=envoy needs none"):
+        kong_program(environ)
+
+
+def test_kong_is_the_one_that_is_named_or_else_the_first_on_path(tmp_path: Path) -> None:
+    program = tmp_path / "kong"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert kong_program({"PATH": str(tmp_path)}) == program
+    assert kong_program({"PATH": "", "KONG_BIN": str(program)}) == program
