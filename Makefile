@@ -35,11 +35,11 @@ include proto/proto.mk
 include load/load.mk
 
 # Environment of `make images` and of what uses them.
-IMAGES := IMAGE_PREFIX IMAGE_TAG IMAGE_ENGINE IMAGE_BUILD_ARGS
+IMAGES := IMAGE_PREFIX IMAGE_TAG IMAGE_ENGINE IMAGE_BUILD_ARGS KONG_IMAGE
 given := $(foreach v,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(v)))),$(v)))
 unknown := $(filter-out $(SETTINGS) PYTHON JAEGER_BIN KONG_BIN KUBECTL_BIN $(IMAGES) SHOP_PORT_BASE HOPWISE_CACHE HOPWISE_MESH_CA DATABASE_URL MAKEFLAGS SHELL,$(given))
 ifneq ($(strip $(unknown)),)
-$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, KONG_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
+$(error unknown setting: $(unknown); valid: $(SETTINGS), and SHOP_PORT_BASE, DATABASE_URL, JAEGER_BIN, KONG_BIN, KUBECTL_BIN, $(IMAGES), HOPWISE_CACHE, HOPWISE_MESH_CA, PYTHON)
 endif
 
 # `--name 'value'` for each of these settings that was given; one that the target would ignore is a mistake.
@@ -194,4 +194,6 @@ help: ## Show this help
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"
-	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, KONG_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."
+	@echo "  manifests: namespace=NAME  storage=10Gi  out=FOLDER, and those of a topology"
+	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, KONG_BIN, KUBECTL_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."
+	@echo "  images: IMAGE_PREFIX (localhost/hopwise), IMAGE_TAG, IMAGE_ENGINE (podman, docker), IMAGE_BUILD_ARGS, KONG_IMAGE"

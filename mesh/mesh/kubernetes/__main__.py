@@ -30,7 +30,11 @@ IGNORED = {
     "deployment-replicas": "a bench has the replicas that it was asked for; in production, autoscalers have their own",
     "pod-probes-identical": "readiness and liveness ask the same, with different patience",
 }
-MESHES = (Switches(runtime="kubernetes"), Switches(runtime="kubernetes", mesh="istio", mtls="on", canary=10))
+SYSTEMS = (
+    Switches(runtime="kubernetes"),
+    Switches(runtime="kubernetes", mesh="istio", mtls="on", canary=10),
+    Switches(runtime="kubernetes", edge="kong", mesh="istio", mtls="on"),
+)
 
 
 def lint(resources: list[Document], what: str) -> None:
@@ -49,14 +53,17 @@ def lint(resources: list[Document], what: str) -> None:
 
 
 def variants() -> Iterator[tuple[str, list[Document]]]:
-    """The resources of both overlays of every topology, without and with Istio."""
+    """The resources of both overlays of every topology, without and with Istio, behind either edge."""
     options = ClusterOptions(tag="lint")
-    for name, switches in product(names(), MESHES):
-        files = manifests(load_topology(name), switches, options)
+    for name, switches in product(names(), SYSTEMS):
+        topology = load_topology(name)
+        if switches.edge == "kong" and topology.transcodes:
+            continue
+        files = manifests(topology, switches, options)
         for overlay in (BENCH, PRODUCTION):
             folders = (f"{BASE}/", f"{overlay}/")
             resources = [each for path, inside in files.items() if path.startswith(folders) for each in inside]
-            what = f"topology={name} mesh={switches.mesh}, {overlay}"
+            what = f"topology={name} edge={switches.edge} mesh={switches.mesh}, {overlay}"
             yield what, [each for each in resources if each["kind"] != "Kustomization"]
 
 
