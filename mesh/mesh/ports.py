@@ -64,23 +64,26 @@ class Ports:
         """Loopback address of the sidecar of one of a component's replicas."""
         return at_replica(self.addresses[component], replica)
 
-    def require_free(self, names: Iterable[str], at: str = HOST) -> None:
+    def require_free(self, names: Iterable[str], at: str | None = None) -> None:
         """Check that nothing listens on these ports.
 
         Args:
             names: Names of the ports.
-            at: Address that they are at.
+            at: Address that they are at; None for wherever callers find them.
 
         Raises:
             PortError: Some are taken; the message names each of them, the process that has it, and what to do.
         """
-        taken = [name for name in names if not _free(at, self[name])]
+        places = [
+            (name, place) for name in names for place in (self.reached(name) if at is None else [Place(at, self[name])])
+        ]
+        taken = [(name, place) for name, place in places if not _free(place)]
         if not taken:
             return
         owners = _owners()
-        lines = [f"  {self[name]} ({name}){owners.get(self[name], '')}" for name in taken]
+        lines = [f"  {place} ({name}){owners.get(place.port, '')}" for name, place in taken]
         raise PortError(
-            f"These ports are in use on {at}:\n"
+            "These ports are in use:\n"
             + "\n".join(lines)
             + f"\nStop the processes that use them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
         )
@@ -125,12 +128,12 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
     return Ports(int(given), dict(data["offsets"]), dict(data["addresses"]))
 
 
-def _free(host: str, port: int) -> bool:
+def _free(place: Place) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # Connections of the run before may still linger in TIME_WAIT; only a listener is in the way.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((host, port))
+            probe.bind((place.host, place.port))
         except OSError:
             return False
     return True

@@ -68,7 +68,8 @@ class System(Run):
         extra: Mapping[str, Mapping[str, str]] | None = None,
         folder: RunFolder | None = None,
     ) -> None:
-        ports = replace(ports, replicas=switches.replicas)
+        if not switches.in_cluster:  # there, replicas are pods behind the one address of their service
+            ports = replace(ports, replicas=switches.replicas)
         super().__init__(ports, folder or RunFolder.of(ports.base))
         require_fit(topology, switches)
         self.topology = topology
@@ -160,10 +161,6 @@ class System(Run):
 
     def require_free(self) -> None:
         super().require_free()
-        for component, replica in [] if self.workloads else self._replicas():
-            if replica > 1:  # the first is among `port_names`
-                own = [port_name(component, protocol) for protocol in self.topology.protocols_of(component)]
-                self.ports.require_free(own, at=self.ports.listens(own[0], replica).host)
         for workload in self.workloads:
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
             self.ports.require_free(["sidecar-admin", *own], at=workload.address)

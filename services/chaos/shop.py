@@ -62,14 +62,8 @@ class Shop(Run):
 
     def port_names(self) -> list[str]:
         """The ports that must be free before the start."""
-        return [POSTGRES] if self._database.embedded else []
-
-    def require_free(self) -> None:
-        """Check that nothing else listens where the run will."""
-        super().require_free()
-        for name in (port_name(service, Protocol.GRPC) for service in SERVICES):
-            for place in self.ports.reached(name):
-                self.ports.require_free([name], at=place.host)
+        services = [port_name(service, Protocol.GRPC) for service in SERVICES]
+        return [*services, POSTGRES] if self._database.embedded else services
 
     def components(self) -> Sequence[Component]:
         """What to run."""

@@ -21,7 +21,8 @@ def summary(terminal, request: pytest.FixtureRequest) -> dict[str, Any]:
     mesh, mtls = request.param
     if mesh == "istio" and not (ROOT / ".tools" / "bin" / "istiod").is_file():
         pytest.skip("Istio is not built (make istio): no bench with mesh=istio")
-    done = terminal.make("topology=hybrid", "profile=smoke", "canary=20", f"mesh={mesh}", f"mtls={mtls}", "bench")
+    how = (f"mesh={mesh}", f"mtls={mtls}", "canary=20", "replicas=order:2")
+    done = terminal.make("topology=hybrid", "profile=smoke", *how, "bench")
     folder: Path | None = terminal.latest()
     assert folder is not None, done.stderr
     found: dict[str, Any] = json.loads((folder / "summary.json").read_text())

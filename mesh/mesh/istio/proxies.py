@@ -93,6 +93,9 @@ def _manager_patch(
     (listener,) = base_config(BASE_FILE)["static_resources"]["listeners"]
     static = listener["filter_chains"][0]["filters"][0]["typed_config"]
     manager = {name: static[name] for name in ("@type", *SHARED)}
+    # Istio samples 1 % unless it is told otherwise; calls that bring a trace context keep its decision in any case only
+    # if all may be sampled.
+    manager["tracing"]["random_sampling"] = {"value": 100.0}
     # Istio's own provider has one name for both directions. A patch replaces it whole.
     provider = manager["tracing"]["provider"]["typed_config"]
     name_spans(provider, workload, direction, instance)

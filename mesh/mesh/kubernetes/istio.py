@@ -83,6 +83,8 @@ _PROXY: Mapping[str, Any] = {
     "concurrency": 1,
     "holdApplicationUntilProxyStarts": True,
     "proxyHeaders": PROXY_HEADERS,
+    # What gates look at; by itself, a sidecar keeps few counters.
+    "proxyStatsMatcher": {"inclusionRegexps": [r".*\.update_rejected$", r"listener\..*\.ssl\.handshake$"]},
     "runtimeValues": {name: str(value) for name, value in SPAN_EXPORT.items()},
 }
 _SIDECAR: Mapping[str, Any] = {

@@ -26,6 +26,14 @@ def test_all_ports_differ_and_fit_the_span() -> None:
     assert max(offsets) < 200
 
 
+def test_the_place_of_each_replica_must_be_free(ports: Ports) -> None:
+    several = replace(ports, replicas={"product": 2})
+    with socket.create_server(("127.0.1.1", ports["product-grpc"])):
+        ports.require_free(["product-grpc"])
+        with pytest.raises(PortError, match=rf"127\.0\.1\.1:{ports['product-grpc']} \(product-grpc\)"):
+            several.require_free(["product-grpc"])
+
+
 def test_each_replica_has_an_address_of_its_own() -> None:
     ports = replace(load_ports({}), replicas={"product": 3, "rest-gateway": 2})
     assert [str(place) for place in ports.reached("product-grpc")] == [

@@ -16,6 +16,7 @@ from mesh.readiness import grpc_serving, http_ok
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient
 from shop.money import Money
+from shop.product.domain import Product
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 READY_S = 30.0
@@ -127,16 +128,19 @@ async def replicas(protocol: str, free_address: str, database_url: str) -> Async
             await replica.kill()
 
 
+async def add(product: ProductClient) -> Product:
+    """Adds a product that no other test knows."""
+    category = f"t-{uuid.uuid4().hex[:12]}"
+    return await product.create_product(title="Tea", description="", category=category, price=Money(1, "EUR"), stock=1)
+
+
 async def test_no_read_fails_when_one_replica_is_killed_and_back(
     protocol: str, role_url: Callable[[str], str], free_address: str
 ) -> None:
     async with replicas(protocol, free_address, role_url("product")) as both:
         peers = {"product": f"{SCHEMES[protocol]}://{','.join(replica.address for replica in both)}"}
         async with connect(peers, "test") as clients:
-            made = await clients.product.create_product(
-                title="Tea", description="", category=f"t-{uuid.uuid4().hex[:12]}", price=Money(1, "EUR"), stock=1
-            )
-            readers = Readers(clients.product, made.id)
+            readers = Readers(clients.product, (await add(clients.product)).id)
             async with asyncio.TaskGroup() as group:
                 for _ in range(4):
                     group.create_task(readers.run())
@@ -150,3 +154,17 @@ async def test_no_read_fails_when_one_replica_is_killed_and_back(
                     await readers.more()
                 readers.stop()
     assert readers.failed == []
+
+
+async def test_a_write_that_could_not_be_sent_goes_to_another_replica(
+    protocol: str, role_url: Callable[[str], str], free_address: str
+) -> None:
+    _, _, port = free_address.rpartition(":")
+    alive = Replica(protocol, f"127.0.1.1:{port}", role_url("product"))
+    try:
+        await alive.start()
+        peers = {"product": f"{SCHEMES[protocol]}://127.0.0.1:{port},{alive.address}"}
+        async with connect(peers, "test") as clients:
+            assert len({(await add(clients.product)).id for _ in range(8)}) == 8
+    finally:
+        await alive.kill()

@@ -318,6 +318,22 @@ def test_without_a_mesh_there_is_nothing_of_one(compared: Path, page: Callable[[
     assert "mesh:" not in (compared / "report.md").read_text(encoding="utf-8").partition("## ")[0]
 
 
+def test_replicas_are_below_the_title_in_the_drawing_and_beside_what_they_use(tmp_path: Path) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["switches"]["replicas"] = {"graphql-gateway": 2, "product": 3}
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    make_report(folder)
+    text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    told = "2 of graphql-gateway, 3 of product"
+    assert f"replicas: {told}" in text
+    assert f"A component's figures are those of all its replicas together ({told})." in text
+    drawn = (folder / "report.html").read_text(encoding="utf-8")
+    assert ">graphql-gateway ×2</text>" in drawn
+    assert ">product ×3</text>" in drawn
+    assert ">order</text>" in drawn
+
+
 def test_topologies_with_different_meshes_are_told_apart(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))

@@ -204,6 +204,12 @@ def test_a_run_with_a_mesh_shows_its_groups_first_and_its_sidecars(meshed, width
     )
 
 
+def test_a_run_with_replicas_says_how_many(summary):
+    assert "Replicas" not in rendered(bench(summary), 120)
+    several = summary | {"switches": summary["switches"] | {"replicas": {"graphql-gateway": 2, "product": 3}}}
+    assert "Replicas: 2 of graphql-gateway, 3 of product." in rendered(bench(several), 120)
+
+
 def test_a_run_without_a_mesh_says_nothing_of_sidecars(summary):
     assert "idecar" not in rendered(bench(summary), 120)
 
