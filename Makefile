@@ -27,7 +27,7 @@ RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users namespace storage run journey wait samples \
   hops sizes steps kills experiments traces
 UP := topology seed scale edge plugins mesh mtls canary replicas store http rtt delay abort
-MANIFESTS := topology edge mesh mtls canary replicas scale delay abort seed namespace storage out
+MANIFESTS := topology edge plugins mesh mtls canary replicas scale delay abort seed namespace storage out
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
 include mesh/provision/provision.mk
@@ -153,7 +153,7 @@ chaos: setup ## Kill an order process kills=200 times during checkouts, then che
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go lint-istio ## Check style, types, import directions, the contract, and that its stubs are up to date
+lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests ## Check style, types, import directions, the contract, and that its stubs are up to date
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
-from mesh.kubernetes.files import write
+from mesh.kubernetes.files import make_secrets, write
 from mesh.kubernetes.manifests import BENCH
 from mesh.kubernetes.manifests import manifests as cluster_manifests
 from mesh.kubernetes.options import NAMESPACE, cluster_options
@@ -173,6 +173,7 @@ def status(as_json: Json = False) -> None:
 def manifests(
     topology: TopologyName = "hybrid",
     edge: Edge = None,
+    plugins: Plugins = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -194,13 +195,15 @@ def manifests(
     with reported():
         loaded = load_topology(topology)
         given = {"edge": edge, "mesh": mesh, "mtls": mtls, "canary": canary, "replicas": replicas, "scale": scale}
-        switches = parse_switches(**given, delay=delay, abort=abort, runtime="kubernetes")
+        faults = {"delay": delay, "abort": abort}
+        switches = parse_switches(**given, **faults, plugins=plugins, runtime="kubernetes")
         require_fit(loaded, switches)
         options = cluster_options(
             os.environ, namespace=namespace, storage=storage, istio_cni=cni, seed=seed, replicas=switches.replicas
         )
         folder = out or ROOT / RUNS / "manifests" / f"{loaded.name}-{switches.edge}-{switches.mesh}"
-        write(cluster_manifests(loaded, switches, options), folder, options)
+        public_key = make_secrets(folder, options).public.read_text()
+        write(cluster_manifests(loaded, switches, replace(options, jwt_public_key=public_key)), folder)
         typer.echo(f"Wrote {folder}. Apply it with: kubectl apply --kustomize {folder / BENCH}")
 
 

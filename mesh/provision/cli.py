@@ -7,7 +7,7 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 
-from provision import environment, golang, graphiql, images, istio, jaeger
+from provision import environment, golang, graphiql, images, istio, jaeger, kube_score
 from provision.errors import SetupError
 
 STEPS: dict[str, Callable[[], None]] = {
@@ -17,6 +17,7 @@ STEPS: dict[str, Callable[[], None]] = {
     "graphiql": graphiql.fetch,
     "istio": istio.build,
     "images": images.build,
+    "kube-score": kube_score.build,
     "lock": environment.lock,
 }
 

@@ -53,6 +53,17 @@ lint-istio: $(ENVIRONMENT)
 images: ## Build the images with podman or docker, as IMAGE_PREFIX/shop:IMAGE_TAG and so on
 	@$(PROVISION) images
 
+.PHONY: kube-score
+kube-score: .tools/kube-score.stamp ## Build kube-score, with which make lint then looks at the manifests
+
+.tools/kube-score.stamp: mesh/kube-score/go.mod mesh/kube-score/go.sum $(if $(realpath .tools/bin/kube-score),,missing)
+	@$(PROVISION) kube-score
+	@touch $@
+
+.PHONY: lint-manifests
+lint-manifests: $(ENVIRONMENT)
+	@$(RUN) -m mesh.kubernetes
+
 # It names no index and no address: packages are identified by their hashes, wherever they come from.
 .PHONY: lock
 lock: $(ENVIRONMENT) ## Regenerate requirements.lock after changing a dependency

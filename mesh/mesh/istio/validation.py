@@ -7,6 +7,7 @@ import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from mesh.errors import StartError, TopologyError
 from mesh.istio.resource import Resource
@@ -53,18 +54,37 @@ def require_consistent(resources: Sequence[Resource], file: Path, topology: str)
         TopologyError: They do not; the message names the links or components that they were made for.
         NotInstalledError: There is no istioctl.
     """
+    problems = [
+        _named(resources, *_origin(message["origin"]), f"{message['code']}: {message['message']}")
+        for message in _analyzed(file)
+    ]
+    if problems:
+        raise TopologyError(_message(topology, problems))
+
+
+def require_sound(file: Path, what: str) -> None:
+    """Check that the resources of a cluster, of Kubernetes and of Istio, fit together.
+
+    Args:
+        file: The file that they were written to.
+        what: What they are, for messages.
+
+    Raises:
+        TopologyError: They do not; the message names the resources.
+        NotInstalledError: There is no istioctl.
+    """
+    problems = [f"{message['origin']}: {message['code']}: {message['message']}" for message in _analyzed(file)]
+    if problems:
+        raise TopologyError("\n".join([f"{what}: Istio refuses:", *(f"  {problem}" for problem in problems)]))
+
+
+def _analyzed(file: Path) -> list[dict[str, Any]]:
     done = _istioctl("analyze", "--use-kube=false", "-o", "json", str(file))
     try:
         messages = json.loads(done.stdout)
     except ValueError as error:
         raise StartError(f"istioctl cannot analyze {file}:\n{done.stdout}{done.stderr}") from error
-    problems = [
-        _named(resources, *_origin(message["origin"]), f"{message['code']}: {message['message']}")
-        for message in messages
-        if message["code"] not in _TO_BE_EXPECTED
-    ]
-    if problems:
-        raise TopologyError(_message(topology, problems))
+    return [message for message in messages if message["code"] not in _TO_BE_EXPECTED]
 
 
 def _istioctl(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from mesh.database import Database
-from mesh.keys import key_pair_in
+from mesh.keys import KeyPair, key_pair_in
 from mesh.kubernetes.manifests import BENCH, SECRETS
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
@@ -32,13 +32,12 @@ def as_yaml(documents: Sequence[Document]) -> str:
     return yaml.dump_all(documents, Dumper=_Plain, sort_keys=False, width=120)
 
 
-def write(files: Mapping[str, Sequence[Document]], out: Path, options: ClusterOptions) -> None:
-    """Write manifests, in place of those that an earlier call has written; the bench's secrets are made once and kept.
+def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
+    """Write manifests, in place of those that an earlier call has written.
 
     Args:
         files: What `manifests` gave.
         out: Folder to write into.
-        options: For the database that the secrets are for.
     """
     for folder in {Path(path).parent for path in files}:
         for old in (out / folder).glob("*.yaml"):
@@ -46,13 +45,19 @@ def write(files: Mapping[str, Sequence[Document]], out: Path, options: ClusterOp
         (out / folder).mkdir(parents=True, exist_ok=True)
     for path, documents in files.items():
         (out / path).write_text(HEADER + as_yaml(documents))
-    _make_secrets(out / BENCH / SECRETS, options)
 
 
-def _make_secrets(folder: Path, options: ClusterOptions) -> None:
+def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
+    """Make the values of the bench's secrets, or keep those that an earlier call has made; gives back the key pair.
+
+    Args:
+        out: Folder that the manifests are written into.
+        options: For the database that the secrets are for.
+    """
+    folder = out / BENCH / SECRETS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)
-    key_pair_in(folder)
+    keys = key_pair_in(folder)
     if options.database_url:
         database = Database(options.database_url, embedded=False)
     else:
@@ -61,3 +66,4 @@ def _make_secrets(folder: Path, options: ClusterOptions) -> None:
         database = own_database(password, ClusterPlaces.default())
     for key, value in database_values(database).items():
         (folder / key).write_text(value)
+    return keys

@@ -69,7 +69,7 @@ def pod_annotations(component: str, places: ClusterPlaces, options: ClusterOptio
     door = {"traffic.sidecar.istio.io/excludeInboundPorts": str(places.ports[EDGE])} if component == EDGE else {}
     return {
         "proxy.istio.io/config": json.dumps(_PROXY),
-        "sidecar.istio.io/proxyCPU": "50m",
+        "sidecar.istio.io/proxyCPU": "10m",
         "sidecar.istio.io/proxyCPULimit": "2",
         "sidecar.istio.io/proxyMemory": "64Mi",
         "sidecar.istio.io/proxyMemoryLimit": "256Mi",

@@ -91,9 +91,9 @@ def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options
             deployment(_meshed(workload, switches, places, options), options),
         ]
     if switches.edge != "none":
-        plan = plan_of(topology, switches, places)
-        config = edge_config(plan, options)
-        edge = _meshed(edge_workload(plan, config, options), switches, places, options)
+        plan = plan_of(topology, switches, places, options)
+        config = edge_config(switches.edge, plan, options)
+        edge = _meshed(edge_workload(switches.edge, plan, config, options), switches, places, options)
         files[f"{EDGE}.yaml"] = [config, edge_service(plan, options), deployment(edge, options)]
     return {f"{BASE}/{name}": resources for name, resources in files.items()}
 

@@ -31,6 +31,7 @@ class ClusterOptions:
         istio_cni: Whether the cluster's nodes redirect traffic to sidecars (Istio's CNI plugin), so that pods need not.
         run: Id of the run that the system belongs to, for the label `hopwise/run`; empty for none.
         trial: Name of the trial; every span carries it.
+        jwt_public_key: The key, in PEM form, that checks the shop's tokens; only the edge's plugins need it.
         seed: Seed of the generated data.
     """
 
@@ -45,6 +46,7 @@ class ClusterOptions:
     istio_cni: bool = False
     run: str = ""
     trial: str = ""
+    jwt_public_key: str = ""
     seed: int = 1
 
     @property

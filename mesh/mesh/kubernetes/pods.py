@@ -46,17 +46,19 @@ class Size:
         cpu: CPU that it is promised.
         memory: Memory that it is promised.
         most_memory: Memory above which it is ended.
+        most_storage: Files that it may write, those of its pod's volumes among them.
     """
 
     cpu: str = "50m"
     memory: str = "128Mi"
     most_memory: str = "512Mi"
+    most_storage: str = "2Gi"
 
     def resources(self) -> Document:
         """Requests and limits."""
         return {
-            "requests": {"cpu": self.cpu, "memory": self.memory},
-            "limits": {"cpu": CPU_LIMIT, "memory": self.most_memory},
+            "requests": {"cpu": self.cpu, "memory": self.memory, "ephemeral-storage": "64Mi"},
+            "limits": {"cpu": CPU_LIMIT, "memory": self.most_memory, "ephemeral-storage": self.most_storage},
         }
 
 

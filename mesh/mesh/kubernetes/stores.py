@@ -37,7 +37,7 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
     """PostgreSQL with the settings of a native run."""
     port = places.listens(POSTGRES).port
     settings = {**SETTINGS, "listen_addresses": EVERYWHERE, "port": str(port), "hba_file": f"/etc/postgresql/{HBA}"}
-    size = Size(memory="256Mi", most_memory="1Gi")
+    size = Size(memory="256Mi", most_memory="1Gi", most_storage="16Gi")
     data = {"name": "data", "mountPath": DATA}
     made = f"{DATA}/data"
     # In place only when whole: an interrupted start is done again.
@@ -85,7 +85,7 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
     }
     return [
         document("ConfigMap", "v1", POSTGRES, options, data={HBA: HBA_RULES}),
-        service(POSTGRES, {port: "tcp"}, options),
+        service(POSTGRES, {port: "tcp"}, options, clusterIP="None"),
         document(
             "StatefulSet",
             "apps/v1",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
+from shop.database.__main__ import run
 from shop.database.migrate import migrate
 from shop.database.schemas import SCHEMAS
 
@@ -42,3 +45,16 @@ def test_rows_get_what_migrations_add(earlier: str) -> None:
         stock = connection.execute("SELECT stock FROM shop_product.product WHERE id = 7").fetchone()
         assert stock == (1_000_000_000,)
     assert migrate(earlier) == []
+
+
+def test_the_command_migrates_the_database_itself_and_lets_the_services_in(
+    earlier: str, passwords: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = {"SHOP_ADMIN_URL": earlier, "SHOP_ROLE_PASSWORDS": json.dumps(passwords)}
+    assert run(["migrate"], environment) == 0
+    assert capsys.readouterr().out.splitlines() == [f"{service}/{name}" for service, name in NEWEST.items()]
+    assert run(["migrate"], environment) == 0
+    assert capsys.readouterr().out == "The schema is the newest.\n"
+    role = make_conninfo(earlier, user="shop_product", password=passwords["shop_product"])
+    with psycopg.connect(role) as connection:
+        assert connection.execute("SELECT count(*) > 0 FROM product").fetchone() == (True,)

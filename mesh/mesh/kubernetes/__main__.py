@@ -1,0 +1,89 @@
+"""`python -m mesh.kubernetes` has a linter and Istio's own tools look at the manifests of every topology."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+
+from mesh.errors import MeshError, StartError
+from mesh.istio.validation import require_sound
+from mesh.kubernetes.files import as_yaml
+from mesh.kubernetes.manifests import BASE, BENCH, PRODUCTION, manifests
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.pods import Document
+from mesh.kubernetes.preflight import OLDEST
+from mesh.paths import ROOT
+from mesh.switches import Switches
+from mesh.topology import load_topology, names
+
+LINTER = ROOT / ".tools" / "bin" / "kube-score"
+LIMIT_S = 60.0
+IGNORED = {
+    "container-image-pull-policy": "a tag of the project's names its content",
+    "deployment-has-host-podantiaffinity": "topology spread constraints do it, and do not keep a pod from starting",
+    "deployment-targeted-by-hpa-does-not-have-replicas-configured": "Kustomize takes them away",
+    "networkpolicy-targets-pod": "pods of a load and of Istio's gateway are made by others",
+    "deployment-replicas": "a bench has the replicas that it was asked for; in production, autoscalers have their own",
+    "pod-probes-identical": "readiness and liveness ask the same, with different patience",
+}
+MESHES = (Switches(runtime="kubernetes"), Switches(runtime="kubernetes", mesh="istio", mtls="on", canary=10))
+
+
+def lint(resources: list[Document], what: str) -> None:
+    """Have kube-score look at resources.
+
+    Raises:
+        StartError: It finds something wrong; the message has its words.
+    """
+    argv = [str(LINTER), "score", "--output-format=ci", f"--kubernetes-version=v{'.'.join(map(str, OLDEST))}"]
+    argv += ["--enable-optional-test=container-seccomp-profile", f"--ignore-test={','.join(IGNORED)}", "-"]
+    text = as_yaml(resources)
+    done = subprocess.run(argv, input=text, capture_output=True, text=True, check=False, timeout=LIMIT_S)  # noqa: S603
+    wrong = [line for line in done.stdout.splitlines() if line.startswith(("[CRITICAL]", "[WARNING]"))]
+    if wrong or done.returncode not in (0, 1):
+        raise StartError("\n".join([f"{what}: kube-score refuses:", *(wrong or [done.stderr.strip()])]))
+
+
+def variants() -> Iterator[tuple[str, list[Document]]]:
+    """The resources of both overlays of every topology, without and with Istio."""
+    options = ClusterOptions(tag="lint")
+    for name, switches in product(names(), MESHES):
+        files = manifests(load_topology(name), switches, options)
+        for overlay in (BENCH, PRODUCTION):
+            folders = (f"{BASE}/", f"{overlay}/")
+            resources = [each for path, inside in files.items() if path.startswith(folders) for each in inside]
+            what = f"topology={name} mesh={switches.mesh}, {overlay}"
+            yield what, [each for each in resources if each["kind"] != "Kustomization"]
+
+
+def main() -> int:
+    """Check them all; returns the exit code."""
+    istioctl = ROOT / ".tools" / "bin" / "istioctl"
+    tools = {"kube-score": (LINTER, "make kube-score"), "Istio's own checks": (istioctl, "make istio")}
+    for title, (program, how) in tools.items():
+        if not program.is_file():
+            print(f"Skipped {title} of the manifests: it is not built ({how}).")
+    count = 0
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            for what, resources in variants():
+                if LINTER.is_file():
+                    lint(resources, what)
+                if istioctl.is_file() and "mesh=istio" in what:
+                    file = Path(folder) / "all.yaml"
+                    file.write_text(as_yaml(resources))
+                    require_sound(file, what)
+                count += 1
+    except MeshError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    print(f"Looked at {count} sets of manifests.")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,337 @@
+"""What a cluster is told: valid for its API, safe to run, and the same as what a native run is told."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import kubernetes_validate
+import pytest
+import yaml
+
+from mesh.errors import SwitchError
+from mesh.kubernetes.files import as_yaml, make_secrets, write
+from mesh.kubernetes.manifests import BASE, BENCH, KUSTOMIZATION, PRODUCTION, Manifests, documents, manifests
+from mesh.kubernetes.options import ClusterOptions, cluster_options
+from mesh.kubernetes.preflight import OLDEST
+from mesh.kubernetes.secrets import DATABASE, DATABASE_KEYS, KEYS
+from mesh.switches import Switches
+from mesh.system import require_fit
+from mesh.topology import load_topology, names, parse_topology
+
+PUBLIC_KEY = "\n".join(
+    [
+        "-----BEGIN PUBLIC KEY-----",
+        "MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=",
+        "-----END PUBLIC KEY-----",
+    ]
+)
+OPTIONS = ClusterOptions(
+    tag="0.1.0-test", namespace="shop", replicas={"product": 2}, trial="t", jwt_public_key=PUBLIC_KEY
+)
+SWITCHES = {
+    "plain": Switches(runtime="kubernetes"),
+    "no-edge": Switches(runtime="kubernetes", edge="none", http=1),
+    "kong": Switches(runtime="kubernetes", edge="kong", plugins="typical"),
+    "kong-mtls": Switches(runtime="kubernetes", edge="kong", mesh="istio", mtls="on"),
+    "istio": Switches(runtime="kubernetes", mesh="istio"),
+    "istio-mtls": Switches(runtime="kubernetes", mesh="istio", mtls="on", canary=10),
+}
+
+
+def fits(topology: str, switches: Switches) -> bool:
+    try:
+        require_fit(load_topology(topology), switches)
+    except SwitchError:
+        return False
+    return True
+
+
+VARIANTS = [(topology, switches) for topology in names() for switches in SWITCHES if fits(topology, SWITCHES[switches])]
+RESOURCES = {part: {"cpu", "memory", "ephemeral-storage"} for part in ("requests", "limits")}
+PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
+CONTAINERS = ("containers", "initContainers")
+OWN_GROUPS = ("istio.io", "gateway.networking.k8s.io")
+"""Kinds that are no part of Kubernetes itself; Istio's own tools check them."""
+
+
+@cache
+def made(topology: str, switches: str, options: ClusterOptions = OPTIONS) -> Manifests:
+    return manifests(load_topology(topology), SWITCHES[switches], options)
+
+
+def everything(topology: str, switches: str) -> list[dict[str, Any]]:
+    files = made(topology, switches)
+    return [each for path, inside in files.items() if not path.endswith(KUSTOMIZATION) for each in inside]
+
+
+def every_variant() -> Iterator[dict[str, Any]]:
+    """Each resource of all variants once."""
+    seen: dict[str, dict[str, Any]] = {}
+    for variant in VARIANTS:
+        for each in everything(*variant):
+            seen.setdefault(json.dumps(each, sort_keys=True), each)
+    yield from seen.values()
+
+
+def pod_of(resource: dict[str, Any]) -> dict[str, Any] | None:
+    template = resource.get("spec", {}).get("template", {})
+    return template.get("spec") if "spec" in template else None
+
+
+def containers_of(resource: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    pod = pod_of(resource) or {}
+    return [(kind, each) for kind in CONTAINERS for each in pod.get(kind, [])]
+
+
+def selected_by(policy: dict[str, Any]) -> str:
+    name: str = policy["spec"]["selector"]["matchLabels"]["app"]
+    return name
+
+
+def one(resources: list[dict[str, Any]], kind: str, name: str) -> dict[str, Any]:
+    (named,) = [each for each in resources if (each["kind"], each["metadata"]["name"]) == (kind, name)]
+    return named
+
+
+@pytest.mark.parametrize("version", [".".join(map(str, OLDEST)), kubernetes_validate.latest_version()])
+def test_every_resource_is_valid_for_the_oldest_and_the_newest_api(version: str) -> None:
+    # One of each shape: what differs in values only is of one schema.
+    shapes = {re.sub(r"[0-9]+", "0", json.dumps(each, sort_keys=True)): each for each in every_variant()}
+    checked = [each for each in shapes.values() if not any(group in each["apiVersion"] for group in OWN_GROUPS)]
+    for each in checked:
+        kubernetes_validate.validate(each, ".".join(version.split(".")[:2]), strict=True)
+    assert checked
+
+
+def test_no_pod_runs_as_root_with_a_writable_root_or_without_limits_or_probes() -> None:
+    wrong = []
+    for resource in every_variant():
+        pod = pod_of(resource)
+        if pod is None:
+            continue
+        name = resource["metadata"]["name"]
+        who = pod["securityContext"]
+        if not (who["runAsNonRoot"] and who["runAsUser"] > 0 and who["seccompProfile"] == {"type": "RuntimeDefault"}):
+            wrong.append(f"{name}: runs as root, or with any system call")
+        if pod["automountServiceAccountToken"] is not False or pod["serviceAccountName"] == "default":
+            wrong.append(f"{name}: may call the cluster's API")
+        for kind, each in containers_of(resource):
+            may = each["securityContext"]
+            if not may["readOnlyRootFilesystem"] or may["allowPrivilegeEscalation"]:
+                wrong.append(f"{name}/{each['name']}: writable root, or privileges")
+            if may["capabilities"] != {"drop": ["ALL"]}:
+                wrong.append(f"{name}/{each['name']}: capabilities")
+            if {part: set(named) for part, named in each["resources"].items()} != RESOURCES:
+                wrong.append(f"{name}/{each['name']}: no requests, or no limits")
+            if kind == "containers" and resource["kind"] != "Job":
+                wrong += [f"{name}: no {probe}" for probe in PROBES if probe not in each]
+            if each["image"].endswith(":latest") or ":" not in each["image"]:
+                wrong.append(f"{name}: {each['image']} is any image")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
+def test_rendering_twice_gives_the_same_bytes(variant: tuple[str, str]) -> None:
+    topology, switches = variant
+    again = manifests(load_topology(topology), SWITCHES[switches], OPTIONS)
+    assert {path: as_yaml(each) for path, each in again.items()} == {
+        path: as_yaml(each) for path, each in made(*variant).items()
+    }
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
+def test_what_a_resource_refers_to_is_there(variant: tuple[str, str]) -> None:
+    resources = everything(*variant)
+    known = {(each["kind"], each["metadata"]["name"]) for each in resources}
+    keys = {KEYS: {"jwt-private.pem", "jwt-public.pem"}, DATABASE: set(DATABASE_KEYS)}
+    for resource in resources:
+        pod = pod_of(resource)
+        if pod is None:
+            continue
+        assert ("ServiceAccount", pod["serviceAccountName"]) in known
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        for volume in volumes.values():
+            if "configMap" in volume:
+                assert ("ConfigMap", volume["configMap"]["name"]) in known
+            if "secret" in volume:
+                assert {item["key"] for item in volume["secret"]["items"]} <= keys[volume["secret"]["secretName"]]
+        for _, each in containers_of(resource):
+            assert {mount["name"] for mount in each["volumeMounts"]} <= volumes.keys()
+            for variable in each.get("env", []):
+                if secret := variable.get("valueFrom", {}).get("secretKeyRef"):
+                    assert secret["key"] in keys[secret["name"]]
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids="-".join)
+def test_each_service_leads_to_a_port_of_the_pods_that_it_selects(variant: tuple[str, str]) -> None:
+    resources = everything(*variant)
+    owners = [each for each in resources if each["kind"] in ("Deployment", "StatefulSet")]
+    for service in (each for each in resources if each["kind"] == "Service"):
+        wanted = service["spec"]["selector"].items()
+        behind = [each for each in owners if wanted <= each["spec"]["template"]["metadata"]["labels"].items()]
+        assert behind, service["metadata"]["name"]
+        for owner in behind:
+            served = {port["containerPort"] for _, each in containers_of(owner) for port in each.get("ports", [])}
+            assert {port["targetPort"] for port in service["spec"]["ports"]} <= served
+
+
+def test_no_secret_is_in_the_open() -> None:
+    text = as_yaml(everything("hybrid", "istio-mtls"))
+    assert "postgresql://" not in text
+    assert "PRIVATE KEY" not in text
+
+
+def test_only_the_user_service_may_read_the_key_that_signs() -> None:
+    readers = {
+        each["metadata"]["name"]
+        for each in everything("hybrid", "plain")
+        if "jwt-private.pem" in json.dumps((pod_of(each) or {}).get("volumes", []))
+    }
+    assert readers == {"user"}
+
+
+def test_processes_get_the_settings_of_a_native_run_with_names_of_the_cluster() -> None:
+    order = one(everything("hybrid", "istio-mtls"), "Deployment", "order")
+    (container,) = order["spec"]["template"]["spec"]["containers"]
+    env = {variable["name"]: variable.get("value") for variable in container["env"]}
+    assert env["SHOP_PEER_PRODUCT"] == "grpc://product:18020"
+    assert env["SHOP_LISTEN_GRPC"] == "0.0.0.0:18030"
+    assert env["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://jaeger:18070"
+    assert env["SHOP_EDGE_IDENTITY"] == "spiffe://cluster.local/ns/shop/sa/edge"
+    assert env["SHOP_DATABASE_URL"] is None
+    assert container["command"] == ["python", "-m", "shop.order"]
+
+
+def test_a_topology_of_ones_own_gets_manifests_too() -> None:
+    text = (Path(__file__).parents[4] / "docs" / "tutorial" / "mine.yaml").read_text()
+    made_of = manifests(parse_topology(text, "mine.yaml"), SWITCHES["plain"], OPTIONS)
+    assert f"{BASE}/product.yaml" in made_of
+
+
+@pytest.mark.parametrize("topology", names())
+def test_network_policies_and_permissions_follow_the_links(topology: str) -> None:
+    resources, links = everything(topology, "istio-mtls"), load_topology(topology).links
+    services = load_topology(topology).components
+    allowed = {
+        (source["podSelector"]["matchLabels"]["app"], policy["metadata"]["name"])
+        for policy in resources
+        if policy["kind"] == "NetworkPolicy" and policy["metadata"]["name"] in services
+        for rule in policy["spec"]["ingress"]
+        for source in rule["from"]
+    }
+    permitted = {
+        (
+            rule["from"][0]["source"]["principals"][0].rpartition("/")[2],
+            policy["spec"]["selector"]["matchLabels"]["app"],
+        )
+        for policy in resources
+        if policy["kind"] == "AuthorizationPolicy" and policy["spec"]
+        for rule in policy["spec"]["rules"]
+    }
+    behind = {("edge", name) for name in load_topology(topology).behind_edge}
+    expected = {(caller, callee) for caller, called in links.items() if caller in services for callee in called}
+    assert allowed == expected | behind
+    assert permitted == allowed
+
+
+def test_everybody_else_is_refused() -> None:
+    resources = everything("hybrid", "istio-mtls")
+    assert one(resources, "NetworkPolicy", "nobody")["spec"] == {
+        "podSelector": {},
+        "policyTypes": ["Ingress", "Egress"],
+    }
+    assert one(resources, "AuthorizationPolicy", "nobody-else")["spec"] == {}
+    assert one(resources, "PeerAuthentication", "default")["spec"] == {"mtls": {"mode": "STRICT"}}
+
+
+def test_istio_is_told_nothing_outside_of_the_namespace() -> None:
+    assert {each["metadata"].get("namespace", "shop") for each in everything("hybrid", "istio-mtls")} == {"shop"}
+
+
+def test_spans_of_sidecars_have_the_names_of_a_native_mesh() -> None:
+    filters = [each for each in everything("hybrid", "istio-mtls") if each["kind"] == "EnvoyFilter"]
+    spoken = set(re.findall(r"service_name: (\S+)", as_yaml(filters)))
+    assert {"product-inbound", "product-outbound", "product-canary-inbound", "edge-outbound"} <= spoken
+    assert "edge-inbound" not in spoken
+
+
+def test_a_canary_shares_the_service_and_gets_its_part_of_the_calls() -> None:
+    resources = everything("hybrid", "istio-mtls")
+    canary = one(resources, "Deployment", "product-canary")["spec"]["template"]["metadata"]["labels"]
+    assert (canary["app"], canary["version"]) == ("product", "canary")
+    route = one(resources, "VirtualService", "product")["spec"]["http"][0]["route"]
+    assert {part["destination"]["subset"]: part["weight"] for part in route} == {"stable": 90, "canary": 10}
+
+
+def test_kong_is_told_where_it_is_and_what_to_do() -> None:
+    resources = everything("hybrid", "kong-mtls")
+    (container,) = one(resources, "Deployment", "edge")["spec"]["template"]["spec"]["containers"]
+    env = {variable["name"]: variable["value"] for variable in container["env"]}
+    config = yaml.safe_load(one(resources, "ConfigMap", "edge")["data"]["kong.yaml"])
+    assert container["image"] == OPTIONS.kong_image
+    assert env["KONG_PROXY_LISTEN"].startswith("0.0.0.0:18000 ")
+    assert env["KONG_DECLARATIVE_CONFIG"] == "/etc/hopwise/edge/kong.yaml"
+    assert {each["host"] for each in config["services"]} == {"graphql-gateway", "rest-gateway"}
+    # A sidecar finds out from the host where a request is to go.
+    assert '"rest-gateway:18011"' in json.dumps(config).replace("\\", "")
+
+
+def test_pods_end_only_when_their_clients_have_left() -> None:
+    for resource in everything("hybrid", "plain"):
+        if resource["kind"] != "Deployment" or resource["metadata"]["name"] == "jaeger":
+            continue
+        pod = pod_of(resource)
+        assert pod is not None
+        (container,) = pod["containers"]
+        assert "preStop" in container["lifecycle"]
+        update = resource["spec"]["strategy"]["rollingUpdate"]
+        assert update == {"maxSurge": 1, "maxUnavailable": 0}
+
+
+def test_replicas_are_those_of_the_options_and_production_leaves_them_to_autoscalers() -> None:
+    files = made("hybrid", "plain")
+    assert one(everything("hybrid", "plain"), "Deployment", "product")["spec"]["replicas"] == 2
+    (production,) = files[f"{PRODUCTION}/{KUSTOMIZATION}"]
+    assert "op: remove\n  path: /spec/replicas" in production["patches"][0]["patch"]
+    scaled = {each["metadata"]["name"] for each in files[f"{PRODUCTION}/autoscalers.yaml"]}
+    assert scaled == {"product", "order", "user", "payment", "graphql-gateway", "rest-gateway", "edge"}
+
+
+def test_a_managed_database_takes_the_place_of_the_benchs_own() -> None:
+    options = ClusterOptions(tag="t", database_url="postgresql://admin:hush@db.example:5433/postgres")
+    resources = documents(manifests(load_topology("rest"), SWITCHES["istio"], options))
+    assert not [each for each in resources if each["kind"] == "StatefulSet"]
+    (rule,) = one(resources, "NetworkPolicy", "order-to-database")["spec"]["egress"]
+    assert rule == {"ports": [{"protocol": "TCP", "port": 5433}]}
+    excluded = one(resources, "Deployment", "order")["spec"]["template"]["metadata"]["annotations"]
+    assert "5433" in excluded["traffic.sidecar.istio.io/excludeOutboundPorts"].split(",")
+    assert "hush" not in as_yaml(resources) + repr(options)
+
+
+def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
+    files = made("grpc", "istio-mtls")
+    make_secrets(tmp_path, OPTIONS)
+    write(files, tmp_path)
+    secrets = {file.name: file.read_bytes() for file in (tmp_path / BENCH / "secrets").iterdir()}
+    (tmp_path / BASE / "old.yaml").write_text("{}")
+    make_secrets(tmp_path, OPTIONS)
+    write(files, tmp_path)
+    assert {file.name: file.read_bytes() for file in (tmp_path / BENCH / "secrets").iterdir()} == secrets
+    assert (tmp_path / BENCH / "secrets").stat().st_mode & 0o077 == 0
+    for folder in (BASE, BENCH, PRODUCTION):
+        kustomization = yaml.safe_load((tmp_path / folder / KUSTOMIZATION).read_text())
+        named = {path for path in kustomization["resources"] if not path.startswith("..")}
+        assert named == {file.name for file in (tmp_path / folder).glob("*.yaml")} - {KUSTOMIZATION}
+        for generated in kustomization.get("secretGenerator", []):
+            assert all((tmp_path / folder / path).is_file() for path in generated["files"])
+
+
+@pytest.mark.parametrize(("namespace", "storage"), [("Shop", None), ("shop", "10"), ("-shop", None), ("shop", "10GB")])
+def test_what_kubernetes_would_refuse_is_refused_with_a_valid_value(namespace: str, storage: str | None) -> None:
+    with pytest.raises(SwitchError, match="is not valid"):
+        cluster_options({}, namespace=namespace, storage=storage, istio_cni=False, replicas={}, seed=1)

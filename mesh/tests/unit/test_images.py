@@ -1,0 +1,78 @@
+"""The images' tag, and what they are built from."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from mesh.paths import ROOT
+
+sys.path.insert(0, str(ROOT / "mesh"))  # set-up runs from the checkout, before anything is installed
+
+from provision.errors import SetupError
+from provision.images import FILE, TARGETS, engine, tag
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout of only what the images are made of."""
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    shutil.copy(FILE, tmp_path)
+    shutil.copytree(ROOT / "services" / "shop", tmp_path / "services" / "shop")
+    return tmp_path
+
+
+def copied() -> list[str]:
+    return [
+        name
+        for line in re.findall(r"^COPY (?!--from)(.+) \S+$", FILE.read_text(), re.MULTILINE)
+        for name in line.split()
+    ]
+
+
+def test_same_content_has_the_same_tag_and_any_change_another(checkout: Path) -> None:
+    before = tag({}, checkout)
+    (checkout / "services" / "shop" / "__pycache__").mkdir(exist_ok=True)
+    (checkout / "services" / "shop" / "__pycache__" / "errors.pyc").write_bytes(b"bytecode")
+    (checkout / "README.md").write_text("no part of an image")
+    assert tag({}, checkout) == before
+    (checkout / "services" / "shop" / "errors.py").write_text("changed")
+    assert tag({}, checkout) != before
+
+
+def test_a_tag_can_be_given(checkout: Path) -> None:
+    assert tag({"IMAGE_TAG": "mine"}, checkout) == "mine"
+
+
+def test_whatever_is_copied_is_there_and_in_the_context() -> None:
+    admitted = [line[1:] for line in (ROOT / ".containerignore").read_text().splitlines() if line.startswith("!")]
+    for name in copied():
+        assert list(ROOT.glob(name)), name
+        assert any(Path(name).match(each) or Path(name).is_relative_to(each) for each in admitted), name
+
+
+def test_every_image_is_a_target() -> None:
+    text = FILE.read_text()
+    assert [name for name in re.findall(r"^FROM \S+ AS (\S+)$", text, re.MULTILINE) if name in TARGETS] == list(TARGETS)
+
+
+def test_every_package_of_an_image_is_locked_by_its_hash_at_the_projects_version() -> None:
+    locked = set(re.findall(r"^(\S+==\S+)", (ROOT / "requirements.lock").read_text(), re.MULTILINE))
+    for lock in (ROOT / "images").glob("*.lock"):
+        text = lock.read_text()
+        pins = re.findall(r"^(\S+==\S+).*\\\n    --hash=sha256:", text, re.MULTILINE)
+        assert len(pins) == len(re.findall(r"^\S+==", text, re.MULTILINE)), lock.name
+        if lock.stem != "build":
+            assert set(pins) <= locked, lock.name
+
+
+def test_a_machine_without_an_engine_is_told_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(SetupError, match="Install podman or docker"):
+        engine({})
+    with pytest.raises(SetupError, match="IMAGE_ENGINE=nobody is not a program"):
+        engine({"IMAGE_ENGINE": "nobody"})
