@@ -19,7 +19,7 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.plan import DATA_SEED, Plan, Planned, plan_of
 from experiment.progress import Progress, minutes, shown
 from experiment.results.folder import ResultsFolder, check_room, read_json, unfinished, write_json
-from experiment.results.manifest import git_state, manifest_of, now
+from experiment.results.manifest import git_state, kong_version, manifest_of, now
 from experiment.trial.files import RECORD, TrialFiles
 from experiment.trial.trial import VEGETA, Trial, run_trial
 from hops.analysis.summary import analyse
@@ -224,9 +224,12 @@ class _Trials:
         plan, tapes = self._plan, self._tapes
         seeds = {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed}
         topologies = {arm.label: arm.topology for arm in plan.arms}
+        made_of = manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds)
+        if any(arm.switches.edge == "kong" and not arm.switches.in_cluster for arm in plan.arms):
+            made_of["versions"]["kong"] = kong_version(os.environ)
         return {
             "schema": SCHEMA,
-            **manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds),
+            **made_of,
             "began": read_json(self._folder.path / PLAN)["began"],
             "ended": now(),
             "blocks": plan.blocks,

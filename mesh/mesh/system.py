@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
-EDGE_PAGES = {"envoy": "Envoy admin", "kong": "Kong status"}
+EDGE_PAGES = {"envoy": ("Envoy admin", ""), "kong": ("Kong status", "/status")}
+"""The page that tells of the edge itself, and its path."""
 
 
 class System(Run):
@@ -112,7 +113,8 @@ class System(Run):
             urls[title] = self._entrance(gateway) + path
         urls["Jaeger"] = self.ports.url("jaeger-query-http")
         if self._has_edge:
-            urls[EDGE_PAGES[self.switches.edge]] = self.ports.url("edge-admin")
+            title, path = EDGE_PAGES[self.switches.edge]
+            urls[title] = self.ports.url("edge-admin") + path
         for workload in self.workloads:
             urls[f"{workload.sidecar} admin"] = f"http://{workload.address}:{self.ports['sidecar-admin']}"
         return urls

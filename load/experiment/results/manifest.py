@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from mesh.paths import ROOT
+from mesh.paths import ROOT, kong
 from mesh.switches import Switches
 from mesh.topology import Topology
 
@@ -89,6 +89,15 @@ def versions() -> dict[str, str]:
     return {name: metadata.version(name) for name in PACKAGES}
 
 
+def kong_version(environ: Mapping[str, str]) -> str:
+    """Returns the version of this machine's Kong, which no package has; empty if it does not say.
+
+    Raises:
+        NotInstalledError: There is no Kong.
+    """
+    return _output([str(kong(environ)), "version"])
+
+
 def git_state(root: Path) -> dict[str, Any]:
     """Returns the commit checked out at `root` and whether files differ from it; empty outside a git checkout."""
     commit = _git(root, "rev-parse", "HEAD")
@@ -98,13 +107,14 @@ def git_state(root: Path) -> dict[str, Any]:
 
 
 def _git(root: Path, *arguments: str) -> str:
+    return _output(["git", "-C", str(root), *arguments])
+
+
+def _output(command: Sequence[str]) -> str:
+    """What a program prints; empty if it fails."""
     try:
-        done = subprocess.run(  # noqa: S603 - fixed program, fixed arguments
-            ["git", "-C", str(root), *arguments],  # noqa: S607 - git is where the user's PATH has it
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=False,
+        done = subprocess.run(  # noqa: S603 - our own command lines
+            command, capture_output=True, text=True, timeout=10, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""

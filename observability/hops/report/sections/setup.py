@@ -15,12 +15,12 @@ def section(view: View) -> Section:
     """Makes the section."""
     topologies: dict[str, Any] = view.run.manifest["topologies"]
     switches = {name: switches_of(view.run.manifest, name) for name in topologies}
-    edges = {name: one.get("edge", "envoy") != "none" for name, one in switches.items()}
+    edges = {name: one.get("edge", "envoy") for name, one in switches.items()}
     drawings = [
         draw_topology(name, one, edge=edges[name], replicas=switches[name].get("replicas", {}))
         for name, one in topologies.items()
     ]
-    links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name])]
+    links = [(name, link) for name, one in topologies.items() for link in links_of(one, edge=edges[name] != "none")]
     used = {link.protocol for _, link in links}
     elements: list[Element] = [
         Heading("Topologies"),

@@ -70,17 +70,17 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
 
 
 def draw_topology(
-    name: str, topology: Document, *, edge: bool, replicas: Mapping[str, int] = MappingProxyType({})
+    name: str, topology: Document, *, edge: str, replicas: Mapping[str, int] = MappingProxyType({})
 ) -> Chart:
     """Draws one topology.
 
     Args:
         name: its title.
         topology: as in the manifest.
-        edge: whether a proxy stands between clients and the rest.
+        edge: the proxy between clients and the rest, `envoy` or `kong`; `none` for none.
         replicas: of the components that have several.
     """
-    plan = _plan(topology, edge=edge)
+    plan = _plan(topology, edge=edge != "none")
     step = _TALL + _GAP_Y
     width = len(plan.columns) * (_BOX + _GAP_X) - _GAP_X
     services = max(x for x, column in enumerate(plan.columns) if column) - 1
@@ -94,7 +94,11 @@ def draw_topology(
             plan.places[component] = (x * (_BOX + _GAP_X), top + y * step)
     passes = services * (_BOX + _GAP_X) + _BOX
     lines = "".join(_line(plan, link, passes) for link in plan.links)
-    boxes = "".join(_box(component, *place, replicas.get(component, 1)) for component, place in plan.places.items())
+    labels = {EDGE: f"edge ({edge.capitalize()})", DATABASE: "PostgreSQL"}
+    boxes = "".join(
+        _box(component, labels.get(component, component), *place, replicas.get(component, 1))
+        for component, place in plan.places.items()
+    )
     svg = (
         f'<svg class="topology" viewBox="-2 -2 {width + 4} {height + 4}" width="{width + 4}" height="{height + 4:.0f}">'
     )
@@ -138,10 +142,9 @@ def _line(plan: _Plan, link: Link, passes: int) -> str:
     return f'<path class="link p-{kind}" d="{path}"/><path class="head p-{kind}" d="{head}"/>'
 
 
-def _box(component: str, x: float, y: float, replicas: int) -> str:
+def _box(component: str, label: str, x: float, y: float, replicas: int) -> str:
     kind = component if component in (EDGE, DATABASE) else "gateway" if component.endswith("-gateway") else ""
     kind = kind or ("service" if component in SERVICES else "client")
-    label = {EDGE: "edge (Envoy)", DATABASE: "PostgreSQL"}.get(component, component)
     label += f" ×{replicas}" if replicas > 1 else ""
     round_ = 16 if kind == "client" else 6
     return (

@@ -1,0 +1,23 @@
+"""How a topology is drawn."""
+
+from __future__ import annotations
+
+import pytest
+
+from hops.report.sections.topology_drawing import draw_topology
+
+HYBRID = {
+    "name": "hybrid",
+    "about": "GraphQL outside, gRPC inside.",
+    "entry": {"web": "graphql-gateway"},
+    "links": {"graphql-gateway": {"product": "grpc"}},
+}
+
+
+@pytest.mark.parametrize(("edge", "label"), [("envoy", "edge (Envoy)"), ("kong", "edge (Kong)")])
+def test_the_edge_bears_its_program_s_name(edge: str, label: str) -> None:
+    assert label in draw_topology("hybrid", HYBRID, edge=edge).svg
+
+
+def test_without_an_edge_there_is_no_box_for_one() -> None:
+    assert "edge (" not in draw_topology("hybrid", HYBRID, edge="none").svg
