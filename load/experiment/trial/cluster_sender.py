@@ -25,6 +25,8 @@ from mesh.kubernetes.usage import usage_source
 
 RUNNING_LIMIT_S = 120.0
 POLL_S = 2.0
+LOOK_EVERY_S = 10.0
+"""Each look is a call of kubectl, whose CPU a cluster of one node must spare."""
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 
@@ -90,7 +92,9 @@ class ClusterSender:
         kubectl = self.system.kubectl
         source = usage_source(kubectl)
         with self._nodes(load, LOAD, trace=self.system.switches.trace) as replay:
-            with PodSampler(lambda: renamed(source.look(), {LOAD: CLIENT}), lambda: machine_times(kubectl)) as sampler:
+            with PodSampler(
+                lambda: renamed(source.look(), {LOAD: CLIENT}), lambda: machine_times(kubectl), interval_s=LOOK_EVERY_S
+            ) as sampler:
                 replay.send(self.system.check, begun=sampler.look)
             replay.collect(out)
         journeys = read_journeys(out / JOURNEYS)

@@ -37,13 +37,14 @@ from mesh.shop_processes import Data
 from mesh.sidecars.stats import SidecarFacts
 from mesh.switches import Switches
 from mesh.system import System
-from mesh.topology import EDGE, Topology
+from mesh.topology import EDGE, Topology, port_name
 
 PREFIX = "hopwise-"
 DATABASE_LIMIT_S = 180.0
 READY_LIMIT_S = 180.0
+ROUTES_LIMIT_S = 30.0
 DELETE_LIMIT_S = 180.0
-LOOK_EVERY_S = 5.0
+LOOK_EVERY_S = 10.0
 FLUSH_S = 1.5
 """The edge writes its log at least once a second."""
 
@@ -166,9 +167,22 @@ class ClusterSystem(System):
         rollout.until_done("database", DATABASE_LIMIT_S)
         kubectl.apply(shop)
         rollout.until_ready([JAEGER, *(one["metadata"]["name"] for one in shop)], READY_LIMIT_S)
+        self._await_routes(kubectl)
         ready = [pod for pod in kubectl.get("pods")["items"] if is_ready(pod)]
         self._ready = {name_of(pod) for pod in ready}
         self._nodes = {(pod["metadata"]["labels"]["app.kubernetes.io/name"], pod["spec"]["nodeName"]) for pod in ready}
+
+    def _await_routes(self, kubectl: Kubectl) -> None:
+        """Wait until every service leads to its pods: nodes hear of a pod a moment after it is ready."""
+        topology = self.topology
+        names = [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]
+        names += [EDGE] if self._has_edge else []
+        places = [place for name in names for place in self.places.reached(name)]
+        until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]
+        limit = f"{ROUTES_LIMIT_S:g}"
+        # Jaeger's pod has no sidecar, which would take the connections itself.
+        command = ("timeout", limit, "bash", "-c", "; ".join(until))
+        kubectl.execute(f"deployment/{JAEGER}", JAEGER, *command, limit_s=ROUTES_LIMIT_S + 10)
 
     def _database_in_cluster(self) -> Database:
         if not self.database.embedded:

@@ -13,6 +13,8 @@ KEYS = "/run/keys"
 WORK = "/work"
 TAPE, TARGET, OUT = f"{WORK}/tape.jsonl", f"{WORK}/target.json", f"{WORK}/out"
 """Where a generator waits for what it needs, and leaves what it measured."""
+CPU_M, LEAST_CPU_M = 500, 100
+"""Thousandths of a processor that all generators together claim, and that each claims at least."""
 EXTRA_S = 600
 """How long a generator may live beyond its load, in seconds: starting, waiting for the others, being read."""
 
@@ -45,7 +47,8 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         LOAD,
         options.image("shopload"),
         options,
-        Size(cpu="100m", most_memory="1Gi"),
+        # A larger claim than any component's: a generator that waits for a processor measures itself.
+        Size(cpu=f"{max(LEAST_CPU_M, CPU_M // job.nodes)}m", most_memory="1Gi"),
         mounts=[
             {"name": "keys", "mountPath": KEYS, "readOnly": True},
             {"name": "work", "mountPath": WORK},

@@ -94,6 +94,9 @@ class Evidence:
     tape_exhausted: bool = False
 
 
+OTHER_CORES_OF_A_NODE = 0.5
+"""Limit where the run has nodes of a cluster: what keeps a node going (kubelet, container runtime, on a single node the
+whole control plane) is no part of the run."""
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
 EDGE_GATES = ("edge_unmatched", "edge_off_ms")
 TRACE_GATES = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")
@@ -168,7 +171,9 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
         yield kind_of("config_refused").held(sidecars.refused)
         yield kind_of("unencrypted_sidecars").held(sidecars.unencrypted)
     yield kind_of("steal_share").held(evidence.steal_share)
-    yield kind_of("other_cores").held(evidence.other_cores)
+    other = kind_of("other_cores")
+    in_cluster = evidence.clock_offset_ms is not None
+    yield other.held(evidence.other_cores, OTHER_CORES_OF_A_NODE if in_cluster else other.limit)
 
 
 def _spans_lost(evidence: Evidence) -> int:
