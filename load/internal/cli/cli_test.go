@@ -193,7 +193,7 @@ func TestBadInput(t *testing.T) {
 		{"trace above 1", replay(tapePath, goodTarget, "--trace", "1.5"), "--trace 1.5 is not between 0 and 1"},
 		{"trace without a receiver", replay(tapePath, goodTarget, "--trace", "0.5"), "needs the field otlp"},
 		{"no time", replay(tapePath, goodTarget, "--timeout", "0s"), "--timeout 0s is not above 0"},
-		{"unknown priority", replay(tapePath, goodTarget, "--priority", "high"), `unknown priority "high"; priorities: auto, normal, realtime`},
+		{"unknown priority", replay(tapePath, goodTarget, "--priority", "high"), `unknown priority "high"; priorities: auto, normal, prompt, realtime`},
 		{"nowhere to write", []string{"replay", "--tape", tapePath, "--target", goodTarget}, "--out is missing"},
 		{"no virtual users", replay(tapePath, goodTarget, "--vus", "0", "--duration", "1s"), "--vus 0 is not between 1 and 10000 (closed loop)"},
 		{"negative virtual users", replay(tapePath, goodTarget, "--vus", "-3", "--duration", "1s"), "--vus -3 is not between 1 and 10000"},

@@ -94,7 +94,7 @@ func (f *replayFlags) register(cmd *cobra.Command) {
 	flags.Float64Var(&f.trace, "trace", 0, "share of journeys to trace, 0 to 1")
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "longest wait for answers after the last arrival")
 	flags.StringVar(&f.priority, "priority", string(priority.Auto),
-		"priority of this process: normal, realtime, or auto (realtime where the system allows it)")
+		"priority of this process: normal, prompt (a short time slice), realtime, or auto (the best that the system allows)")
 }
 
 func (f *replayFlags) check(cmd *cobra.Command) error {

@@ -15,28 +15,31 @@ type Wish string
 
 // The wishes.
 const (
-	Auto     Wish = "auto"     // real-time where the system allows it
+	Auto     Wish = "auto"     // real-time where the system allows it, else prompt where it can, else normal
 	Normal   Wish = "normal"   // like any other process
+	Prompt   Wish = "prompt"   // like any other process, but for shorter and sooner: with a short time slice, or an error
 	Realtime Wish = "realtime" // real-time, or an error
 )
 
-var wishes = []Wish{Auto, Normal, Realtime}
+var wishes = []Wish{Auto, Normal, Prompt, Realtime}
 
-// Apply sets the priority of this process and returns the one that it has now: normal or realtime.
+// Apply sets the priority of this process and returns the one that it has now: normal, prompt or realtime.
 func Apply(w Wish) (Wish, error) {
 	switch w {
 	case Normal:
 		return Normal, nil
 	case Auto:
-		if raise() != nil {
-			return Normal, nil
+		for _, better := range []Wish{Realtime, Prompt} {
+			if set(better) == nil {
+				return better, nil
+			}
 		}
-		return Realtime, nil
-	case Realtime:
-		if err := raise(); err != nil {
-			return Normal, fmt.Errorf("priority realtime is not allowed here (%w); priorities: %s", err, choice.List(wishes))
+		return Normal, nil
+	case Prompt, Realtime:
+		if err := set(w); err != nil {
+			return Normal, fmt.Errorf("priority %s is not possible here (%w); priorities: %s", w, err, choice.List(wishes))
 		}
-		return Realtime, nil
+		return w, nil
 	}
 	return "", choice.Check(w, wishes, "priority", "priorities")
 }

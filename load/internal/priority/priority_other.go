@@ -4,4 +4,4 @@ package priority
 
 import "errors"
 
-func raise() error { return errors.ErrUnsupported }
+func set(Wish) error { return errors.ErrUnsupported }

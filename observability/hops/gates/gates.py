@@ -14,6 +14,8 @@ from hops.run.documents import Gate
 START_LAG_SHARE = 0.05
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
+#: Kubelet, container runtime and, on a single node, the control plane keep a node going and are no part of the run.
+OTHER_CORES_OF_A_NODE = 0.5
 
 _REPEAT = "Close other programs or lower the load; in a comparison, retry=1 repeats a trial that fails."
 
@@ -163,7 +165,16 @@ GATES = (
         remedy="Either nobody called the component, or callers reached it in plaintext; the hop budget tells which.",
     ),
     Kind("steal_share", "CPU steal", "below", 0.02, _PROCESSOR, unit="%", remedy=_REPEAT),
-    Kind("other_cores", "CPU of other programs", "below", 0.25, _PROCESSOR, unit="cores", remedy=_REPEAT),
+    Kind(
+        "other_cores",
+        "CPU of other programs",
+        "below",
+        0.25,
+        _PROCESSOR,
+        unit="cores",
+        more=f", or {OTHER_CORES_OF_A_NODE:g} for each node of a cluster, whose own programs are others too",
+        remedy=_REPEAT,
+    ),
     Kind("suspect_trials", "trials that are SUSPECT", "at most", 0, _TRIALS, remedy="retry=1 repeats them."),
     Kind("answers_differ", "distinct answer digests beyond the first", "at most", 0, _WRONG),
     Kind("code_changed", "distinct commits beyond the first", "at most", 0, _TRIALS),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
-from hops.gates.gates import START_LAG_SHARE, kind_of
+from hops.gates.gates import OTHER_CORES_OF_A_NODE, START_LAG_SHARE, kind_of
 from hops.run.documents import Gate, LeftOut
 from hops.traces.tree import Quality
 
@@ -94,9 +94,6 @@ class Evidence:
     tape_exhausted: bool = False
 
 
-OTHER_CORES_OF_A_NODE = 0.5
-"""Limit where the run has nodes of a cluster: what keeps a node going (kubelet, container runtime, on a single node the
-whole control plane) is no part of the run."""
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
 EDGE_GATES = ("edge_unmatched", "edge_off_ms")
 TRACE_GATES = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")

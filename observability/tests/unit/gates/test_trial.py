@@ -188,3 +188,13 @@ def test_a_gate_is_either_looked_at_or_left_out(changes):
     skipped = {gate["name"] for gate in left_out(evidence)}
     assert looked_at | skipped >= {name for name, _ in TRIPS.values()}
     assert not looked_at & skipped
+
+
+def test_the_programs_that_keep_a_node_going_are_allowed_for_in_a_cluster_only():
+    def holds(evidence, cores):
+        gates = {gate["name"]: gate for gate in evaluate(dataclasses.replace(evidence, other_cores=cores))}
+        return gates["other_cores"]["ok"]
+
+    assert not holds(SOUND, 0.3)
+    assert holds(IN_A_CLUSTER, 0.3)
+    assert not holds(IN_A_CLUSTER, 0.6)
