@@ -36,7 +36,7 @@ def mesh(ports: Ports, *arguments: str, **environ: str) -> subprocess.CompletedP
     [
         (["--topology", "hybird"], "topology=hybird is unknown. Valid: graphql,"),
         (["--topology", "no/such.yaml"], "no/such.yaml: there is no such file"),
-        (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, none"),
+        (["--edge", "nginx"], "edge=nginx is unknown; valid: envoy, kong, none"),
         (["--mesh", "linkerd"], "mesh=linkerd is unknown; valid: none, envoy, istio"),
         (["--mtls", "on"], "mtls=on needs a mesh"),
         (["--scale", "many"], "scale=many: must be an integer from 1 to 100"),
