@@ -25,7 +25,7 @@ from mesh.kubernetes.usage import usage_source
 
 RUNNING_LIMIT_S = 120.0
 POLL_S = 2.0
-LOOK_EVERY_S = 10.0
+LOOK_EVERY_S = 60.0
 """Each look is a call of kubectl, whose CPU a cluster of one node must spare."""
 INDEX = "batch.kubernetes.io/job-completion-index"
 

@@ -44,7 +44,7 @@ DATABASE_LIMIT_S = 180.0
 READY_LIMIT_S = 180.0
 ROUTES_LIMIT_S = 30.0
 DELETE_LIMIT_S = 180.0
-LOOK_EVERY_S = 10.0
+LOOK_EVERY_S = 60.0
 FLUSH_S = 1.5
 """The edge writes its log at least once a second."""
 
