@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from experiment.trial.resources import Sample
+from experiment.trial.resources import Sample, peak_memory_mb, peak_memory_of_all_mb
 from mesh.errors import MeshError
 from mesh.kubernetes.machines import MachineTimes
 from mesh.kubernetes.usage import Usage
@@ -163,17 +163,11 @@ class PodResources:
 
     def peak_memory_mb(self) -> dict[str, float]:
         """Returns the largest memory that each component was seen with, in MiB."""
-        peaks: dict[str, float] = {}
-        for sample in self.samples:
-            peaks[sample.component] = max(peaks.get(sample.component, 0.0), sample.memory_mb)
-        return peaks
+        return peak_memory_mb(self.samples)
 
     def peak_memory_of_all_mb(self) -> float:
         """Returns the largest memory of all components at one look, in MiB."""
-        sums: dict[int, float] = defaultdict(float)
-        for sample in self.samples:
-            sums[sample.at_ns] += sample.memory_mb
-        return max(sums.values(), default=0.0)
+        return peak_memory_of_all_mb(self.samples)
 
     def steal_share(self) -> float:
         """Returns the share of the nodes' CPU time that their hosts took away meanwhile, 0 to 1."""

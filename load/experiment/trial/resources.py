@@ -33,6 +33,22 @@ class Sample:
     processes: int
 
 
+def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:
+    """Returns the largest memory that each component was seen with, in MiB."""
+    peaks: dict[str, float] = {}
+    for sample in samples:
+        peaks[sample.component] = max(peaks.get(sample.component, 0.0), sample.memory_mb)
+    return peaks
+
+
+def peak_memory_of_all_mb(samples: Iterable[Sample]) -> float:
+    """Returns the largest memory of all components at one look, in MiB."""
+    sums: dict[int, float] = {}
+    for sample in samples:
+        sums[sample.at_ns] = sums.get(sample.at_ns, 0.0) + sample.memory_mb
+    return max(sums.values(), default=0.0)
+
+
 class ResourceSampler:
     """Samples the components until it is left; afterwards `samples` holds every look.
 
@@ -71,17 +87,11 @@ class ResourceSampler:
 
     def peak_memory_mb(self) -> dict[str, float]:
         """Returns the largest memory that each component was seen with, in MiB."""
-        peaks: dict[str, float] = {}
-        for sample in self.samples:
-            peaks[sample.component] = max(peaks.get(sample.component, 0.0), sample.memory_mb)
-        return peaks
+        return peak_memory_mb(self.samples)
 
     def peak_memory_of_all_mb(self) -> float:
         """Returns the largest memory of all components at one look, in MiB."""
-        sums: dict[int, float] = {}
-        for sample in self.samples:
-            sums[sample.at_ns] = sums.get(sample.at_ns, 0.0) + sample.memory_mb
-        return max(sums.values(), default=0.0)
+        return peak_memory_of_all_mb(self.samples)
 
     def steal_share(self) -> float:
         """Returns the share of the machine's CPU time that its host took away meanwhile, 0 to 1."""
