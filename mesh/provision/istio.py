@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from functools import partial
 from pathlib import Path
 
 from provision import golang
-from provision.paths import BIN, ROOT, cache
+from provision.paths import BIN, ROOT
 from provision.shared import link_to_shared
 
 MODULE = ROOT / "mesh" / "istio"
+DEPENDENCY = "istio.io/istio"
 PROGRAMS = {
     "istiod": "./istiod",
-    "pilot-agent": "istio.io/istio/pilot/cmd/pilot-agent",
-    "istioctl": "istio.io/istio/istioctl/cmd/istioctl",
+    "pilot-agent": f"{DEPENDENCY}/pilot/cmd/pilot-agent",
+    "istioctl": f"{DEPENDENCY}/istioctl/cmd/istioctl",
 }
 HINT = "6 min on 2 cores for all three programs, once; later checkouts find them in the cache"
 
@@ -31,13 +30,10 @@ def build() -> None:
 
 
 def cached(name: str) -> Path:
-    """Path of a program in the cache; its folder is named by Istio's version and the hash of what it is built from."""
-    pins = (MODULE / "go.mod").read_bytes() + (MODULE / "go.sum").read_bytes()
-    pinned = re.search(r"istio\.io/istio v(\S+)", pins.decode())
-    version = pinned.group(1) if pinned else "unknown"
+    """Path of a program in the cache."""
     # Only istiod has code of our own.
     own = b"".join(file.read_bytes() for file in sorted((MODULE / "istiod").glob("*.go"))) if name == "istiod" else b""
-    return cache() / f"{name}-{version}-{hashlib.sha256(pins + own).hexdigest()[:12]}" / name
+    return golang.cached(name, MODULE, DEPENDENCY, own)
 
 
 def _build(name: str, package: str, into: Path) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from pathlib import Path
 
 from provision import golang
-from provision.paths import BIN, ROOT, cache
+from provision.paths import BIN, ROOT
 from provision.shared import link_to_shared
 
 MODULE = ROOT / "observability" / "jaeger" / "build"
-COMMAND = "github.com/jaegertracing/jaeger/cmd/jaeger"
+DEPENDENCY = "github.com/jaegertracing/jaeger"
+COMMAND = f"{DEPENDENCY}/cmd/jaeger"
 HINT = "5 min on 2 cores, once; later checkouts find it in the cache"
 
 
@@ -25,8 +24,5 @@ def build() -> None:
 
 
 def cached() -> Path:
-    """Path of this version's program in the cache; the folder is named by the version and the hash of its pins."""
-    pins = (MODULE / "go.mod").read_bytes() + (MODULE / "go.sum").read_bytes()
-    pinned = re.search(r"jaegertracing/jaeger v(\S+)", pins.decode())
-    version = pinned.group(1) if pinned else "unknown"
-    return cache() / f"jaeger-{version}-{hashlib.sha256(pins).hexdigest()[:12]}" / "jaeger"
+    """Path of this version's program in the cache."""
+    return golang.cached("jaeger", MODULE, DEPENDENCY)

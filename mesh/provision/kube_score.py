@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from pathlib import Path
-
 from provision import golang
-from provision.paths import BIN, ROOT, cache
+from provision.paths import BIN, ROOT
 from provision.shared import link_to_shared
 
 MODULE = ROOT / "mesh" / "kube-score"
-COMMAND = "github.com/zegl/kube-score/cmd/kube-score"
+DEPENDENCY = "github.com/zegl/kube-score"
+COMMAND = f"{DEPENDENCY}/cmd/kube-score"
 HINT = "1 min on 2 cores, once; later checkouts find it in the cache"
 
 
@@ -21,11 +18,5 @@ def build() -> None:
     Raises:
         SetupError: A module cannot be fetched or does not compile.
     """
-    link_to_shared(BIN / "kube-score", _cached(), lambda into: golang.build("kube-score", MODULE, COMMAND, into, HINT))
-
-
-def _cached() -> Path:
-    pins = (MODULE / "go.mod").read_bytes() + (MODULE / "go.sum").read_bytes()
-    pinned = re.search(r"zegl/kube-score v(\S+)", pins.decode())
-    version = pinned.group(1) if pinned else "unknown"
-    return cache() / f"kube-score-{version}-{hashlib.sha256(pins).hexdigest()[:12]}" / "kube-score"
+    program = golang.cached("kube-score", MODULE, DEPENDENCY)
+    link_to_shared(BIN / "kube-score", program, lambda into: golang.build("kube-score", MODULE, COMMAND, into, HINT))
