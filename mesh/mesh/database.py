@@ -10,14 +10,14 @@ import shutil
 import signal
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 from mesh.database_owner import Cluster, open_cluster
 from mesh.errors import InputError, StartError
 from mesh.paths import RunFolder
-from mesh.places import Place
+from mesh.places import Places
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
 from mesh.readiness import postmaster_ready
@@ -67,12 +67,6 @@ class Database:
     admin_url: str = field(repr=False)
     embedded: bool
 
-    def at(self, place: Place) -> Database:
-        """The same server, as it is reached from elsewhere."""
-        parts = urlsplit(self.admin_url)
-        netloc = f"{parts.netloc.rpartition('@')[0]}@{place}"
-        return replace(self, admin_url=urlunsplit((parts.scheme, netloc, parts.path, parts.query, "")))
-
     def url(self, role: str, name: str) -> str:
         """The URL of a service's role on a database of this server."""
         parts = urlsplit(self.admin_url)
@@ -102,8 +96,7 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
     """
     given = environ.get("DATABASE_URL", "")
     if not given:
-        password = superuser_password(folder)
-        return Database(f"postgresql://{POSTGRES}:{password}@{ports.address(POSTGRES)}/postgres", embedded=True)
+        return own_database(superuser_password(folder), ports)
     if not _is_admin_url(given):
         # The URL may hold a password, so it is not repeated.
         raise InputError(
@@ -111,6 +104,17 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
             "services' own are derived from it."
         )
     return Database(given, embedded=False)
+
+
+def own_database(password: str, places: Places) -> Database:
+    """The server that this project starts itself.
+
+    Args:
+        password: Password of its superuser.
+        places: Where it is reached.
+    """
+    (place,) = places.reached(POSTGRES)
+    return Database(f"postgresql://{POSTGRES}:{password}@{place}/postgres", embedded=True)
 
 
 def superuser_password(folder: RunFolder) -> str:

@@ -16,17 +16,16 @@ from experiment.trial.pod_resources import PodSampler, renamed
 from experiment.trial.sender import CLIENT, JOURNEYS, Resources
 from hops.run.rows import read_journeys
 from mesh.errors import ClusterError
-from mesh.kubernetes.cluster import ClusterSystem
+from mesh.kubernetes.cluster import LOOK_EVERY_S, ClusterSystem
 from mesh.kubernetes.kubectl import Kubectl
-from mesh.kubernetes.load import LOAD, OUT, TAPE, TARGET, LoadJob, load_document
+from mesh.kubernetes.load import OUT, TAPE, TARGET, LoadJob, load_document
 from mesh.kubernetes.machines import machine_times
+from mesh.kubernetes.policies import LOAD
 from mesh.kubernetes.rollout import Rollout
 from mesh.kubernetes.usage import usage_source
 
 RUNNING_LIMIT_S = 120.0
 POLL_S = 2.0
-LOOK_EVERY_S = 60.0
-"""Each look is a call of kubectl, whose CPU a cluster of one node must spare."""
 INDEX = "batch.kubernetes.io/job-completion-index"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from mesh.errors import MeshError, StartError
 from mesh.istio.validation import require_sound
 from mesh.kubernetes.files import as_yaml
-from mesh.kubernetes.manifests import BASE, BENCH, PRODUCTION, manifests
+from mesh.kubernetes.manifests import BENCH, PRODUCTION, documents, manifests
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.pods import Document
 from mesh.kubernetes.preflight import OLDEST
@@ -61,10 +61,8 @@ def variants() -> Iterator[tuple[str, list[Document]]]:
             continue
         files = manifests(topology, switches, options)
         for overlay in (BENCH, PRODUCTION):
-            folders = (f"{BASE}/", f"{overlay}/")
-            resources = [each for path, inside in files.items() if path.startswith(folders) for each in inside]
             what = f"topology={name} edge={switches.edge} mesh={switches.mesh}, {overlay}"
-            yield what, [each for each in resources if each["kind"] != "Kustomization"]
+            yield what, documents(files, overlay)
 
 
 def main() -> int:

@@ -12,21 +12,20 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Any
 
-from mesh.database import POSTGRES, Database, require_external
+from mesh.database import POSTGRES, Database, own_database, require_external, superuser_password
 from mesh.edge.component import ACCESS_LOG
 from mesh.errors import ClusterError, ComponentDiedError, MeshError
 from mesh.jaeger import JAEGER
-from mesh.keys import PRIVATE_KEY, key_pair
+from mesh.keys import PRIVATE_KEY, KeyPair, key_pair
 from mesh.kubernetes.causes import is_ready, name_of, restarted
 from mesh.kubernetes.edge import ACCESS_LOG as EDGE_LOG
 from mesh.kubernetes.kubectl import Kubectl
-from mesh.kubernetes.load import KEYS
 from mesh.kubernetes.manifests import documents, manifests
 from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.kubernetes.preflight import has_istio_cni, require_usable
 from mesh.kubernetes.rollout import Rollout
-from mesh.kubernetes.secrets import secrets
+from mesh.kubernetes.secrets import KEYS_FOLDER, secrets
 from mesh.kubernetes.sidecars import read_facts
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -45,6 +44,7 @@ READY_LIMIT_S = 180.0
 ROUTES_LIMIT_S = 30.0
 DELETE_LIMIT_S = 180.0
 LOOK_EVERY_S = 60.0
+"""Each look is a call of kubectl, whose CPU a cluster of one node must spare while it is measured."""
 FLUSH_S = 1.5
 """The edge writes its log at least once a second."""
 
@@ -115,13 +115,13 @@ class ClusterSystem(System):
         kubectl = Kubectl.current(self._environ)
         self._remove_leftover()
         require_usable(kubectl, self.switches)
-        key = key_pair(self.folder).public.read_text()
-        self.options = replace(self.options, istio_cni=has_istio_cni(kubectl), jwt_public_key=key)
-        write_json(self.target, self._target(str(key_pair(self.folder).private), self.ports))
+        keys = key_pair(self.folder)
+        self.options = replace(self.options, istio_cni=has_istio_cni(kubectl), jwt_public_key=keys.public.read_text())
+        write_json(self.target, self._target(str(keys.private), self.ports))
         write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
         self._kubectl = kubectl.within(self.namespace)
         try:
-            self._roll_out(self._kubectl)
+            self._roll_out(self._kubectl, keys)
         except MeshError:
             self._keep_logs()
             raise
@@ -155,14 +155,14 @@ class ClusterSystem(System):
         nodes = {node for name, node in self._nodes if name == component}
         return nodes.pop() if len(nodes) == 1 else ""
 
-    def _roll_out(self, kubectl: Kubectl) -> None:
+    def _roll_out(self, kubectl: Kubectl, keys: KeyPair) -> None:
         """Make everything, the data before what reads it."""
         rollout = Rollout(kubectl, self._interrupts.check)
         every = documents(manifests(self.topology, self.switches, self.options))
         shop = [one for one in every if one["kind"] == "Deployment" and one["metadata"]["name"] != JAEGER]
         around = [one for one in every if one not in shop]
         (namespace,) = [one for one in around if one["kind"] == "Namespace"]
-        told = secrets(key_pair(self.folder), self._database_in_cluster(), self.options)
+        told = secrets(keys, self._database_in_cluster(), self.options)
         kubectl.apply([namespace, *told, *(one for one in around if one is not namespace)])
         rollout.until_done("database", DATABASE_LIMIT_S)
         kubectl.apply(shop)
@@ -188,13 +188,12 @@ class ClusterSystem(System):
         if not self.database.embedded:
             require_external(self.database)
             return self.database
-        (place,) = self.places.reached(POSTGRES)
-        return self.database.at(place)
+        return own_database(superuser_password(self.folder), self.places)
 
     @property
     def target_in_cluster(self) -> dict[str, Any]:
         """What the load generators in the cluster are told of the system."""
-        return self._target(f"{KEYS}/{PRIVATE_KEY}", self.places)
+        return self._target(str(KEYS_FOLDER / PRIVATE_KEY), self.places)
 
     def _forwarded(self) -> dict[str, list[str]]:
         """The ports that this machine needs of the cluster, by the service that has them."""
@@ -216,10 +215,12 @@ class ClusterSystem(System):
         pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
         rollout = Rollout(self.kubectl, self._interrupts.check)
         dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in restarted(pods)]
-        unready = [name_of(pod) for pod in pods if not is_ready(pod)]
-        dead += [ComponentDiedError(name, f"{name} is no longer ready. {rollout.why_not(pods)}") for name in unready]
-        gone = self._ready - {name_of(pod) for pod in pods}
-        return dead + [ComponentDiedError(name, f"{name} is gone: {rollout.warning(name)}") for name in sorted(gone)]
+        unready = {name_of(pod): "no longer ready" for pod in pods if not is_ready(pod)}
+        gone = dict.fromkeys(sorted(self._ready - set(map(name_of, pods))), "gone")
+        for name, what in {**unready, **gone}.items():
+            why = rollout.warning(name) or "the cluster does not say why"
+            dead.append(ComponentDiedError(name, f"{name} is {what}: {why}"))
+        return dead
 
     def _keep_logs(self) -> None:
         """Fetch the logs of all pods, and the edge's access log once it is whole."""

@@ -9,13 +9,13 @@ from typing import Any
 
 import yaml
 
-from mesh.database import Database
+from mesh.database import Database, own_database
 from mesh.keys import KeyPair, key_pair_in
 from mesh.kubernetes.manifests import BENCH, SECRETS
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.kubernetes.pods import Document
-from mesh.kubernetes.secrets import ADMIN_PASSWORD, database_values, own_database
+from mesh.kubernetes.secrets import ADMIN_PASSWORD, database_values
 
 HEADER = "# Made by `make manifests`: change the topology, the switches or an overlay of your own, and not this file.\n"
 

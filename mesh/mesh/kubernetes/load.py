@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from mesh.keys import PRIVATE_KEY
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.pods import Document, Size, Workload, container, document, pod_template, selected
+from mesh.kubernetes.policies import LOAD
+from mesh.kubernetes.secrets import KEYS_MOUNT, keys_volume
 
-LOAD = "load"
-KEYS = "/run/keys"
-WORK = "/work"
-TAPE, TARGET, OUT = f"{WORK}/tape.jsonl", f"{WORK}/target.json", f"{WORK}/out"
+FOLDER = "/var/lib/hopwise"
+TAPE, TARGET, OUT = f"{FOLDER}/tape.jsonl", f"{FOLDER}/target.json", f"{FOLDER}/out"
 """Where a generator waits for what it needs, and leaves what it measured."""
 CPU_M, LEAST_CPU_M = 500, 100
 """Thousandths of a processor that all generators together claim, and that each claims at least."""
@@ -49,19 +50,13 @@ def load_document(job: LoadJob, options: ClusterOptions) -> Document:
         options,
         # A larger claim than any component's: a generator that waits for a processor measures itself.
         Size(cpu=f"{max(LEAST_CPU_M, CPU_M // job.nodes)}m", most_memory="1Gi"),
-        mounts=[
-            {"name": "keys", "mountPath": KEYS, "readOnly": True},
-            {"name": "work", "mountPath": WORK},
-        ],
+        mounts=[KEYS_MOUNT, {"name": "data", "mountPath": FOLDER}],
         args=list(job.arguments),
     )
     workload = Workload(
         LOAD,
         [generator],
-        volumes=[
-            {"name": "keys", "secret": {"secretName": "keys", "defaultMode": 0o440}},
-            {"name": "work", "emptyDir": {"sizeLimit": "1Gi"}},
-        ],
+        volumes=[keys_volume(PRIVATE_KEY), {"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}],
         sidecar=False,
     )
     # Generators keep away from each other where there are nodes enough.

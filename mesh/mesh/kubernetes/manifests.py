@@ -59,7 +59,7 @@ def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> 
 
     Args:
         files: What `manifests` gave.
-        overlay: Folder of the overlay; it must not patch the base, as `bench` does not.
+        overlay: Folder of the overlay; what it patches in the base, as `production` does, stays as the base has it.
     """
     return [
         resource

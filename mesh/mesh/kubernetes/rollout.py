@@ -69,7 +69,7 @@ class Rollout:
             if wrong is not None and seen >= PATIENCE:
                 raise StartError(self.explained(wrong))
             if time.monotonic() - began > limit_s:
-                raise StartError(f"{wanted} within {limit_s:g} s. {self.why_not(state)}".rstrip())
+                raise StartError(f"{wanted} within {limit_s:g} s. {self._why_not(state)}".rstrip())
             self.pause()
             time.sleep(POLL_S)
 
@@ -89,7 +89,7 @@ class Rollout:
                 return f"{cause.message}. End of its log:\n" + "\n".join(f"  {line}" for line in lines)
         return f"{cause.message}; its log is empty."
 
-    def why_not(self, state: Sequence[Resource]) -> str:
+    def _why_not(self, state: Sequence[Resource]) -> str:
         """What is known of the first pod that is not ready."""
         waiting = [item for item in state if item["kind"] == "Pod" and not is_ready(item)]
         if not waiting:

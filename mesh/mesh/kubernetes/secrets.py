@@ -5,17 +5,20 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from mesh.database import POSTGRES, Database
+from mesh.database import Database
 from mesh.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.pods import Document, document
-from mesh.places import Places
 from mesh.shop_processes import TRIAL_DATABASE, role_name, role_passwords
 from mesh.topology import SERVICES
 
 KEYS, DATABASE = "keys", "database"
+KEYS_FOLDER = Path("/etc/hopwise/keys")
+KEYS_MOUNT: Document = {"name": KEYS, "mountPath": str(KEYS_FOLDER), "readOnly": True}
+"""Where a container has the keys of the tokens, with `keys_volume` in its pod."""
 ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS = "admin-url", "admin-password", "role-passwords"
 
 
@@ -32,14 +35,10 @@ def secret_variable(name: str, key: str) -> Document:
     return {"name": name, "valueFrom": {"secretKeyRef": {"name": DATABASE, "key": key}}}
 
 
-def own_database(password: str, places: Places) -> Database:
-    """The bench's own server.
-
-    Args:
-        password: Password of its administrator.
-        places: Where it is reached.
-    """
-    return Database(f"postgresql://{POSTGRES}:{password}@{places.reached(POSTGRES)[0]}/postgres", embedded=True)
+def keys_volume(*names: str) -> Document:
+    """The volume of some of the keys, which nobody but its pod's own user may read."""
+    items = [{"key": name, "path": name} for name in names]
+    return {"name": KEYS, "secret": {"secretName": KEYS, "defaultMode": 0o440, "items": items}}
 
 
 def secrets(keys: KeyPair, database: Database, options: ClusterOptions) -> list[Document]:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from mesh.database import Database
 from mesh.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.kubernetes.pods import DRAIN_S, LEAVES_S, Document, Size, Workload, container, exposed, probes, service
-from mesh.kubernetes.secrets import KEYS, secret_variable, url_of
+from mesh.kubernetes.secrets import KEYS_FOLDER, KEYS_MOUNT, keys_volume, secret_variable, url_of
 from mesh.shop_processes import Surroundings, environment, module_of
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
 from mesh.switches import Switches
 from mesh.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
 
-KEYS_FOLDER = Path("/etc/hopwise/keys")
 IMAGE = "shop"
 SPOKEN = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "http"}
 DATABASE_URL, GRAPHIQL = "SHOP_DATABASE_URL", "SHOP_GRAPHIQL"
@@ -92,7 +89,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions) -> Workl
         options.image(IMAGE),
         options,
         Size(),
-        mounts=[{"name": "keys", "mountPath": str(KEYS_FOLDER), "readOnly": True}] if needed else [],
+        mounts=[KEYS_MOUNT] if needed else [],
         command=["python", "-m", module_of(component)],
         env=variables,
         ports=exposed(ports),
@@ -104,14 +101,9 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions) -> Workl
         [main],
         service=component,
         version=CANARY_VERSION if name == CANARY else STABLE,
-        volumes=[_keys(needed)] if needed else [],
+        volumes=[keys_volume(*needed)] if needed else [],
         before=[] if component in GATEWAYS else [_await_database(component, options)],
     )
-
-
-def _keys(names: list[str]) -> Document:
-    items = [{"key": name, "path": name} for name in names]
-    return {"name": "keys", "secret": {"secretName": KEYS, "defaultMode": 0o440, "items": items}}
 
 
 def _await_database(component: str, options: ClusterOptions) -> Document:

@@ -26,6 +26,8 @@ from mesh.shop_processes import TRIAL_DATABASE
 from mesh.switches import Switches
 
 JOB = "database"
+NOTES = "/var/lib/hopwise"
+"""Where the first step of the job leaves the template's name for the second."""
 DATA = "/var/lib/postgresql"
 PASSWORD = "/run/secrets/database"  # noqa: S105 - a folder
 HBA = "pg_hba.conf"
@@ -104,16 +106,17 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
 
 def database_job(switches: Switches, options: ClusterOptions) -> Document:
     """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
-    work = {"name": "work", "mountPath": "/work"}
-    prepare = f"python -m shop.database prepare --scale {switches.scale} --seed {options.seed} | tee /work/template"
-    clone = f'exec python -m shop.database trial --template "$(tail -n 1 /work/template)" --name {TRIAL_DATABASE}'
-    seeding = _command("prepare", ["bash", "-o", "pipefail", "-c", prepare], options, [_ADMIN, _ROLES], [work])
-    cloning = _command(JOB, ["sh", "-c", clone], options, [_ADMIN], [work])
+    noted = f"{NOTES}/template"
+    notes = {"name": "notes", "mountPath": NOTES}
+    prepare = f"python -m shop.database prepare --scale {switches.scale} --seed {options.seed} | tee {noted}"
+    clone = f'exec python -m shop.database trial --template "$(tail -n 1 {noted})" --name {TRIAL_DATABASE}'
+    seeding = _command("prepare", ["bash", "-o", "pipefail", "-c", prepare], options, [_ADMIN, _ROLES], [notes])
+    cloning = _command(JOB, ["sh", "-c", clone], options, [_ADMIN], [notes])
     workload = Workload(
         JOB,
         [cloning],
         before=[_await_server(options), seeding],
-        volumes=[{"name": "work", "emptyDir": {}}],
+        volumes=[{"name": "notes", "emptyDir": {}}],
         sidecar=False,
     )
     return _job(workload, 300 + 70 * switches.scale, options)
