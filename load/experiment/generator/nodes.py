@@ -90,6 +90,7 @@ class ShardedReplay:
         ready_s: Seconds that a node may take to be ready.
         start_ahead_s: Seconds to the common start once all are ready; each node must have heard of it by then.
         poll_s: Seconds between looks at the nodes.
+        calm_s: Seconds before the start from which on nobody asks a node anything, so that it has no other work.
     """
 
     nodes: Sequence[Node]
@@ -98,6 +99,7 @@ class ShardedReplay:
     ready_s: float = 60.0
     start_ahead_s: float = 5.0
     poll_s: float = 0.5
+    calm_s: float = 0.5
 
     def get_ready(self) -> None:
         """Waits until every node could begin.
@@ -116,12 +118,12 @@ class ShardedReplay:
                     f"load node {node.name} has the tape {says['tape_sha256']} instead of {self.load.tape.sha256}"
                 )
 
-    def send(self, watch: Callable[[], None], begun: Callable[[], None] = lambda: None) -> None:
+    def send(self, watch: Callable[[], None], at_the_ends: Callable[[], None] = lambda: None) -> None:
         """Lets all nodes begin at one instant, and returns once every one of them is through.
 
         Args:
             watch: Called now and then while the load lasts; what it raises ends the wait.
-            begun: Called once, when the load has begun.
+            at_the_ends: Called twice, just before the load begins and when the time of its last journey has come.
 
         Raises:
             GeneratorError: A node failed, or is still not through after the grace.
@@ -131,11 +133,12 @@ class ShardedReplay:
         start_ns = self.nodes[0].clock_ns() + round(self.start_ahead_s * 1e9)
         start = time.monotonic() + self.start_ahead_s
         self._on_all(lambda node: node.write(START, f"{start_ns}\n"))
-        self._watch_until(start, watch)
-        begun()
-        self._watch_until(start + self.poll_s, watch)
+        self._watch_until(start - 2 * self.calm_s, watch)
         self._on_all(_end_of)  # a node that heard of the start too late has refused it
+        self._watch_until(start - self.calm_s, watch)
+        at_the_ends()
         self._watch_until(start + self.load.duration_s, watch)
+        at_the_ends()
         self._await(DONE, GRACE_S)
 
     def collect(self, out: Path) -> None:
@@ -158,7 +161,7 @@ class ShardedReplay:
             watch()
             for node in self.nodes:
                 node.check()
-            time.sleep(self.poll_s)
+            time.sleep(max(0.0, min(self.poll_s, then - time.monotonic())))
 
     def _await(self, file: str, limit_s: float) -> list[dict[str, Any]]:
         """Waits until every node has written a file."""

@@ -94,7 +94,7 @@ class ClusterSender:
             with PodSampler(
                 lambda: renamed(source.look(), {LOAD: CLIENT}), lambda: machine_times(kubectl), interval_s=LOOK_EVERY_S
             ) as sampler:
-                replay.send(self.system.check, begun=sampler.look)
+                replay.send(self.system.check, at_the_ends=sampler.look)
             replay.collect(out)
         journeys = read_journeys(out / JOURNEYS)
         return sampler.during(*_span_ns(journeys))

@@ -34,8 +34,8 @@ class Look:
 class PodSampler:
     """Looks at the containers until it is left, and then until the figures cover all the time before that.
 
-    Where figures are counted since the last look, they are most exact if somebody calls `look` when the load begins:
-    else one figure has idle time and load in it, which are then taken for one mean.
+    Where figures are counted since the last look, they are most exact if somebody calls `look` when the load begins and
+    when it ends: else one figure has idle time and load in it, which are then taken for one mean.
 
     Args:
         look: Gives the newest figures of every container.

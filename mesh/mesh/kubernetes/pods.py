@@ -163,15 +163,15 @@ def container(
     }
 
 
-def probes(probe: Document, start_s: int = 60) -> Document:
-    """The same question as startup, readiness and liveness probe.
+def probes(probe: Document, *, startup: Document | None = None) -> Document:
+    """Startup, readiness and liveness probe of a container, which may take a minute to start.
 
     Args:
         probe: The question, such as `{"grpc": {"port": 18020}}`.
-        start_s: How long the start may take, in seconds.
+        startup: The question while it starts; by default, the same.
     """
     return {
-        "startupProbe": {**probe, "periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": start_s},
+        "startupProbe": {**(startup or probe), "periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 60},
         "readinessProbe": {**probe, "periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3},
         # A busy process may answer late, and a restart would not make it faster.
         "livenessProbe": {**probe, "periodSeconds": 10, "timeoutSeconds": 10, "failureThreshold": 6},

@@ -37,12 +37,14 @@ class FakeNode:
         self.name = f"load-{index}"
         self.files: dict[str, str] = {}
         self.fetched: list[str] = []
+        self.asked = 0
         self._refuses, self._gone = refuses, gone
         if not gone:
             says = {"shard": f"{index}/{count}", "tape_sha256": TAPE.sha256, "journeys": 5, "at_ns": NOON_NS}
             self.files[READY] = json.dumps(says | (ready or {}))
 
     def read(self, file: str) -> str | None:
+        self.asked += 1
         return self.files.get(file)
 
     def write(self, file: str, text: str) -> None:
@@ -68,7 +70,7 @@ def replay(
     """Nobody is far away."""
     load = Load(TAPE, seconds)
     return ShardedReplay(
-        nodes, load, shopload or Shopload(Path("none")), ready_s=ready_s, start_ahead_s=0.02, poll_s=0.01
+        nodes, load, shopload or Shopload(Path("none")), ready_s=ready_s, start_ahead_s=0.02, poll_s=0.01, calm_s=0.005
     )
 
 
@@ -108,6 +110,16 @@ def test_a_node_that_heard_of_the_start_too_late_ends_the_replay_before_its_load
     one.get_ready()
     with pytest.raises(GeneratorError, match="load node load-1 failed: the start instant passed"):
         one.send(lambda: None)
+
+
+def test_nobody_asks_a_node_anything_while_it_sends() -> None:
+    node = FakeNode(0, 1)
+    one = replay([node])
+    one.get_ready()
+    asked_at_the_ends: list[int] = []
+    one.send(lambda: None, lambda: asked_at_the_ends.append(node.asked))
+    began, ended = asked_at_the_ends
+    assert began == ended < node.asked
 
 
 def test_a_node_that_is_gone_says_why() -> None:
