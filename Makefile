@@ -58,9 +58,10 @@ bench: setup ## Start a topology, replay a tape, print latencies and hop budget,
 compare: setup ## Compare topologies under identical load, in randomized blocks, with a report; topologies=a,b
 	@$(RUN) -m experiment compare $(call options,$(COMPARE))
 
-# Without steps, Istio is one of them.
+# Without steps, Istio on this machine is one of them.
 .PHONY: ladder
-ladder: setup $(if $(or $(if $(steps),,all),$(findstring istio,$(steps))),.tools/istio.stamp) ## Add edge, sidecars, mTLS and Istio to a topology one by one, take tracing and database away, measure each step twice
+comma := ,
+ladder: setup $(if $(or $(if $(steps),,all),$(filter istio,$(subst $(comma), ,$(steps)))),.tools/istio.stamp) ## Add edge, sidecars, mTLS and Istio to a topology one by one, take tracing and database away, measure each step twice
 	@$(RUN) -m experiment ladder $(call options,$(LADDER))
 
 .PHONY: sweep
@@ -190,7 +191,7 @@ help: ## Show this help
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
 	@echo "  compare: topologies=NAME,FILE  edges=envoy,kong,none  blocks=5  retry=1 (of SUSPECT trials)  resume=latest|FOLDER"
-	@echo "  ladder: steps=no-edge,edge,sidecars,mtls,istio,untraced,memory  blocks=5  retry=1  resume=latest|FOLDER"
+	@echo "  ladder: steps=no-edge,edge,sidecars,mtls,istio,untraced,memory,cluster,cluster-istio  blocks=5  retry=1  resume=latest|FOLDER"
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"

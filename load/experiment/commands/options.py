@@ -35,7 +35,9 @@ Vus = Annotated[
     str | None, typer.Option(help="Run a closed loop with this many virtual users instead of an open loop at a rate.")
 ]
 Think = Annotated[str | None, typer.Option(help="Think time between journeys, such as 100ms or 2s; needs vus.")]
-Steps = Annotated[str, typer.Option(help=f"Arms to run, comma-separated: {', '.join(ARMS)}; all by default.")]
+Steps = Annotated[
+    str, typer.Option(help=f"Arms to run, comma-separated: {', '.join(ARMS)}; by default, all that need no cluster.")
+]
 RunName = Annotated[str, typer.Option(help="Run: latest, the name of a folder in results/, or a path.")]
 
 

@@ -19,6 +19,8 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
     ladder.UNTRACED: {"trace": "0"},
     ladder.MEMORY: {"store": "memory"},
+    ladder.CLUSTER: {"runtime": "kubernetes"},
+    ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
 
 
@@ -29,7 +31,7 @@ def ladder_arms(
 
     Args:
         topology: The topology that all arms run.
-        steps: Arms, comma-separated, in any order; empty for all that the topology can run.
+        steps: Arms, comma-separated, in any order; empty for all that the topology can run on this machine.
         http: HTTP version of the clients, the same in all arms; None for 1 if there is the arm without an edge.
         trace: Share of journeys to trace in the arms that trace; None for the switch's own.
 
@@ -56,7 +58,7 @@ def ladder_arms(
 
 def _all(topology: Topology, http: str | None) -> Sequence[str]:
     without_edge = topology.entered_by_gateways and http != "2"
-    return [name for name in ladder.ARMS if name != ladder.NO_EDGE or without_edge]
+    return [name for name in ladder.ON_THIS_MACHINE if name != ladder.NO_EDGE or without_edge]
 
 
 def _named(steps: str) -> Sequence[str]:
@@ -69,11 +71,16 @@ def _named(steps: str) -> Sequence[str]:
         raise UsageError(f"steps={steps}: {', '.join(twice)} is given twice; give each once")
     compared = {arm for step in ladder.steps_of(given) for arm in (step.lower, step.upper)}
     alone = [name for name in given if name not in compared]
+    partners = {name: ladder.CLUSTER if name == ladder.CLUSTER_ISTIO else ladder.EDGE for name in alone}
+    missing = {name: partner for name, partner in partners.items() if partner not in given}
+    if missing:
+        raise UsageError(
+            f"steps={steps}: there is nothing to compare {' and '.join(missing)} with; "
+            f"add {' and '.join(dict.fromkeys(missing.values()))}"
+        )
     if alone:
         raise UsageError(
-            f"steps={steps}: there is nothing to compare {' and '.join(alone)} with; add {ladder.EDGE}"
-            if ladder.EDGE not in given
-            else f"steps={steps}: {ladder.EDGE} alone is no step; add one of "
+            f"steps={steps}: {ladder.EDGE} alone is no step; add one of "
             f"{', '.join(arm for arm in ladder.ARMS if arm != ladder.EDGE)}"
         )
     return [name for name in ladder.ARMS if name in given]

@@ -80,6 +80,8 @@ _OF: Mapping[str, Callable[[str], bool]] = {
     ladder.ISTIO: _of_sidecars,
     ladder.MEMORY: lambda part: part.startswith(("db:", "pool:")),
     ladder.UNTRACED: lambda _: False,
+    ladder.CLUSTER: lambda part: part.startswith("wire:"),
+    ladder.CLUSTER_ISTIO: _of_sidecars,
 }
 
 

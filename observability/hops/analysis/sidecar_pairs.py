@@ -12,25 +12,28 @@ import polars as pl
 
 from hops.budget.budget import GENERATOR
 from hops.run.documents import Added, SidecarPair
-from hops.run.ladder import EDGE, ISTIO, MTLS, SIDECARS
+from hops.run.ladder import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
 from hops.statistics.contrast import contrast
 from hops.statistics.over_blocks import Section, sections_of
 from hops.units import ALL, NS_PER_MS
 
+#: The arms with sidecars, each with the same without them.
+WITHOUT: Mapping[str, str] = {SIDECARS: EDGE, MTLS: EDGE, ISTIO: EDGE, CLUSTER_ISTIO: CLUSTER}
+
 
 def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[int]]) -> list[SidecarPair]:
-    """Compares each arm that has sidecars with the arm `edge`, over all links and by link.
+    """Compares each arm that has sidecars with the same without them, over all links and by link.
 
     Args:
         calls: rows of `rows.CALLS` with `block` in front, by arm; of journeys that ended ok.
         blocks: of each arm.
     """
     pairs: list[SidecarPair] = []
-    for arm in (SIDECARS, MTLS, ISTIO):
-        if arm not in calls or EDGE not in calls:
+    for arm, bare in WITHOUT.items():
+        if arm not in calls or bare not in calls:
             continue
-        shared = sorted(blocks[arm] & blocks[EDGE])
-        with_sidecars, without = (_between(calls[name]) for name in (arm, EDGE))
+        shared = sorted(blocks[arm] & blocks[bare])
+        with_sidecars, without = (_between(calls[name]) for name in (arm, bare))
         links = sorted(set(with_sidecars["link"]) & set(without["link"]))
         for link in (ALL, *links) if links else ():
             chosen = pl.col("link").is_in(links if link == ALL else [link])

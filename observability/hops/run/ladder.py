@@ -1,6 +1,7 @@
 """The arms of a ladder, and which two of them each step compares.
 
-Upwards each arm adds one thing to the one before. Downwards each takes one thing away from the arm `edge`.
+Upwards each arm adds one thing to the one before. Downwards each takes one thing away from the arm `edge`. In a cluster
+run the arm `edge` and, above it, its sidecars.
 """
 
 from __future__ import annotations
@@ -13,12 +14,15 @@ from typing import Final
 KIND: Final = "ladder"
 NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO = "no-edge", "edge", "sidecars", "mtls", "istio"
 UNTRACED, MEMORY = "untraced", "memory"
+CLUSTER, CLUSTER_ISTIO = "cluster", "cluster-istio"
 
 UPWARDS = (NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO)
 DOWNWARDS = (UNTRACED, MEMORY)
-ARMS = UPWARDS + DOWNWARDS
+ON_THIS_MACHINE = UPWARDS + DOWNWARDS
+IN_A_CLUSTER = (CLUSTER, CLUSTER_ISTIO)
+ARMS = ON_THIS_MACHINE + IN_A_CLUSTER
 
-#: What a step adds: by its upper arm for a step upwards, by its lower arm for one downwards.
+#: What a step adds: by its lower arm for one downwards, by its upper arm for every other.
 ADDS = {
     EDGE: "edge",
     SIDECARS: "sidecars",
@@ -26,6 +30,8 @@ ADDS = {
     ISTIO: "Istio",
     UNTRACED: "tracing",
     MEMORY: "database",
+    CLUSTER: "cluster",
+    CLUSTER_ISTIO: "Istio in the cluster",
 }
 
 
@@ -60,4 +66,9 @@ def steps_of(arms: Sequence[str]) -> list[Step]:
         Step(lower, upper, UPWARDS[UPWARDS.index(lower) + 1 : UPWARDS.index(upper) + 1])
         for lower, upper in pairwise(upwards)
     ]
-    return steps + [Step(arm, EDGE, (arm,)) for arm in DOWNWARDS if arm in arms and EDGE in arms]
+    steps += [Step(arm, EDGE, (arm,)) for arm in DOWNWARDS if arm in arms and EDGE in arms]
+    return steps + [
+        Step(lower, upper, (upper,))
+        for lower, upper in pairwise((EDGE, *IN_A_CLUSTER))
+        if lower in arms and upper in arms
+    ]

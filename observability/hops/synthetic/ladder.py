@@ -15,10 +15,14 @@ ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
     ladder.MTLS: {"mesh": "envoy", "mtls": "on"},
     ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
     ladder.UNTRACED: {"trace": 0.0},
+    ladder.CLUSTER: {"runtime": "kubernetes"},
+    ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
 #: Mean time in one proxy of a pair, ms, and on each of the two wires that it adds.
-PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2}
+PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2, ladder.CLUSTER_ISTIO: 0.2}
 WIRE_MS = 0.06
+#: Mean time that a wire between two pods takes longer than one on the loopback, ms.
+POD_WIRE_MS = 0.05
 
 
 def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
@@ -32,6 +36,8 @@ def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
         return _without_edge(parts)
     if arm == ladder.MEMORY:
         return {part: ms for part, ms in parts.items() if not part.startswith(("db:", "pool:"))}
+    if arm in ladder.IN_A_CLUSTER:
+        parts = {part: ms + POD_WIRE_MS * part.startswith("wire:") for part, ms in parts.items()}
     if arm in PROXY_MS:
         return by_way_of_sidecars(parts, proxy_ms=PROXY_MS[arm], wire_ms=WIRE_MS)
     return dict(parts)
@@ -39,6 +45,7 @@ def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
 
 def call_ms(arm: str, wire_ms: float) -> float:
     """The mean time of a call between its two components in an arm, whose wire is so long without sidecars."""
+    wire_ms += POD_WIRE_MS * (arm in ladder.IN_A_CLUSTER)
     return wire_ms + 2 * (PROXY_MS[arm] + WIRE_MS) if arm in PROXY_MS else wire_ms
 
 

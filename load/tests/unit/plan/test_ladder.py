@@ -28,7 +28,7 @@ def test_arms_are_in_the_order_of_the_ladder_and_differ_in_one_thing() -> None:
 
 def test_by_default_a_ladder_has_every_arm_that_the_topology_can_run() -> None:
     arms = {arm.label: arm.switches for arm in ladder_arms(HYBRID, "")}
-    assert tuple(arms) == ladder.ARMS
+    assert tuple(arms) == ladder.ON_THIS_MACHINE
     assert {label: (one.mesh, one.mtls) for label, one in arms.items() if one.mesh != "none"} == {
         "sidecars": ("envoy", "off"),
         "mtls": ("envoy", "on"),
@@ -36,8 +36,14 @@ def test_by_default_a_ladder_has_every_arm_that_the_topology_can_run() -> None:
     }
     assert [label for label, one in arms.items() if one.store == "memory"] == ["memory"]
     for without in (ladder_arms(REST, ""), ladder_arms(HYBRID, "", http="2")):
-        assert tuple(arm.label for arm in without) == ladder.ARMS[1:]
+        assert tuple(arm.label for arm in without) == ladder.ON_THIS_MACHINE[1:]
         assert {arm.switches.http for arm in without} == {2}
+
+
+def test_the_arms_in_a_cluster_differ_from_those_on_this_machine_in_nothing_else() -> None:
+    arms = {arm.label: arm.switches.as_dict() for arm in ladder_arms(HYBRID, "edge,istio,cluster,cluster-istio")}
+    for here, there in (("edge", "cluster"), ("istio", "cluster-istio")):
+        assert {key for key in arms[here] if arms[here][key] != arms[there].get(key)} == {"runtime"}
 
 
 def test_with_an_arm_without_an_edge_all_clients_speak_http_1() -> None:
@@ -53,12 +59,13 @@ def test_the_share_of_traces_is_that_of_every_arm_that_traces() -> None:
 @pytest.mark.parametrize(
     ("steps", "more", "message"),
     [
-        ("edge,dance", {}, "dance is unknown; valid: no-edge, edge, sidecars, mtls, istio, untraced, memory"),
+        ("edge,dance", {}, "dance is unknown; valid: no-edge, edge, sidecars, mtls, istio, untraced, memory, cluster"),
         ("edge,", {}, "an empty item is unknown"),
         ("edge,no-edge,edge", {}, "edge is given twice"),
         ("edge", {}, "edge alone is no step; add one of no-edge, sidecars"),
         ("untraced,memory", {}, "there is nothing to compare untraced and memory with; add edge"),
         ("no-edge,mtls,memory", {}, "there is nothing to compare memory with; add edge"),
+        ("edge,cluster-istio", {}, "there is nothing to compare cluster-istio with; add cluster"),
         (BOTTOM, {"http": "2"}, "leave out http=2, or give steps= without no-edge"),
         (BOTTOM, {"trace": "1"}, "trace=1: a ladder needs journeys that are traced and journeys that are not"),
         (BOTTOM, {"trace": "0"}, "trace=0: a ladder needs"),

@@ -106,10 +106,14 @@ def test_without_traces_nothing_can_be_attributed():
         ("sidecars", ["proxy:order-outbound", "wire:order→order-outbound", "wire:client→edge"],
          ["proxy:edge", "work:order", "db:order", "start_lag"]),
         ("memory", ["db:order", "pool:order"], ["work:order", "wire:order→product"]),
+        ("cluster", ["wire:client→edge", "wire:order→product"], ["proxy:edge", "work:order", "db:order", "client"]),
+        ("cluster-istio", ["proxy:order-outbound", "wire:order→order-outbound"], ["proxy:edge", "db:order"]),
     ],
 )  # fmt: skip
 def test_parts_that_belong_to_a_step(thing, belong, do_not):
-    lower = {"edge": "no-edge", "sidecars": "edge", "memory": "edge"}[thing]
+    lower = {"edge": "no-edge", "sidecars": "edge", "memory": "edge", "cluster": "edge", "cluster-istio": "cluster"}[
+        thing
+    ]
     (step,) = steps_of([lower, thing])
     assert [part for part in belong + do_not if belongs_to(step)(part)] == belong
 
@@ -122,6 +126,8 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
         ("mtls", "istio", "Istio"),
         ("untraced", "edge", "tracing"),
         ("memory", "edge", "database"),
+        ("edge", "cluster", "cluster"),
+        ("cluster", "cluster-istio", "Istio in the cluster"),
     ]
     assert set(ADDS) == set(ARMS) - {UPWARDS[0]}
     assert [(step.lower, step.upper, step.adds) for step in steps_of(["mtls", "edge"])] == [
@@ -150,7 +156,9 @@ def test_what_slows_a_service_is_no_part_of_the_sidecars_step(summary):
     assert rows["sidecars"]["verdict"] == "differ"
     assert max(rows["sidecars"]["groups"], key=lambda group: group["value"])["group"] == "services"
     assert rows["sidecars"]["remainder"]["ci95"][0] > 1
-    assert all(abs(rows[step]["remainder"]["value"]) < 1 for step in ("edge", "Istio", "tracing", "database"))
+    assert all(
+        abs(rows[step]["remainder"]["value"]) < 1 for step in ("edge", "Istio", "tracing", "database", "cluster")
+    )
 
 
 def test_tracing_is_compared_with_the_observer_effect(summary):

@@ -43,6 +43,13 @@ def test_what_is_added_is_found_over_all_links_and_in_each():
             assert row[name]["value"] == pytest.approx(truth, abs=apart)
 
 
+def test_sidecars_in_a_cluster_are_compared_with_the_cluster_without_them():
+    rng = np.random.default_rng(3)
+    arms = {"edge": calls(rng, 0.0), "cluster": calls(rng, 5.0), "cluster-istio": calls(rng, 5.0 + ADDED_MS)}
+    row = compared(arms)["cluster-istio", "all"]
+    assert row["mean"]["value"] == pytest.approx(ADDED_MS, abs=0.06)
+
+
 def test_intervals_hold_the_truth():
     rng = np.random.default_rng(2)
     held = {"mean": 0, "p99": 0}
