@@ -14,7 +14,6 @@ from mesh.errors import MeshError
 from mesh.kubernetes.machines import MachineTimes
 from mesh.kubernetes.usage import Usage
 
-
 @dataclass(frozen=True, slots=True)
 class Look:
     """The newest figures at one moment.
@@ -42,6 +41,7 @@ class PodSampler:
         machines: Gives the CPU times of every node.
         interval_s: Seconds between looks; figures that come less often are seen more than once.
         settle_s: Seconds to wait at most for figures of the last moments.
+        settling_s: Seconds between looks meanwhile, when they disturb nothing any more.
     """
 
     def __init__(
@@ -51,11 +51,13 @@ class PodSampler:
         *,
         interval_s: float = 5.0,
         settle_s: float = 45.0,
+        settling_s: float = 2.0,
     ) -> None:
         self._ask = look
         self._machines = machines
         self._interval_s = interval_s
         self._settle_s = settle_s
+        self._settling_s = settling_s
         self._looks: list[Look] = []
         self._first: Mapping[str, MachineTimes] = {}
         self._last: Mapping[str, MachineTimes] = {}
@@ -75,7 +77,6 @@ class PodSampler:
     ) -> None:
         try:
             if kind is None:
-                self.look()
                 self._last = self._machines()
                 self._settle(max(times.at_ns for times in self._last.values()))
         finally:
@@ -110,8 +111,10 @@ class PodSampler:
 
     def _settle(self, until_ns: int) -> None:
         limit = time.monotonic() + self._settle_s
+        self.look()
         while not self._covers(until_ns) and time.monotonic() < limit:
-            time.sleep(min(0.2, self._interval_s))
+            time.sleep(self._settling_s)
+            self.look()
 
     def _covers(self, until_ns: int) -> bool:
         if not self._looks:

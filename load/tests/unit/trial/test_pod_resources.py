@@ -108,7 +108,7 @@ class Cluster:
 
 def sampled(cluster: Cluster, *, settle_s: float = 30) -> PodSampler:
     times = cluster.machines()
-    sampler = PodSampler(cluster.look, lambda: next(times), interval_s=0.01, settle_s=settle_s)
+    sampler = PodSampler(cluster.look, lambda: next(times), interval_s=60, settle_s=settle_s, settling_s=0.01)
     with sampler:
         sampler.look()
     return sampler
@@ -134,6 +134,6 @@ def test_a_cluster_that_says_nothing_any_more_is_an_error() -> None:
 def test_figures_that_never_come_are_not_waited_for_without_end() -> None:
     cluster = Cluster()
     times = iter([machines(0, 0, 0), machines(10**6, 0, 0)])
-    with PodSampler(cluster.look, lambda: next(times), interval_s=0.01, settle_s=0.05):
+    with PodSampler(cluster.look, lambda: next(times), interval_s=60, settle_s=0.05, settling_s=0.01):
         pass
     assert cluster.looks > 0
