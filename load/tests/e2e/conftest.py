@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -61,6 +62,14 @@ class Terminal:
         _, errors = running.communicate(timeout=limit_s)
         assert running.returncode != 0
         assert "Traceback" not in errors
+
+    def namespace(self) -> str | None:
+        """The namespace that a run has noted; it does so before it makes it, and until it is removed."""
+        try:
+            noted = json.loads((self.root / ".run" / str(BASE) / "namespace.json").read_text())
+        except FileNotFoundError:
+            return None
+        return str(noted["namespace"])
 
     def latest(self) -> Path | None:
         """The newest run with traces."""
