@@ -28,6 +28,7 @@ SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start m
   hops sizes steps kills experiments traces
 UP := topology seed scale edge plugins mesh mtls canary replicas store http rtt delay abort
 MANIFESTS := topology edge plugins mesh mtls canary replicas scale delay abort seed namespace storage out
+COMPOSE := topology seed scale out
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
 
 include mesh/provision/provision.mk
@@ -132,6 +133,17 @@ status: ## Show the running components
 manifests: $(ENVIRONMENT) ## Write a topology's Kubernetes manifests: a Kustomize base, and overlays for a bench and for production
 	@$(RUN) -m mesh manifests $(call options,$(MANIFESTS))
 
+##@ Compose
+
+.PHONY: compose
+compose: $(ENVIRONMENT) ## Write compose.yaml and compose/, or with topology=NAME those of another topology
+	@$(RUN) -m mesh compose $(call options,$(COMPOSE))
+
+.PHONY: lint-compose
+lint-compose: $(ENVIRONMENT)
+	@$(RUN) -m mesh compose --check
+	@$(VENV)/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
+
 ##@ Develop
 
 # Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
@@ -154,7 +166,7 @@ chaos: setup ## Kill an order process kills=200 times during checkouts, then che
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests ## Check style, types, import directions, the contract, and that its stubs are up to date
+lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests lint-compose ## Check style, types, import directions, the contract, and that its stubs are up to date
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)
@@ -196,5 +208,6 @@ help: ## Show this help
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"
 	@echo "  manifests: namespace=NAME  storage=10Gi  out=FOLDER, and those of a topology"
+	@echo "  compose: topology=NAME|FILE  seed=N  scale=1..100  out=FOLDER"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, KONG_BIN, KUBECTL_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."
 	@echo "  images: IMAGE_PREFIX (localhost/hopwise), IMAGE_TAG, IMAGE_ENGINE (podman, docker), IMAGE_BUILD_ARGS, KONG_IMAGE"

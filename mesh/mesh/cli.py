@@ -1,4 +1,4 @@
-"""The command line: `python -m mesh up|down|clean|status|manifests|topologies`."""
+"""The command line: `python -m mesh up|down|clean|status|manifests|compose|topologies`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from mesh.compose import FILE as COMPOSE_FILE
+from mesh.compose import compose_files
 from mesh.database_owner import remove_cluster
 from mesh.detached import start_detached
+from mesh.errors import InputError
 from mesh.kubernetes.files import make_secrets, write
 from mesh.kubernetes.manifests import BENCH
 from mesh.kubernetes.manifests import manifests as cluster_manifests
@@ -205,6 +208,38 @@ def manifests(
         public_key = make_secrets(folder, options).public.read_text()
         write(cluster_manifests(loaded, switches, replace(options, jwt_public_key=public_key)), folder)
         typer.echo(f"Wrote {folder}. Apply it with: kubectl apply --kustomize {folder / BENCH}")
+
+
+@app.command()
+def compose(
+    topology: TopologyName = "hybrid",
+    scale: Scale = None,
+    seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write into; by default, the checkout for hybrid, else .run/compose/.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing, and fail if the files are not these.")] = False,
+) -> None:
+    """Write the Compose file of a topology, and the configuration that its containers mount."""
+    with reported():
+        loaded, switches = load_topology(topology), parse_switches(scale=scale)
+        is_committed = (topology, switches.scale, seed) == ("hybrid", 1, 1)
+        folder = out or (ROOT if is_committed else ROOT / RUNS / "compose" / loaded.name)
+        files = compose_files(loaded, Data(switches.scale, seed), folder.resolve())
+        if check:
+            stale = [str(path) for path, text in files.items() if not _has(folder / path, text)]
+            if stale:
+                raise InputError(f"Not what its source gives: {', '.join(stale)}. Run make compose.")
+            return
+        for path, text in files.items():
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(text)
+        file = folder / COMPOSE_FILE
+        typer.echo(f"Wrote {file}. Start it with: docker compose --file {file} up --build (or podman-compose)")
+
+
+def _has(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_text() == text
 
 
 @app.command()

@@ -73,9 +73,15 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
 
 
 def write_config(file: Path, config: Mapping[str, Any]) -> Path:
-    """Write an edge's configuration as YAML, with texts of several lines as they are; returns the file."""
-    file.write_text(yaml.dump(config, Dumper=_Dumper, sort_keys=False))
+    """Write an edge's configuration; returns the file."""
+    file.write_text(config_text(config))
     return file
+
+
+def config_text(config: Mapping[str, Any]) -> str:
+    """An edge's configuration as YAML, with texts of several lines as they are."""
+    text: str = yaml.dump(config, Dumper=_Dumper, sort_keys=False)
+    return text
 
 
 def _owner() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from mesh.database import INITDB, POSTGRES, SETTINGS
 from mesh.jaeger import JAEGER, jaeger_environment, jaeger_ports
@@ -22,6 +23,7 @@ from mesh.kubernetes.pods import (
     service,
 )
 from mesh.kubernetes.secrets import ADMIN_PASSWORD, ADMIN_URL, DATABASE, ROLE_PASSWORDS, secret_variable
+from mesh.ports import HOST
 from mesh.shop_processes import TRIAL_DATABASE
 from mesh.switches import Switches
 
@@ -29,35 +31,53 @@ JOB = "database"
 NOTES = "/var/lib/hopwise"
 """Where the first step of the job leaves the template's name for the second."""
 DATA = "/var/lib/postgresql"
+"""Folder of the volume; the data are in a folder in it."""
 PASSWORD = "/run/secrets/database"  # noqa: S105 - a folder
-HBA = "pg_hba.conf"
+HBA = Path("/etc/postgresql/pg_hba.conf")
 # TYPE DATABASE USER ADDRESS METHOD
 HBA_RULES = "host all all all scram-sha-256\n"
+
+
+def initdb(password: str) -> str:
+    """The shell command that makes the data if they are not there.
+
+    Args:
+        password: File with the superuser's password.
+    """
+    made = f"{DATA}/data"
+    # In place only when whole: an interrupted start is done again.
+    return (
+        f"[ -d {made} ] || {{ rm -rf {made}.new && "
+        f"initdb -D {made}.new --pwfile={password} {' '.join(INITDB)} && mv {made}.new {made}; }}"
+    )
+
+
+def server_options(port: int) -> list[str]:
+    """The server's options: those of a native run, but that others reach it."""
+    settings = {**SETTINGS, "listen_addresses": EVERYWHERE, "port": str(port), "hba_file": str(HBA)}
+    return ["-D", f"{DATA}/data", *(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))]
+
+
+def is_ready(host: str, port: int) -> list[str]:
+    """The command that asks whether the server takes connections."""
+    return ["pg_isready", "--quiet", f"--host={host}", f"--port={port}"]
 
 
 def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
     """PostgreSQL with the settings of a native run."""
     port = places.listens(POSTGRES).port
-    settings = {**SETTINGS, "listen_addresses": EVERYWHERE, "port": str(port), "hba_file": f"/etc/postgresql/{HBA}"}
     size = Size(memory="256Mi", most_memory="1Gi", most_storage="16Gi")
     data = {"name": "data", "mountPath": DATA}
-    made = f"{DATA}/data"
-    # In place only when whole: an interrupted start is done again.
-    initdb = (
-        f"[ -d {made} ] || {{ rm -rf {made}.new && "
-        f"initdb -D {made}.new --pwfile={PASSWORD}/{ADMIN_PASSWORD} {' '.join(INITDB)} && mv {made}.new {made}; }}"
-    )
-    asked = ["pg_isready", "--quiet", "--host=127.0.0.1", f"--port={port}"]
     server = container(
         POSTGRES,
         options.image("postgres"),
         options,
         size,
-        mounts=[data, {"name": "config", "mountPath": "/etc/postgresql", "readOnly": True}],
-        args=["-D", made, *(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))],
+        mounts=[data, {"name": "config", "mountPath": str(HBA.parent), "readOnly": True}],
+        args=server_options(port),
         ports=exposed({port: "tcp"}),
         # Starting a program in the container every few seconds would disturb what is measured on a small node.
-        **probes({"tcpSocket": {"port": port}}, startup={"exec": {"command": asked}}),
+        **probes({"tcpSocket": {"port": port}}, startup={"exec": {"command": is_ready(HOST, port)}}),
     )
     first = container(
         "initdb",
@@ -65,7 +85,7 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
         options,
         size,
         mounts=[data, {"name": "password", "mountPath": PASSWORD, "readOnly": True}],
-        command=["sh", "-c", initdb],
+        command=["sh", "-c", initdb(f"{PASSWORD}/{ADMIN_PASSWORD}")],
     )
     password = {
         "secretName": DATABASE,
@@ -88,7 +108,7 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": options.storage}}},
     }
     return [
-        document("ConfigMap", "v1", POSTGRES, options, data={HBA: HBA_RULES}),
+        document("ConfigMap", "v1", POSTGRES, options, data={HBA.name: HBA_RULES}),
         service(POSTGRES, {port: "tcp"}, options, clusterIP="None"),
         document(
             "StatefulSet",

@@ -49,7 +49,7 @@ def test_a_tag_can_be_given(checkout: Path) -> None:
 
 
 def test_whatever_is_copied_is_there_and_in_the_context() -> None:
-    admitted = [line[1:] for line in (ROOT / ".containerignore").read_text().splitlines() if line.startswith("!")]
+    admitted = [line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")]
     for name in copied():
         assert list(ROOT.glob(name)), name
         assert any(Path(name).match(each) or Path(name).is_relative_to(each) for each in admitted), name

@@ -1,7 +1,7 @@
 """Prepares, copies and audits the shop's database.
 
-python -m shop.database prepare --scale 1 --seed 1
-python -m shop.database trial   --template shop_seed_... --name shop_trial
+python -m shop.database prepare --scale 1 --seed 1 [--wait 60]
+python -m shop.database trial   --template shop_seed_... --name shop_trial [--keep]
 python -m shop.database migrate
 python -m shop.database audit   --name shop_trial [--acknowledged FILE] [--json]
 
@@ -18,6 +18,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -32,9 +33,13 @@ def arguments() -> argparse.ArgumentParser:
     prepare = commands.add_parser("prepare", help="create the seeded template unless it exists, and print its name")
     prepare.add_argument("--scale", type=int, default=1, help="multiplies every count, 1 to 1,000 (default 1)")
     prepare.add_argument("--seed", type=int, default=1, help="seed of every random value, 0 or more (default 1)")
+    prepare.add_argument(
+        "--wait", type=float, default=0.0, help="how long to wait for a server that is still starting, in s (default 0)"
+    )
     trial = commands.add_parser("trial", help="replace a database by a fresh copy of a template")
     trial.add_argument("--template", required=True, help="name of the template, as `prepare` printed it")
     trial.add_argument("--name", required=True, help="the database to replace")
+    trial.add_argument("--keep", action="store_true", help="leave the database as it is if it exists")
     commands.add_parser(
         "migrate", help="bring the database of SHOP_ADMIN_URL itself to the newest schema, and let the services in"
     )
@@ -69,12 +74,14 @@ def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
         admin_url = _variable(env, "SHOP_ADMIN_URL", "postgresql://admin:password@host:5432/postgres")
         if options.command == "prepare":
             from shop.database.seed import prepare
+            from shop.database.server import until_it_answers
 
-            print(prepare(admin_url, _passwords(env), seed=options.seed, scale=options.scale))
+            ask = partial(prepare, admin_url, _passwords(env), seed=options.seed, scale=options.scale)
+            print(until_it_answers(options.wait, ask))
         elif options.command == "trial":
             from shop.database.trial import create_trial
 
-            print(create_trial(admin_url, template=options.template, name=options.name))
+            print(create_trial(admin_url, template=options.template, name=options.name, keep=options.keep))
         elif options.command == "migrate":
             _migrate(admin_url, _passwords(env))
         else:

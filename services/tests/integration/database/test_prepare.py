@@ -6,8 +6,10 @@ import contextlib
 import json
 import os
 import signal
+import socketserver
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -105,6 +107,36 @@ def test_every_trial_begins_with_the_same_rows(admin_url: str, template: str, tr
     with contextlib.closing(psycopg.connect(trial.url)):
         create_trial(admin_url, template=template, name=trial.name)
     assert digest() == before
+
+
+def test_a_trial_s_database_is_kept_on_request(admin_url: str, template: str, trial: Any) -> None:
+    with psycopg.connect(trial.url) as connection:
+        connection.execute("UPDATE shop_product.product SET stock = 7")
+    assert create_trial(admin_url, template=template, name=trial.name, keep=True) == trial.name
+    with psycopg.connect(trial.url) as connection:
+        assert connection.execute("SELECT DISTINCT stock FROM shop_product.product").fetchall() == [(7,)]
+
+
+class StartingServer(socketserver.BaseRequestHandler):
+    """Closes every connection, as a server does that has just begun to listen."""
+
+    asked = 0
+
+    def handle(self) -> None:
+        """Count it."""
+        type(self).asked += 1
+
+
+def test_a_server_that_is_still_starting_is_asked_again(
+    environment: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socketserver.TCPServer(("127.0.0.1", 0), StartingServer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"postgresql://postgres:secret@127.0.0.1:{server.server_address[1]}/postgres"
+        assert run(["prepare", "--wait", "1"], {**environment, "SHOP_ADMIN_URL": url}) == 2
+        assert "closed the connection" in capsys.readouterr().err
+        assert StartingServer.asked > 1
+        server.shutdown()
 
 
 def test_new_rows_come_after_the_seeded_ones(trial: Any) -> None:

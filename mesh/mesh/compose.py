@@ -1,0 +1,296 @@
+"""A topology as a Compose file: its processes in containers of one machine, behind Envoy, or Kong beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mesh.database import POSTGRES, Database
+from mesh.edge import envoy, kong, limits
+from mesh.edge.component import config_text
+from mesh.edge.plan import EdgePlan, edge_plan
+from mesh.envoy_config import DESCRIPTOR, OPTIONS
+from mesh.jaeger import JAEGER, jaeger_environment
+from mesh.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
+from mesh.kubernetes.edge import CONFIG, ENVOY_FILE, KONG_FILE
+from mesh.kubernetes.files import as_yaml
+from mesh.kubernetes.options import KONG_IMAGE
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.kubernetes.pods import USER
+from mesh.kubernetes.stores import DATA, HBA, HBA_RULES, JOB, initdb, is_ready, server_options
+from mesh.paths import JAEGER_CONFIG, ROOT
+from mesh.ports import HOST
+from mesh.shop_processes import TRIAL_DATABASE, Data, Surroundings, environment, module_of, role_name
+from mesh.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, port_name
+from provision.images import FILE as CONTAINERFILE
+from provision.images import PREFIX
+
+Service = dict[str, Any]
+"""A service of a Compose file, as plain data."""
+
+FILE, FOLDER = Path("compose.yaml"), Path("compose")
+"""The file, and beside it the folder of the configuration that its containers mount."""
+HEADER = "# Made by `make compose`: change the topology, the tables of ports and routes, or mesh/mesh/compose.py.\n"
+SECRETS = Path("/var/lib/hopwise/secrets")
+"""Where `shop.secrets` has a folder for everyone who has secrets; each is a volume of its own."""
+PUBLIC, ADMIN = "public", "admin"
+KONG = "edge-kong"
+# Release v1.76.0 of observability/jaeger/build/go.mod by its other name. It has the web pages that the module lacks.
+JAEGER_IMAGE = "docker.io/jaegertracing/jaeger:2.13.0"
+START_LIMIT_S = 120
+"""How long PostgreSQL's start may take."""
+STDOUT = Path("/dev/stdout")
+PUBLISHED = {EDGE: ("EDGE_PORT", 18000), KONG: ("KONG_PORT", 18001), JAEGER: ("JAEGER_PORT", 18072)}
+"""What is reached from the machine itself: the variable that names the port there, and its default."""
+STARTED, HEALTHY = {"condition": "service_started"}, {"condition": "service_healthy"}
+DONE = {"condition": "service_completed_successfully"}
+# In place of the settings that hold passwords; PostgreSQL's clients find those by PGPASSFILE.
+_ELSEWHERE = Database("postgresql://nobody:nothing@nowhere/nothing", embedded=False)
+
+
+def compose_files(topology: Topology, data: Data, folder: Path) -> dict[Path, str]:
+    """The Compose file and the configuration beside it, by their paths below a folder.
+
+    Args:
+        topology: Which components run, and which calls which.
+        data: The data that the shop begins with.
+        folder: The folder that they are for; sources of images are named relative to it.
+    """
+    places = ClusterPlaces.default()
+    plan = edge_plan(topology, places, STDOUT)
+    files = {
+        FOLDER / HBA.name: HBA_RULES,
+        FOLDER / ENVOY_FILE: HEADER + config_text(envoy.render(plan)).replace(str(DESCRIPTOR), _at(DESCRIPTOR.name)),
+    }
+    if not topology.transcodes:
+        files[FOLDER / KONG_FILE] = HEADER + config_text(kong.render(plan))
+    services = _services(topology, data, plan, places, os.path.relpath(ROOT, folder))
+    named = (mount.partition(":")[0] for service in services.values() for mount in service.get("volumes", []))
+    document = {
+        "name": f"hopwise-{topology.name.lower()}",
+        "services": services,
+        "volumes": {volume: {} for volume in sorted(set(named)) if "/" not in volume},
+    }
+    return {FILE: HEADER + as_yaml([document]), **files}
+
+
+def _services(topology: Topology, data: Data, plan: EdgePlan, places: ClusterPlaces, root: str) -> dict[str, Service]:
+    services = {
+        "secrets": _secrets(root),
+        POSTGRES: _postgres(places, root),
+        JOB: _database(data, places),
+        JAEGER: _jaeger(places, root),
+        **{name: _shop(name, topology, places) for name in topology.components},
+        EDGE: _envoy(plan, root),
+    }
+    if not topology.transcodes:
+        services[KONG] = _kong(plan)
+    return services
+
+
+def _secrets(root: str) -> Service:
+    return _task(
+        _image("shop"),
+        build=_build("shop", root),
+        command=["python", "-m", "shop.secrets", str(SECRETS)],
+        volumes=[_secrets_of(owner, "rw") for owner in (ADMIN, PUBLIC, *SERVICES)],
+    )
+
+
+def _postgres(places: ClusterPlaces, root: str) -> Service:
+    port = places.listens(POSTGRES).port
+    start = f'{initdb(str(SECRETS / ADMIN / "password"))} && exec postgres "$@"'
+    return _server(
+        _image(POSTGRES),
+        memory="1g",
+        build=_build(POSTGRES, root),
+        entrypoint=_literal(["sh", "-c", start, POSTGRES]),
+        command=server_options(port),
+        volumes=[f"{POSTGRES}-data:{DATA}", _secrets_of(ADMIN), _file(f"./{FOLDER / HBA.name}", HBA)],
+        depends_on={"secrets": DONE},
+        healthcheck=_checked(is_ready(HOST, port)),
+        stop_grace_period="1m",
+    )
+
+
+def _database(data: Data, places: ClusterPlaces) -> Service:
+    """Makes the seeded database if it is not there: what people have bought outlives a restart."""
+    module = "python -m shop.database"
+    steps = (
+        f'SHOP_ROLE_PASSWORDS="$(cat {SECRETS / ADMIN / "role-passwords"})"',
+        "export SHOP_ROLE_PASSWORDS",
+        f'template="$({module} prepare --scale {data.scale} --seed {data.seed} --wait {START_LIMIT_S} | tail -n 1)"',
+        f'exec {module} trial --template "$template" --name {TRIAL_DATABASE} --keep',
+    )
+    return _task(
+        _image("shop"),
+        memory="1g",
+        command=_literal(["bash", "-euo", "pipefail", "-c", "\n".join(steps)]),
+        environment={"SHOP_ADMIN_URL": _url(POSTGRES, POSTGRES, places), **_password_of(ADMIN)},
+        volumes=[_secrets_of(ADMIN)],
+        # It waits for PostgreSQL by itself: Podman 4.3 cannot wait for a container's health, and starts nothing after a
+        # container that has ended if that one depends on a running one.
+        depends_on={"secrets": DONE},
+    )
+
+
+def _jaeger(places: ClusterPlaces, root: str) -> Service:
+    config = Path("/etc/jaeger/config.yaml")
+    # No health check: another image of Jaeger may hold no program that could ask.
+    return _server(
+        f"${{JAEGER_IMAGE:-{JAEGER_IMAGE}}}",
+        memory="2g",
+        command=[f"--config=file:{config}"],
+        environment=jaeger_environment(places, places.ports.offsets),
+        volumes=[_file(f"{root}/{JAEGER_CONFIG.relative_to(ROOT)}", config)],
+        ports=[_published(JAEGER, places.listens("jaeger-query-http").port)],
+    )
+
+
+def _shop(component: str, topology: Topology, places: ClusterPlaces) -> Service:
+    keys = KeyPair(private=SECRETS / component / PRIVATE_KEY, public=SECRETS / PUBLIC / PUBLIC_KEY)
+    around = Surroundings(topology, places, _ELSEWHERE, keys, trial="compose", extra={})
+    settings = environment(component, around)
+    settings.pop("SHOP_GRAPHIQL", None)  # it is not in the image
+    if component not in GATEWAYS:
+        settings["SHOP_DATABASE_URL"] = _url(role_name(component), TRIAL_DATABASE, places)
+        settings |= _password_of(component)
+    owners = [
+        owner for owner in (PUBLIC, component) if any(f"{SECRETS / owner}/" in text for text in settings.values())
+    ]
+    protocol = topology.protocols_of(component)[0]
+    port = places.listens(port_name(component, protocol)).port
+    return _server(
+        _image("shop"),
+        command=["python", "-m", module_of(component)],
+        environment=settings,
+        volumes=[_secrets_of(owner) for owner in owners],
+        depends_on={POSTGRES: STARTED, JOB: DONE},
+        # A service listens when it is ready. To ask gRPC's health service would start a Python each time.
+        healthcheck=_checked(_opened(port) if protocol is Protocol.GRPC else _answered(port, limits.HEALTH_PATH)),
+    )
+
+
+def _envoy(plan: EdgePlan, root: str) -> Service:
+    descriptor = [_file(f"{root}/{DESCRIPTOR.relative_to(ROOT)}", _at(DESCRIPTOR.name))]
+    return _server(
+        _image("edge-envoy"),
+        build=_build("edge-envoy", root),
+        command=["-c", _at(ENVOY_FILE), *OPTIONS, "--file-flush-interval-msec", "1000"],
+        volumes=[
+            _file(f"./{FOLDER / ENVOY_FILE}", _at(ENVOY_FILE)),
+            *(descriptor if plan.topology.transcodes else []),
+        ],
+        ports=[_published(EDGE, plan.listen.port)],
+        depends_on=dict.fromkeys(plan.topology.components, HEALTHY),
+        healthcheck=_checked(_answered(plan.admin.port, "/ready")),
+    )
+
+
+def _kong(plan: EdgePlan) -> Service:
+    own = {**kong.settings(plan), "KONG_PREFIX": "/tmp/kong", "KONG_DECLARATIVE_CONFIG": _at(KONG_FILE)}  # noqa: S108 - of the container alone
+    return _server(
+        f"${{KONG_IMAGE:-{KONG_IMAGE}}}",
+        memory="1g",
+        profiles=["kong"],
+        environment={name: _escaped(value) for name, value in own.items()},
+        volumes=[_file(f"./{FOLDER / KONG_FILE}", _at(KONG_FILE))],
+        ports=[_published(KONG, plan.listen.port)],
+        depends_on=dict.fromkeys(plan.topology.components, HEALTHY),
+        healthcheck=_checked(["kong", "health"]),
+    )
+
+
+def _image(target: str) -> str:
+    """The name of one of the project's own images; `make images` builds the same if it is given the same settings."""
+    return f"${{IMAGE_PREFIX:-{PREFIX}}}/{target}:${{IMAGE_TAG:-compose}}"
+
+
+def _build(target: str, root: str) -> Service:
+    return {"context": root, "dockerfile": CONTAINERFILE.name, "target": target}
+
+
+def _server(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
+    """What runs until it is stopped."""
+    return _container(image_name, memory, {"restart": "unless-stopped", "stop_grace_period": "30s", **content})
+
+
+def _task(image_name: str, *, memory: str = "512m", **content: Any) -> Service:
+    """What runs to its end before others start."""
+    return _container(image_name, memory, {"restart": "no", **content})
+
+
+def _container(image_name: str, memory: str, content: Mapping[str, Any]) -> Service:
+    """A container that may write to `/tmp` and its volumes only, and do nothing that needs a privilege."""
+    return {
+        "image": image_name,
+        **content,
+        "user": f"{USER}:{USER}",
+        "read_only": True,
+        "tmpfs": ["/tmp"],  # noqa: S108 - of the container alone
+        "cap_drop": ["ALL"],
+        "security_opt": ["no-new-privileges"],
+        "mem_limit": memory,
+        "pids_limit": 512,
+    }
+
+
+def _published(service: str, port: int) -> str:
+    variable, default = PUBLISHED[service]
+    return f"{HOST}:${{{variable}:-{default}}}:{port}"
+
+
+def _secrets_of(owner: str, mode: str = "ro") -> str:
+    return f"secrets-{owner}:{SECRETS / owner}:{mode}"
+
+
+def _file(source: str, target: str | Path) -> str:
+    # z: where there is SELinux, containers may read it.
+    return f"{source}:{target}:ro,z"
+
+
+def _at(name: str) -> str:
+    """Where the edge's container has one of its files."""
+    return str(CONFIG / name)
+
+
+def _url(role: str, name: str, places: ClusterPlaces) -> str:
+    (place,) = places.reached(POSTGRES)
+    return f"postgresql://{role}@{place}/{name}"
+
+
+def _password_of(owner: str) -> dict[str, str]:
+    return {"PGPASSFILE": str(SECRETS / owner / "pgpass")}
+
+
+def _checked(command: Sequence[str]) -> Service:
+    return {
+        "test": ["CMD", *_literal(command)],
+        "interval": "10s",
+        "timeout": "5s",
+        "retries": 3,
+        "start_period": "30s",
+    }
+
+
+def _opened(port: int) -> list[str]:
+    return ["bash", "-c", f"exec 3<>/dev/tcp/{HOST}/{port}"]
+
+
+def _answered(port: int, path: str) -> list[str]:
+    request = f"GET {path} HTTP/1.1\\r\\nhost: {HOST}\\r\\nconnection: close\\r\\n\\r\\n"
+    asked = (
+        f"exec 3<>/dev/tcp/{HOST}/{port} && printf '{request}' >&3 && read -r status <&3 && [[ $status == *' 200 '* ]]"
+    )
+    return ["bash", "-c", asked]
+
+
+def _literal(command: Sequence[str]) -> list[str]:
+    return [_escaped(part) for part in command]
+
+
+def _escaped(text: str) -> str:
+    """A text in which Compose sees no variables of its own."""
+    return text.replace("$", "$$")

@@ -1,0 +1,215 @@
+"""The Compose file: the committed one is what its source gives, and every topology's is safe to run and complete."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from check_jsonschema.builtin_schemas import get_builtin_schema
+from jsonschema import Draft7Validator
+from typer.testing import CliRunner
+
+from mesh.cli import app
+from mesh.compose import FILE, FOLDER, JAEGER_IMAGE, KONG, SECRETS, compose_files
+from mesh.edge import envoy, kong
+from mesh.edge.plan import edge_plan
+from mesh.kubernetes.edge import ACCESS_LOG, CONFIG, ENVOY_FILE, KONG_FILE, edge_config
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.paths import ROOT
+from mesh.shop_processes import Data
+from mesh.topology import EDGE, load_topology, names
+
+TASKS = {"secrets", "database"}
+"""Services that run to their end."""
+OTHERS_IMAGES = {"jaeger", KONG}
+"""Services whose images this project does not build."""
+
+
+def files_of(name: str) -> dict[Path, str]:
+    return compose_files(load_topology(name), Data(), ROOT)
+
+
+@pytest.fixture(scope="module", params=names())
+def name(request: pytest.FixtureRequest) -> str:
+    """Every topology."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def services(name: str) -> dict[str, dict[str, Any]]:
+    """The services of its Compose file."""
+    document = yaml.safe_load(files_of(name)[FILE])
+    services: dict[str, dict[str, Any]] = document["services"]
+    return services
+
+
+def test_the_committed_files_are_what_their_source_gives() -> None:
+    for path, text in files_of("hybrid").items():
+        assert (ROOT / path).read_text() == text, f"{path} is stale: run make compose"
+    assert {path.name for path in (ROOT / FOLDER).iterdir()} == {
+        path.name for path in files_of("hybrid") if path != FILE
+    }
+
+
+def test_stale_files_are_named(tmp_path: Path) -> None:
+    runner = CliRunner()
+    assert runner.invoke(app, ["compose", "--out", str(tmp_path)]).exit_code == 0
+    assert runner.invoke(app, ["compose", "--out", str(tmp_path), "--check"]).exit_code == 0
+    (tmp_path / FOLDER / ENVOY_FILE).write_text("changed")
+    checked = runner.invoke(app, ["compose", "--out", str(tmp_path), "--check"])
+    assert checked.exit_code != 0
+    assert f"{FOLDER / ENVOY_FILE}. Run make compose" in checked.output
+    assert (tmp_path / FOLDER / ENVOY_FILE).read_text() == "changed"
+
+
+def test_sources_are_named_from_where_the_file_lies(tmp_path: Path) -> None:
+    folder = ROOT / ".run" / "compose" / "rest"
+    text = compose_files(load_topology("rest"), Data(), folder)[FILE]
+    assert yaml.safe_load(text)["services"]["secrets"]["build"]["context"] == "../../.."
+
+
+def test_it_is_valid(name: str) -> None:
+    validator = Draft7Validator(get_builtin_schema("vendor.compose-spec"))
+    validator.validate(yaml.safe_load(files_of(name)[FILE]))
+
+
+def test_no_container_has_a_privilege_that_it_does_not_need(services: dict[str, dict[str, Any]]) -> None:
+    for name, service in services.items():
+        assert service["user"] == "65532:65532", name
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges"], name
+        assert not {"privileged", "cap_add", "network_mode", "pid", "ipc", "devices"} & set(service), name
+        assert service["mem_limit"], name
+        assert service["pids_limit"], name
+        assert service["restart"] == ("no" if name in TASKS else "unless-stopped"), name
+        # Nobody knows which programs are in another image of Jaeger.
+        assert ("healthcheck" in service) == (name not in TASKS | {"jaeger"}), name
+
+
+def test_only_this_machine_reaches_what_is_published(services: dict[str, dict[str, Any]]) -> None:
+    published = {name: service["ports"] for name, service in services.items() if "ports" in service}
+    assert set(published) <= {EDGE, KONG, "jaeger"}
+    ports = [port for each in published.values() for port in each]
+    assert all(port.startswith("127.0.0.1:$") for port in ports)
+    assert len({port.split(":")[2] for port in ports}) == len(ports)
+
+
+def test_every_host_that_a_process_is_told_is_a_service(name: str, services: dict[str, dict[str, Any]]) -> None:
+    for service in services.values():
+        for value in service.get("environment", {}).values():
+            for host in re.findall(r"//(?:\w+@)?([a-z-]+):\d+", value):
+                assert host in services
+    files = files_of(name)
+    for file in (ENVOY_FILE, KONG_FILE):
+        config = yaml.safe_load(files.get(FOLDER / file, "{}"))
+        for host in hosts(config):
+            assert host in services, file
+
+
+def hosts(config: Any) -> Iterator[str]:
+    """The hosts that an edge's configuration names: Envoy's socket addresses, Kong's services and collector."""
+    if isinstance(config, list):
+        for item in config:
+            yield from hosts(item)
+    elif isinstance(config, dict):
+        for key, value in config.items():
+            if (key == "address" or key == "host") and isinstance(value, str) and not re.match(r"[0-9.]+$", value):
+                yield value
+            if key == "traces_endpoint":
+                yield re.sub(r"http://([a-z-]+):.*", r"\1", value)
+            yield from hosts(value)
+
+
+def test_nobody_waits_for_somebody_who_is_not_there(services: dict[str, dict[str, Any]]) -> None:
+    for name, service in services.items():
+        for other, how in service.get("depends_on", {}).items():
+            ends = how["condition"] == "service_completed_successfully"
+            assert ends == (other in TASKS), name
+            # Podman 4.3 starts nothing after a container that has ended if that one depends on a running one.
+            assert not (name in TASKS and other not in TASKS), name
+            assert how["condition"] != "service_healthy" or "healthcheck" in services[other], name
+
+
+def test_every_secret_that_is_named_is_made_and_mounted_for_its_owner_alone(
+    services: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    subprocess.run([sys.executable, "-m", "shop.secrets", str(tmp_path)], check=True, timeout=30)
+    mounted = set()
+    for name, service in services.items():
+        text = json.dumps({**service, "volumes": []})
+        volumes = [mount for mount in service.get("volumes", []) if mount.startswith("secrets-")]
+        if name == "secrets":
+            continue
+        folders = {mount.split(":")[1] for mount in volumes}
+        mounted |= set(volumes)
+        assert all(mount.endswith(":ro") for mount in volumes), name
+        paths = re.findall(rf"{SECRETS}/[a-z./-]+", text)
+        assert {str(Path(path).parent) for path in paths} == folders, name
+        assert all((tmp_path / Path(path).relative_to(SECRETS)).is_file() for path in paths), name
+    private = [name for name, service in services.items() if "jwt-private.pem" in json.dumps(service)]
+    assert private == ["user"]
+    holders = [name for name, service in services.items() if "secrets-user:" in json.dumps(service)]
+    assert holders == ["secrets", "user"]
+    made = {mount.removesuffix(":rw") for mount in services["secrets"]["volumes"]}
+    assert {mount.removesuffix(":ro") for mount in mounted} <= made
+
+
+def test_no_password_is_in_the_file(services: dict[str, dict[str, Any]]) -> None:
+    assert not re.search(r"//[^/@\"]+:[^/@\"]+@", json.dumps(services))
+
+
+def test_the_images_have_the_folders_of_the_volumes(services: dict[str, dict[str, Any]]) -> None:
+    # Docker gives a new volume to the owner of the folder that it is mounted over, and Podman to the container's user.
+    text = (ROOT / "Containerfile").read_text()
+    listed = re.findall(r"(?:cd (\S+) && \S+\s+)?install -d -o 65532 -g 65532 -m 0700 (.+)$", text, re.MULTILINE)
+    owned = {str(Path(base) / folder) for base, folders in listed for folder in folders.split()}
+    written = [mount.split(":")[1] for name in ("secrets", "postgres") for mount in services[name]["volumes"]]
+    assert {path for path in written if path.startswith("/var/lib/")} <= owned
+
+
+def test_each_image_is_built_once_and_named_as_make_images_names_it(services: dict[str, dict[str, Any]]) -> None:
+    built: dict[str, list[str]] = {}
+    for name, service in services.items():
+        if name in OTHERS_IMAGES:
+            assert "build" not in service
+            continue
+        prefix, target, tag = re.split("/(?=[a-z-]+:)|:(?=[^:]+$)", service["image"].replace(":-", "="))
+        assert (prefix, tag) == ("${IMAGE_PREFIX=localhost/hopwise}", "${IMAGE_TAG=compose}"), name
+        built.setdefault(target, []).extend([service["build"]["target"]] if "build" in service else [])
+    assert built == {target: [target] for target in ("shop", "postgres", "edge-envoy")}
+
+
+def test_jaeger_is_the_release_that_a_native_run_builds() -> None:
+    module = (ROOT / "observability" / "jaeger" / "build" / "go.mod").read_text()
+    assert "github.com/jaegertracing/jaeger v1.76.0" in module, "name the image of the new release in mesh.compose"
+    assert JAEGER_IMAGE.endswith(":2.13.0")
+
+
+def test_the_edge_is_that_of_a_cluster_but_for_its_log(name: str) -> None:
+    topology, files = load_topology(name), files_of(name)
+    plan = edge_plan(topology, ClusterPlaces.default(), ACCESS_LOG)
+    config = edge_config("envoy", plan, ClusterOptions(tag="t"))["data"][ENVOY_FILE]
+    assert yaml.safe_load(files[FOLDER / ENVOY_FILE]) == yaml.safe_load(config.replace(str(ACCESS_LOG), "/dev/stdout"))
+    if topology.transcodes:
+        assert FOLDER / KONG_FILE not in files
+        descriptor = envoy.DESCRIPTOR
+        mounts = yaml.safe_load(files[FILE])["services"][EDGE]["volumes"]
+        assert f"./{descriptor.relative_to(ROOT)}:{CONFIG / descriptor.name}:ro,z" in mounts
+    else:
+        assert yaml.safe_load(files[FOLDER / KONG_FILE]) == kong.render(plan)
+
+
+def test_compose_sees_no_variables_of_its_own_in_a_process_s_settings(services: dict[str, dict[str, Any]]) -> None:
+    for name, service in services.items():
+        for part in ("command", "entrypoint", "environment", "healthcheck"):
+            text = json.dumps(service.get(part, "")).replace("$$", "")
+            assert "$" not in text, f"{part} of {name}"

@@ -1,0 +1,101 @@
+"""Makes the secrets of an installation, each in the folder of those who may have it. What is there already stays.
+
+python -m shop.secrets FOLDER
+
+admin    `password` of the database's administrator, as `pgpass` too; `role-passwords` as SHOP_ROLE_PASSWORDS has them
+public   `jwt-public.pem` checks the shop's tokens
+user     `jwt-private.pem` signs them
+
+The folder of each service has its own password, as the `pgpass` that PGPASSFILE names.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_pem_private_key,
+)
+
+from shop.database.schemas import SCHEMAS
+
+ADMIN = "postgres"
+
+
+def make_secrets(folder: Path) -> None:
+    """Makes what is missing; whatever follows from something else is written anew.
+
+    Args:
+        folder: The folder of the folders.
+
+    Raises:
+        OSError: A file cannot be read or written.
+    """
+    admin = folder / "admin"
+    _write(admin / "pgpass", _pgpass(ADMIN, _kept(admin / "password", _password)))
+    passwords = json.loads(_kept(admin / "role-passwords", _role_passwords))
+    for schema in SCHEMAS:
+        _write(folder / schema.service / "pgpass", _pgpass(schema.name, passwords[schema.name]))
+    private = load_pem_private_key(_kept(folder / "user" / "jwt-private.pem", _private_key).encode(), None)
+    public = private.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    _write(folder / "public" / "jwt-public.pem", public.decode())
+
+
+def _password() -> str:
+    return secrets.token_hex(32)
+
+
+def _role_passwords() -> str:
+    return json.dumps({schema.name: _password() for schema in SCHEMAS})
+
+
+def _private_key() -> str:
+    return Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
+
+
+def _pgpass(role: str, password: str) -> str:
+    # hostname:port:database:username:password
+    return f"*:*:*:{role}:{password}\n"
+
+
+def _kept(path: Path, make: Callable[[], str]) -> str:
+    if not path.is_file():
+        _write(path, make())
+    return path.read_text()
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    new = path.with_name(f"{path.name}.new")
+    new.unlink(missing_ok=True)
+    with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o400), "w") as file:
+        file.write(text)
+    # Nobody ever reads half of it, and an interrupted start is done again.
+    new.rename(path)
+
+
+def main() -> int:
+    """Makes the secrets in the folder that the command line names; returns the exit code."""
+    if len(sys.argv) != 2:
+        print("usage: python -m shop.secrets FOLDER", file=sys.stderr)
+        return 2
+    try:
+        make_secrets(Path(sys.argv[1]))
+    except OSError as error:
+        print(f"secrets: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
