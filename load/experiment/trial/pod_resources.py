@@ -14,6 +14,7 @@ from mesh.errors import MeshError
 from mesh.kubernetes.machines import MachineTimes
 from mesh.kubernetes.usage import Usage
 
+
 @dataclass(frozen=True, slots=True)
 class Look:
     """The newest figures at one moment.
