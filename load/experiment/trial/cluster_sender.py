@@ -92,7 +92,10 @@ class ClusterSender:
         source = usage_source(kubectl)
         with self._nodes(load, LOAD, trace=self.system.switches.trace) as replay:
             with PodSampler(
-                lambda: renamed(source.look(), {LOAD: CLIENT}), lambda: machine_times(kubectl), interval_s=LOOK_EVERY_S
+                lambda: renamed(source.look(), {LOAD: CLIENT}),
+                lambda: machine_times(kubectl),
+                source.name,
+                interval_s=LOOK_EVERY_S,
             ) as sampler:
                 replay.send(self.system.check, begun=sampler.look)
             replay.collect(out)
