@@ -64,7 +64,7 @@ class PodNode:
             self.kubectl.fetch(self.pod, LOAD, f"{OUT}/{file}", folder / file)
 
     def check(self) -> None:
-        """The system's own look at its pods sees to these too."""
+        """The system looks after it."""
 
     def _run(self, script: str, stdin: str | None = None) -> str:
         return self.kubectl.execute(self.pod, LOAD, "sh", "-c", script, stdin=stdin)
@@ -92,9 +92,13 @@ class ClusterSender:
         source = usage_source(kubectl)
         with self._nodes(load, LOAD, trace=self.system.switches.trace) as replay:
             with PodSampler(
-                lambda: renamed(source.look(), {LOAD: CLIENT}), lambda: machine_times(kubectl), interval_s=LOOK_EVERY_S
+                lambda: renamed(source.look(), {LOAD: CLIENT}),
+                lambda: machine_times(kubectl),
+                source.name,
+                interval_s=LOOK_EVERY_S,
             ) as sampler:
                 replay.send(self.system.check, at_the_ends=sampler.look)
+            self.system.check_now()
             replay.collect(out)
         journeys = read_journeys(out / JOURNEYS)
         return sampler.during(*_span_ns(journeys))
@@ -117,12 +121,13 @@ class ClusterSender:
         Rollout(system.kubectl, system.check).until_running(job, RUNNING_LIMIT_S)
         nodes = self._pods(job, count)
         tape, target = load.tape.path.read_text(encoding="utf-8"), json.dumps(system.target_in_cluster)
-        for node in nodes:
-            node.put(TARGET, target)
-            node.put(TAPE, tape)
-        replay = ShardedReplay(nodes, load, self.shopload, poll_s=POLL_S)
-        replay.get_ready()
-        yield replay
+        with system.watching(node.pod for node in nodes):
+            for node in nodes:
+                node.put(TARGET, target)
+                node.put(TAPE, tape)
+            replay = ShardedReplay(nodes, load, self.shopload, poll_s=POLL_S)
+            replay.get_ready()
+            yield replay
         system.kubectl.run("delete", "job", job, "--wait=false")
 
     def _pods(self, job: str, count: int) -> list[PodNode]:

@@ -14,7 +14,7 @@ from experiment.plan.plan import Planned
 from experiment.results.folder import read_json, write_json
 from experiment.trial.trial import Trial
 from hops.gates.trial import evaluate, is_valid, left_out
-from hops.run.documents import SCHEMA, TrialRecord
+from hops.run.documents import SCHEMA, ResourcesFrom, TrialRecord
 from hops.run.rows import write_parquet
 
 RECORD = "trial.json"
@@ -146,6 +146,10 @@ def record_of(
     )
     if trial.machine_speed is not None:
         record["machine_speed"] = round(trial.machine_speed, 3)
+    if trial.origin is not None:
+        record["resources_from"] = ResourcesFrom(
+            source=trial.origin.source, resolution_s=round(trial.origin.resolution_s, 1)
+        )
     return record
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import TracebackType
 
-from experiment.trial.resources import Sample, peak_memory_mb, peak_memory_of_all_mb
+from experiment.trial.resources import Origin, Sample, peak_memory_mb, peak_memory_of_all_mb
 from mesh.errors import MeshError
 from mesh.kubernetes.machines import MachineTimes
 from mesh.kubernetes.usage import Usage
@@ -40,6 +40,7 @@ class PodSampler:
     Args:
         look: Gives the newest figures of every container.
         machines: Gives the CPU times of every node.
+        source: Where the figures come from.
         interval_s: Seconds between looks; figures that come less often are seen more than once.
         settle_s: Seconds to wait at most for figures of the last moments.
         settling_s: Seconds between looks meanwhile, when they disturb nothing any more.
@@ -49,6 +50,7 @@ class PodSampler:
         self,
         look: Callable[[], Sequence[Usage]],
         machines: Callable[[], Mapping[str, MachineTimes]],
+        source: str,
         *,
         interval_s: float = 5.0,
         settle_s: float = 45.0,
@@ -56,6 +58,7 @@ class PodSampler:
     ) -> None:
         self._ask = look
         self._machines = machines
+        self._source = source
         self._interval_s = interval_s
         self._settle_s = settle_s
         self._settling_s = settling_s
@@ -108,7 +111,7 @@ class PodSampler:
         """
         if self._failure is not None and (not self._looks or self._looks[-1].at_ns < ended_ns):
             raise self._failure
-        return PodResources(self._looks, (self._first, self._last), began_ns, ended_ns)
+        return PodResources(self._looks, (self._first, self._last), self._source, began_ns, ended_ns)
 
     def _settle(self, until_ns: int) -> None:
         limit = time.monotonic() + self._settle_s
@@ -139,6 +142,7 @@ class PodResources:
     Args:
         looks: The looks, in the order of time.
         machines: CPU times of every node, before the load and after it.
+        source: Where the looks come from.
         began_ns: Begin of the load, in nanoseconds of the Unix epoch.
         ended_ns: End of the load, likewise.
     """
@@ -147,19 +151,22 @@ class PodResources:
         self,
         looks: Sequence[Look],
         machines: tuple[Mapping[str, MachineTimes], Mapping[str, MachineTimes]],
+        source: str,
         began_ns: int,
         ended_ns: int,
     ) -> None:
         self._machines = machines
+        self._source = source
         figures = {(usage.container, usage.ended_ns): usage for look in looks for usage in look.usages}
         self._within = [usage for usage in figures.values() if usage.ended_ns > began_ns and usage.began_ns < ended_ns]
         self._began_ns, self._ended_ns = began_ns, ended_ns
         self.samples = [sample for look in _at_distinct_times(looks) for sample in self._samples_of(look)]
 
     @property
-    def resolution_s(self) -> float:
-        """Seconds over which the coarsest of the figures was averaged; 0 if there is none."""
-        return max(((usage.ended_ns - usage.began_ns) / 1e9 for usage in self._within), default=0.0)
+    def origin(self) -> Origin:
+        """The source, and the longest time that a figure covers; 0 if there is none."""
+        lengths_s = ((usage.ended_ns - usage.began_ns) / 1e9 for usage in self._within)
+        return Origin(self._source, max(lengths_s, default=0.0))
 
     def cpu_seconds(self) -> dict[str, float]:
         """Returns the CPU seconds that each component used during the load."""

@@ -33,6 +33,19 @@ class Sample:
     processes: int
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where figures come from that this machine's kernel has not counted.
+
+    Attributes:
+        source: Who has: `kubelet` or `metrics API`.
+        resolution_s: Seconds over which the coarsest CPU figure is a mean.
+    """
+
+    source: str
+    resolution_s: float
+
+
 def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:
     """Returns the largest memory that each component was seen with, in MiB."""
     peaks: dict[str, float] = {}
@@ -56,6 +69,8 @@ class ResourceSampler:
         processes: Gives the components' process ids; asked at each look, since components may be restarted.
         interval_s: Seconds between looks.
     """
+
+    origin: Origin | None = None
 
     def __init__(self, processes: Processes, interval_s: float = 1.0) -> None:
         self.samples: list[Sample] = []

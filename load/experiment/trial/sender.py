@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol
 
 from experiment.generator.shopload import Load, Shopload, stop
-from experiment.trial.resources import ResourceSampler, Sample
+from experiment.trial.resources import Origin, ResourceSampler, Sample
 from mesh.system import System
 
 WATCH_S = 0.25
@@ -24,6 +24,10 @@ class Resources(Protocol):
     @property
     def samples(self) -> Sequence[Sample]:
         """Every look at a component."""
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the figures come from; None for this machine's kernel."""
 
     def cpu_seconds(self) -> Mapping[str, float]:
         """Returns the CPU seconds that each component used."""

@@ -27,6 +27,7 @@ from experiment.trial.audit import audit, mark
 from experiment.trial.edge_log import read_edge_log
 from experiment.trial.exemplars import save
 from experiment.trial.machine_speed import machine_speed
+from experiment.trial.resources import Origin
 from experiment.trial.sender import CLIENT, JOURNEYS, sender_of
 from experiment.trial.sidecars import sidecars_of
 from hops.budget.bands import exemplars
@@ -72,6 +73,7 @@ class Trial:
         phases_s: How long each phase took, in seconds.
         machine_speed: As the function has it, mean of before the system started and after it stopped; None for a step,
             since its system runs on.
+        origin: Where CPU seconds and memory come from; None for this machine's kernel.
     """
 
     journeys: pl.DataFrame
@@ -86,6 +88,7 @@ class Trial:
     memory_mb: float
     phases_s: Mapping[str, float]
     machine_speed: float | None = None
+    origin: Origin | None = None
 
 
 @dataclass(slots=True)
@@ -313,6 +316,7 @@ class Replay:
             memory_mb=resources.peak_memory_of_all_mb(),
             phases_s=self._clock.phases_s,
             machine_speed=machine_speed,
+            origin=resources.origin,
         )
 
 

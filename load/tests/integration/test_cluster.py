@@ -1,22 +1,37 @@
-"""What holds in a real cluster: who may call whom, and that an update of everything loses no journey."""
+"""What holds in a real cluster: who may call whom, who gets the calls, and that an update loses no journey."""
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import threading
-from collections.abc import Callable, Iterator
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 from stand_ins.cluster import namespaces, needs_cluster
 
-from experiment.generator.shopload import BINARY, Load, Shopload
+from experiment.generator.shopload import BINARY, Load, Shopload, Tape
+from experiment.trial.audit import audit
 from experiment.trial.cluster_sender import ClusterSender
 from experiment.trial.sender import JOURNEYS
 from hops.run.rows import read_journeys
+from mesh.database import POSTGRES, own_database
 from mesh.errors import ComponentDiedError
+from mesh.keys import key_pair_in
 from mesh.kubernetes.cluster import ClusterSystem
 from mesh.kubernetes.kubectl import Kubectl, said
+from mesh.kubernetes.options import cluster_options
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.kubernetes.pods import account, labels
+from mesh.kubernetes.rollout import Rollout
+from mesh.kubernetes.secrets import secrets
+from mesh.kubernetes.stores import postgres
 from mesh.paths import ROOT, RunFolder
 from mesh.ports import Ports
 from mesh.switches import Switches
@@ -35,6 +50,8 @@ except grpc.RpcError as error:
     print(error.code().name, error.details())
 """
 PLAIN = "exec 3<>/dev/tcp/{host}/{port}; printf 'PRI * HTTP/2.0\\r\\n\\r\\nSM\\r\\n\\r\\n' >&3; timeout 5 head -c 9 <&3"
+SERVER = 2
+"""Kind of the span that a call leaves at whoever serves it, in OTLP's JSON."""
 UPDATED = ("product", "order", "user", "payment", "graphql-gateway", "rest-gateway", "edge")
 
 
@@ -47,10 +64,13 @@ class Updating(ClusterSystem):
 
 @pytest.fixture
 def make(tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., ClusterSystem]:
-    def made(kind: type[ClusterSystem] = ClusterSystem, **switches: str | int | float) -> ClusterSystem:
+    def made(
+        kind: type[ClusterSystem] = ClusterSystem, topology: str = "hybrid", database_url: str = "", **switches: Any
+    ) -> ClusterSystem:
         folder = RunFolder.of(1, root=tmp_path)
-        chosen = Switches(runtime="kubernetes", **switches)  # type: ignore[arg-type]
-        return kind(load_topology("hybrid"), chosen, free_ports(), "test", environ=os.environ, folder=folder)
+        chosen = Switches(runtime="kubernetes", **switches)
+        environ = {**os.environ, "DATABASE_URL": database_url}
+        return kind(load_topology(topology), chosen, free_ports(), "test", environ=environ, folder=folder)
 
     return made
 
@@ -61,9 +81,54 @@ def meshed(make: Callable[..., ClusterSystem]) -> Iterator[ClusterSystem]:
         yield system
 
 
+@pytest.fixture
+def database_elsewhere(tmp_path: Path) -> Iterator[str]:
+    """URL of a PostgreSQL in another namespace, which this machine and all pods reach at the address of a node."""
+    name, places = f"hopwise-{uuid.uuid4().hex[:8]}", ClusterPlaces.default()
+    kubectl = Kubectl.current(os.environ)
+    options = cluster_options(os.environ, namespace=name, replicas={}, istio_cni=False, seed=1)
+    keys = key_pair_in(tmp_path)
+    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels(name, options)}}
+    config, inside, server = postgres(places, options)
+    published = {key: value for key, value in inside["spec"].items() if key != "clusterIP"}
+    outside = {**inside, "spec": {**published, "type": "NodePort"}}
+    told = secrets(keys, own_database("hush-hush", places), options)
+    try:
+        kubectl.apply([namespace, account(POSTGRES, options), *told, config, outside, server])
+        Rollout(kubectl.within(name), lambda: None).until_ready([POSTGRES], 120)
+        (node, *_) = kubectl.get("nodes")["items"]
+        host = next(each["address"] for each in node["status"]["addresses"] if each["type"] == "InternalIP")
+        port = kubectl.within(name).get("service", POSTGRES)["spec"]["ports"][0]["nodePort"]
+        try:
+            socket.create_connection((host, port), timeout=5).close()
+        except OSError as error:
+            pytest.skip(f"this machine does not reach the node at {host}:{port}: {error}")
+        yield f"postgresql://postgres:hush-hush@{host}:{port}/postgres"
+    finally:
+        kubectl.run("delete", "namespace", name, "--ignore-not-found", limit_s=120)
+
+
 def pod_of(kubectl: Kubectl, component: str) -> str:
     (pod,) = kubectl.get("pods", f"--selector=app.kubernetes.io/name={component}")["items"]
     return str(pod["metadata"]["name"])
+
+
+def tape_of(shopload: Shopload, folder: Path, duration_s: float) -> Tape:
+    workload = ROOT / "load" / "workloads" / "default.yaml"
+    return shopload.tape(workload, folder / "tape.jsonl", seed=3, rate=5, duration_s=duration_s, scale=1)
+
+
+def calls_by_instance(system: ClusterSystem, traces: Iterable[str], component: str) -> Mapping[str, int]:
+    """How many calls each pod of a component served in these traces."""
+    served: Counter[str] = Counter()
+    with httpx.Client(base_url=system.ports.url("jaeger-query-http"), trust_env=False) as jaeger:
+        for trace in traces:
+            for spans in jaeger.get(f"/api/v3/traces/{trace}").json()["result"]["resourceSpans"]:
+                resource = {each["key"]: each["value"].get("stringValue") for each in spans["resource"]["attributes"]}
+                if resource["service.name"] == component:
+                    kinds = [span["kind"] for scope in spans["scopeSpans"] for span in scope["spans"]]
+                    served[resource["service.instance.id"]] += kinds.count(SERVER)
+    return served
 
 
 def test_a_strict_mesh_lets_through_what_the_topology_links_and_nothing_else(meshed: ClusterSystem) -> None:
@@ -89,8 +154,7 @@ def test_an_update_of_everything_under_load_loses_no_journey(
 ) -> None:
     shopload, out = Shopload(BINARY), tmp_path / "out"
     out.mkdir()
-    workload = ROOT / "load" / "workloads" / "default.yaml"
-    tape = shopload.tape(workload, tmp_path / "tape.jsonl", seed=3, rate=5, duration_s=150, scale=1)
+    tape = tape_of(shopload, tmp_path, 150)
     with make(Updating, mesh=mesh, mtls="on" if mesh == "istio" else "off") as system:
         failures: list[BaseException] = []
 
@@ -113,6 +177,36 @@ def test_an_update_of_everything_under_load_loses_no_journey(
     failed = journeys.filter(journeys["outcome"] != "ok").select("journey", "outcome", "error").to_dicts()
     assert failed == []
     assert journeys.height == tape.journeys
+
+
+@pytest.mark.parametrize("topology", ["hybrid", "graphql"])
+def test_without_a_mesh_both_pods_of_a_service_get_half_of_the_calls(
+    make: Callable[..., ClusterSystem], topology: str, tmp_path: Path
+) -> None:
+    # Product's callers speak gRPC in hybrid, and GraphQL over HTTP in graphql.
+    shopload, out = Shopload(BINARY), tmp_path / "out"
+    out.mkdir()
+    with make(topology=topology, replicas={"product": 2}, trace=1.0) as system:
+        ClusterSender(system, shopload).replay(Load(tape_of(shopload, tmp_path, 20), 20.0), out)
+        journeys = read_journeys(out / JOURNEYS)
+        served = calls_by_instance(system, journeys["trace_id"], "product")
+    assert set(journeys["outcome"]) == {"ok"}
+    assert len(served) == 2
+    assert min(served.values()) / sum(served.values()) == pytest.approx(0.5, abs=0.1), served
+
+
+def test_a_database_outside_of_the_namespace_is_filled_used_and_audited(
+    make: Callable[..., ClusterSystem], database_elsewhere: str, tmp_path: Path
+) -> None:
+    shopload, out = Shopload(BINARY), tmp_path / "out"
+    out.mkdir()
+    with make(database_url=database_elsewhere) as system:
+        ClusterSender(system, shopload).replay(Load(tape_of(shopload, tmp_path, 10), 10.0), out)
+        done = audit(database_elsewhere, system.database_name, out / JOURNEYS, as_json=True, capture=True)
+        kinds = system.kubectl.run("get", "pods,statefulsets,services", "--output=name")
+    assert set(read_journeys(out / JOURNEYS)["outcome"]) == {"ok"}
+    assert [each for each in json.loads(done.stdout)["invariants"] if not each["ok"]] == []
+    assert POSTGRES not in kinds
 
 
 def test_nothing_of_a_run_is_left_in_the_cluster(make: Callable[..., ClusterSystem]) -> None:

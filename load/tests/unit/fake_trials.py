@@ -8,12 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from experiment.trial.resources import Origin
 from experiment.trial.trial import Trial
 from hops.gates.trial import Evidence
 from hops.run.rows import CALLS, HOPS, RESOURCES
 
 
-def fake_trial(*, failures: int = 0, rows: int = 1) -> Trial:
+def fake_trial(*, failures: int = 0, rows: int = 1, origin: Origin | None = None) -> Trial:
     """A trial of so many journeys; one that failed makes it SUSPECT."""
     evidence = Evidence(
         parity_mismatches=0,
@@ -42,6 +43,7 @@ def fake_trial(*, failures: int = 0, rows: int = 1) -> Trial:
         memory_mb=50.0,
         phases_s={"replay": 20.0},
         machine_speed=20.0,
+        origin=origin,
     )
 
 

@@ -132,6 +132,8 @@ def _cluster(base: Mapping[str, Any], upstream: Upstream) -> dict[str, Any]:
     cluster = {**base, **endpoints(upstream.component, [_address(place) for place in upstream.places])}
     if upstream.is_balanced:
         cluster["health_checks"] = [_health_check(upstream.protocol)]
+        # A pod that leaves still answers for a while: what counts is that its address is no longer the name's.
+        cluster["ignore_health_on_host_removal"] = True
     return _found_at(cluster, upstream.places)
 
 

@@ -18,7 +18,7 @@ class Upstream:
     Attributes:
         component: Its name.
         protocol: What the edge speaks with it.
-        places: Where it is reached; the edge shares its requests out among several.
+        places: Where it is reached. The edge shares its requests out among several, and among the addresses of a name.
         socket: The Unix domain socket where the edge's own sidecar takes requests for it; None without a mesh.
         authority: The host that such requests carry.
     """
@@ -32,7 +32,8 @@ class Upstream:
     @property
     def is_balanced(self) -> bool:
         """Whether the edge itself chooses among replicas; with a mesh, its sidecar does."""
-        return self.socket is None and len(self.places) > 1
+        has_several = len(self.places) > 1 or not self.places[0].is_numeric
+        return has_several and self.socket is None and self.authority is None
 
 
 @dataclass(frozen=True)

@@ -54,6 +54,8 @@ def _of_pod(pod: Resource) -> Iterator[Cause]:
     for condition in status.get("conditions", ()):
         if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
             yield Cause(name, "", f"{name} fits on no node: {condition.get('message', '')}")
+        elif condition["type"] == "DisruptionTarget" and condition["status"] == "True":
+            yield Cause(name, "", f"{name} is taken away: {condition.get('reason')}: {condition.get('message')}")
     for container in _containers(status):
         yield from _of_container(name, container)
 
@@ -74,7 +76,7 @@ def _of_container(pod: str, container: Resource) -> Iterator[Cause]:
         )
     elif reason in NEVER_STARTS:
         yield Cause(pod, name, f"{pod}: {name} cannot start: {message or reason}")
-    elif ended is not None and (ended.get("exitCode") or reason == "CrashLoopBackOff"):
+    elif ended is not None and (ended.get("exitCode") or reason == "CrashLoopBackOff" or container.get("restartCount")):
         how = ended.get("reason", "Error")
         how = "it ran out of memory" if how == "OOMKilled" else f"exit code {ended.get('exitCode')}"
         yield Cause(pod, name, f"{pod}: {name} ended, {how}", crashed=True)
@@ -99,6 +101,21 @@ def is_ready(pod: Resource) -> bool:
         condition["type"] == READY and condition["status"] == "True"
         for condition in pod["status"].get("conditions", ())
     )
+
+
+def is_done(pod: Resource) -> bool:
+    """Whether a pod has run to its end."""
+    return bool(pod["status"].get("phase") == "Succeeded")
+
+
+def running_container(pod: Resource) -> str | None:
+    """The container that a pod waits for: the first that runs and is not ready; None if none does."""
+    waiting = (
+        container["name"]
+        for container in _containers(pod["status"])
+        if "running" in container.get("state", {}) and not container.get("ready")
+    )
+    return next(waiting, None)
 
 
 def last_warning(events: Iterable[Resource], pod: str) -> str:

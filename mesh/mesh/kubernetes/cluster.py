@@ -7,26 +7,28 @@ import json
 import sys
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 from mesh.database import POSTGRES, Database, own_database, require_external, superuser_password
 from mesh.edge.component import ACCESS_LOG
-from mesh.errors import ClusterError, ComponentDiedError, MeshError
+from mesh.errors import ClusterError, ComponentDiedError, InputError, MeshError
 from mesh.jaeger import JAEGER
 from mesh.keys import PRIVATE_KEY, KeyPair, key_pair
-from mesh.kubernetes.causes import is_ready, name_of, restarted
+from mesh.kubernetes.causes import causes, is_ready, name_of, restarted
 from mesh.kubernetes.edge import ACCESS_LOG as EDGE_LOG
 from mesh.kubernetes.kubectl import Kubectl
 from mesh.kubernetes.manifests import documents, manifests
 from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.preflight import has_istio_cni, require_usable
+from mesh.kubernetes.preflight import has_istio_cni, require_usable, require_usage
 from mesh.kubernetes.rollout import Rollout
 from mesh.kubernetes.secrets import KEYS_FOLDER, secrets
 from mesh.kubernetes.sidecars import read_facts
+from mesh.kubernetes.stores import JOB, database_limit_s
 from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.process_record import write_json
@@ -39,12 +41,12 @@ from mesh.system import System
 from mesh.topology import EDGE, Topology, port_name
 
 PREFIX = "hopwise-"
-DATABASE_LIMIT_S = 180.0
 READY_LIMIT_S = 180.0
 ROUTES_LIMIT_S = 30.0
 DELETE_LIMIT_S = 180.0
 LOOK_EVERY_S = 60.0
 """Each look is a call of kubectl, whose CPU a cluster of one node must spare while it is measured."""
+UNREADY = "no longer ready"
 FLUSH_S = 1.5
 """The edge writes its log at least once a second."""
 
@@ -95,7 +97,7 @@ class ClusterSystem(System):
         self._kubectl: Kubectl | None = None
         self._ready: set[str] = set()
         self._nodes: set[tuple[str, str]] = set()
-        self._looked = 0.0
+        self._looked = -LOOK_EVERY_S
 
     @property
     def kubectl(self) -> Kubectl:
@@ -115,17 +117,37 @@ class ClusterSystem(System):
         kubectl = Kubectl.current(self._environ)
         self._remove_leftover()
         require_usable(kubectl, self.switches)
+        database = self._database_in_cluster()
         keys = key_pair(self.folder)
         self.options = replace(self.options, istio_cni=has_istio_cni(kubectl), jwt_public_key=keys.public.read_text())
         write_json(self.target, self._target(str(keys.private), self.ports))
         write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
         self._kubectl = kubectl.within(self.namespace)
         try:
-            self._roll_out(self._kubectl, keys)
+            self._roll_out(self._kubectl, keys, database)
         except MeshError:
             self._keep_logs()
             raise
-        return [self._forward(service, names) for service, names in self._forwarded().items()]
+        return [self._forward(service, name) for service, names in self._forwarded().items() for name in names]
+
+    @contextlib.contextmanager
+    def watching(self, pods: Iterable[str]) -> Iterator[None]:
+        """Looks after further pods, which are ready, for as long as the context lasts.
+
+        Raises:
+            ComponentDiedError: A call of the cluster failed, because a pod was lost; the message has the pod's reason.
+        """
+        further = set(pods)
+        self._ready |= further
+        try:
+            yield
+        except ClusterError as error:
+            with contextlib.suppress(ClusterError):
+                for lost in self._lost():
+                    raise lost from error
+            raise
+        finally:
+            self._ready -= further
 
     def ended(self) -> list[ComponentDiedError]:
         dead = super().ended()
@@ -133,6 +155,11 @@ class ClusterSystem(System):
             dead = self._lost()
             self._looked = time.monotonic()
         return dead
+
+    def check_now(self) -> None:
+        """The same as `check`, however short ago the last look at the cluster was."""
+        self._looked = -LOOK_EVERY_S
+        self.check()
 
     def sidecar_facts(self) -> SidecarFacts | None:
         return None if self.switches.mesh == "none" else read_facts(self.kubectl, encrypted=self.switches.encrypted)
@@ -155,18 +182,23 @@ class ClusterSystem(System):
         nodes = {node for name, node in self._nodes if name == component}
         return nodes.pop() if len(nodes) == 1 else ""
 
-    def _roll_out(self, kubectl: Kubectl, keys: KeyPair) -> None:
+    def _roll_out(self, kubectl: Kubectl, keys: KeyPair, database: Database) -> None:
         """Make everything, the data before what reads it."""
         rollout = Rollout(kubectl, self._interrupts.check)
         every = documents(manifests(self.topology, self.switches, self.options))
-        shop = [one for one in every if one["kind"] == "Deployment" and one["metadata"]["name"] != JAEGER]
+        shop = [one for one in every if one["kind"] == "Deployment" and name_of(one) != JAEGER]
         around = [one for one in every if one not in shop]
         (namespace,) = [one for one in around if one["kind"] == "Namespace"]
-        told = secrets(keys, self._database_in_cluster(), self.options)
+        told = secrets(keys, database, self.options)
         kubectl.apply([namespace, *told, *(one for one in around if one is not namespace)])
-        rollout.until_done("database", DATABASE_LIMIT_S)
-        kubectl.apply(shop)
-        rollout.until_ready([JAEGER, *(one["metadata"]["name"] for one in shop)], READY_LIMIT_S)
+        require_usage(kubectl)
+        rollout.until_done(JOB, database_limit_s(self.switches))
+        # The edge looks up the others when it starts; a name that leads to no pod yet stays unknown for a while.
+        edge = [one for one in shop if name_of(one) == EDGE]
+        for stage in ([one for one in shop if one not in edge], edge):
+            if stage:
+                kubectl.apply(stage)
+                rollout.until_ready([JAEGER, *map(name_of, stage)], READY_LIMIT_S)
         self._await_routes(kubectl)
         ready = [pod for pod in kubectl.get("pods")["items"] if is_ready(pod)]
         self._ready = {name_of(pod) for pod in ready}
@@ -185,10 +217,22 @@ class ClusterSystem(System):
         kubectl.execute(f"deployment/{JAEGER}", JAEGER, *command, limit_s=ROUTES_LIMIT_S + 10)
 
     def _database_in_cluster(self) -> Database:
-        if not self.database.embedded:
-            require_external(self.database)
-            return self.database
-        return own_database(superuser_password(self.folder), self.places)
+        """The database as pods reach it.
+
+        Raises:
+            InputError: They cannot reach the server that DATABASE_URL names.
+            StartError: It does not answer.
+        """
+        if self.database.embedded:
+            return own_database(superuser_password(self.folder), self.places)
+        host = urlsplit(self.database.admin_url).hostname or ""
+        if host == "localhost" or host.startswith("127.") or host == "::1":
+            raise InputError(
+                f"DATABASE_URL: to a pod, {host} is the pod itself. Name the server by an address that this machine "
+                "and the pods both reach."
+            )
+        require_external(self.database)
+        return self.database
 
     @property
     def target_in_cluster(self) -> dict[str, Any]:
@@ -204,22 +248,29 @@ class ClusterSystem(System):
             **{name: [name] for name in entrances},
         }
 
-    def _forward(self, service: str, names: Sequence[str]) -> Component:
-        pairs = [f"{self.ports[name]}:{self.places.listens(name).port}" for name in names]
-        command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", *pairs)
+    def _forward(self, service: str, name: str) -> Component:
+        # A process for each port: of several, kubectl would go on with those that it can have.
+        port = f"{self.ports[name]}:{self.places.listens(name).port}"
+        command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", port)
         # Where its context and credentials are is in variables that only it knows.
-        return Component(f"{service}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[names[0]]))
+        return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[name]))
 
     def _lost(self) -> list[ComponentDiedError]:
-        """The pods that have ended, or no longer take calls, since the run began."""
+        """The pods that have ended, are being ended, or no longer take calls, since the run began."""
         pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
         rollout = Rollout(self.kubectl, self._interrupts.check)
-        dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in restarted(pods)]
-        unready = {name_of(pod): "no longer ready" for pod in pods if not is_ready(pod)}
-        gone = dict.fromkeys(sorted(self._ready - set(map(name_of, pods))), "gone")
-        for name, what in {**unready, **gone}.items():
-            why = rollout.warning(name) or "the cluster does not say why"
-            dead.append(ComponentDiedError(name, f"{name} is {what}: {why}"))
+        known = [*causes(pods), *restarted(pods)]
+        dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in known]
+        lost = {
+            **{name_of(pod): UNREADY for pod in pods if not is_ready(pod)},
+            **{name_of(pod): "being deleted" for pod in pods if "deletionTimestamp" in pod["metadata"]},
+            **dict.fromkeys(sorted(self._ready - set(map(name_of, pods))), "gone"),
+        }
+        for name, what in lost.items():
+            if name not in {cause.pod for cause in known}:
+                unsaid = "the cluster does not say why" if what == UNREADY else "somebody may have deleted it"
+                why = rollout.warning(name) or unsaid
+                dead.append(ComponentDiedError(name, f"{name} is {what}: {why}"))
         return dead
 
     def _keep_logs(self) -> None:

@@ -16,6 +16,7 @@ import yaml
 from mesh.errors import ClusterError, NotInstalledError
 
 LIMIT_S = 30.0
+MOST_LINES = 2
 REQUEST_LIMIT = "--request-timeout=20s"
 # A cluster may be on this very machine, where looking at it must not delay what is measured.
 _YIELDING = ["nice", "-n", "19"] if shutil.which("nice") else []
@@ -161,11 +162,12 @@ class Kubectl:
 
 
 def said(done: subprocess.CompletedProcess[str]) -> str:
-    """What kubectl said went wrong, in one line."""
+    """What kubectl said went wrong, in one line: the first of it, where it has much to say."""
     lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("Warning:", "E0", "E1", "I0", "I1", "Defaulted container"))]
-    text = "; ".join(told or lines[-1:]) or f"it ended with exit code {done.returncode}"
-    return text.removeprefix("error: ").removeprefix("Error from server ").rstrip(".")
+    first = [line.removeprefix("error: ").removeprefix("Error from server ") for line in told or lines[-1:]]
+    text = "; ".join(first[:MOST_LINES]).rstrip(".") or f"it ended with exit code {done.returncode}"
+    return text if len(first) <= MOST_LINES else f"{text}; and {len(first) - MOST_LINES} more like it"
 
 
 def _run(

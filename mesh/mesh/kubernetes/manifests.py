@@ -87,7 +87,7 @@ def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options
     for workload in shop_workloads(topology, switches, places, options):
         has_service = workload.name == workload.service
         files[f"{workload.name}.yaml"] = [
-            *([shop_service(workload.name, topology, places, options)] if has_service else []),
+            *([shop_service(workload.name, topology, switches, places, options)] if has_service else []),
             deployment(_meshed(workload, switches, places, options), options),
         ]
     if switches.edge != "none":

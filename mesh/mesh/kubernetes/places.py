@@ -34,7 +34,7 @@ class ClusterPlaces:
         return Place(HOST if name in OWN_POD else EVERYWHERE, self.ports[name])
 
     def reached(self, name: str) -> Sequence[Place]:
-        """The service that callers ask, which shares their connections out among its pods."""
+        """The service's name: with a mesh it leads to the sidecar, else to the addresses of all pods."""
         return (Place(component_of(name), self.ports[name]),)
 
 

@@ -18,9 +18,13 @@ Document = dict[str, Any]
 USER = 65532
 LEAVES_S = 5
 """How long a pod that is to end goes on as before, until every node has heard that no new connection may go to it."""
+FORGOTTEN_S = 40
+"""The same where callers look up the pods: a name server may keep their addresses for 30 s, and callers for 5 s."""
 DRAIN_S = 10
 """How long clients then have to leave it; each answer tells them to."""
-GRACE_S = 45
+GRACE_S = 90
+HUNG_GRACE_S = 10
+"""What a process has left that does not answer its probe any more: no client waits for it to drain."""
 SERVICE, VERSION, WORKLOAD = "app", "version", "workload"
 """Labels that pick the pods of a service, of one version of it, or of one component: those of a native mesh."""
 CPU_LIMIT = "2"
@@ -170,11 +174,18 @@ def probes(probe: Document, *, startup: Document | None = None) -> Document:
         probe: The question, such as `{"grpc": {"port": 18020}}`.
         startup: The question while it starts; by default, the same.
     """
+    ends = {"terminationGracePeriodSeconds": HUNG_GRACE_S}
     return {
-        "startupProbe": {**(startup or probe), "periodSeconds": 1, "timeoutSeconds": 2, "failureThreshold": 60},
+        "startupProbe": {
+            **(startup or probe),
+            **ends,
+            "periodSeconds": 1,
+            "timeoutSeconds": 2,
+            "failureThreshold": 60,
+        },
         "readinessProbe": {**probe, "periodSeconds": 5, "timeoutSeconds": 3, "failureThreshold": 3},
         # A busy process may answer late, and a restart would not make it faster.
-        "livenessProbe": {**probe, "periodSeconds": 10, "timeoutSeconds": 10, "failureThreshold": 6},
+        "livenessProbe": {**probe, **ends, "periodSeconds": 10, "timeoutSeconds": 10, "failureThreshold": 6},
     }
 
 

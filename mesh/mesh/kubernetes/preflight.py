@@ -13,7 +13,10 @@ OLDEST = (1, 30)
 ISTIO_KINDS = "networking.istio.io"
 INJECTOR = "istio-sidecar-injector"
 CNI = "k8s-app=istio-cni-node"
-NEEDED = (("create", "namespaces"), ("delete", "namespaces"))
+NEEDED = tuple((verb, "namespaces") for verb in ("create", "patch", "get", "list", "watch", "delete"))
+"""What a run does with its namespace: server-side apply patches it, and its end is watched."""
+USAGE = (("nodes", "--subresource=proxy"), ("pods.metrics.k8s.io",))
+"""What says how much CPU containers use; one of the two is enough."""
 
 
 def require_usable(kubectl: Kubectl, switches: Switches) -> None:
@@ -28,14 +31,33 @@ def require_usable(kubectl: Kubectl, switches: Switches) -> None:
     """
     _require_answer(kubectl)
     for verb, resource in NEEDED:
-        asked = kubectl.ask("auth", "can-i", verb, resource, REQUEST_LIMIT)
-        if asked.stdout.strip() != "yes":
+        if not _may(kubectl, verb, resource):
             raise ClusterError(
                 f"the context {kubectl.context} may not {verb} {resource}, and each run has a namespace of its own. "
                 "Use a context that may, or ask who runs the cluster for the right to."
             )
     if switches.mesh == "istio":
         _require_istio(kubectl)
+
+
+def require_usage(kubectl: Kubectl) -> None:
+    """Check that this user may read what the containers of a namespace use.
+
+    Args:
+        kubectl: Calls the namespace, which is there: making it may give the user rights in it.
+
+    Raises:
+        ClusterError: Nothing may be read; the message has what would do.
+    """
+    if not any(_may(kubectl, "get", *resource) for resource in USAGE):
+        raise ClusterError(
+            f"the context {kubectl.context} may get neither nodes/proxy nor pods.metrics.k8s.io, one of which says how "
+            "much CPU and memory the pods use. Use a context that may, or ask who runs the cluster for the right to."
+        )
+
+
+def _may(kubectl: Kubectl, verb: str, *resource: str) -> bool:
+    return kubectl.ask("auth", "can-i", verb, *resource, REQUEST_LIMIT).stdout.strip() == "yes"
 
 
 def has_istio_cni(kubectl: Kubectl) -> bool:

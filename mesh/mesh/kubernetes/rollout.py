@@ -8,7 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from mesh.errors import ClusterError, StartError
-from mesh.kubernetes.causes import Cause, Resource, causes, is_ready, last_warning, name_of
+from mesh.kubernetes.causes import (
+    Cause,
+    Resource,
+    causes,
+    is_done,
+    is_ready,
+    last_warning,
+    name_of,
+    running_container,
+)
 from mesh.kubernetes.kubectl import Kubectl
 
 POLL_S = 0.5
@@ -82,20 +91,29 @@ class Rollout:
         """A cause, with the end of the container's log where that says more."""
         if not cause.crashed:
             return cause.message
+        warning = self.warning(cause.pod)
+        # That it is not started again at once is a result, and no cause.
+        why = f" ({warning})" if warning and not warning.startswith("BackOff") else ""
+        return f"{cause.message}{why}" + (self._end_of_log(cause.pod, cause.container) or "; its log is empty.")
+
+    def _end_of_log(self, pod: str, container: str) -> str:
+        """The last lines of a container, of before its restart if there was one; empty if it wrote none."""
         for which in ("--previous=true", "--previous=false"):
-            log = self.kubectl.ask("logs", cause.pod, f"--container={cause.container}", f"--tail={LOG_LINES}", which)
+            log = self.kubectl.ask("logs", pod, f"--container={container}", f"--tail={LOG_LINES}", which)
             lines = log.stdout.splitlines()
             if log.returncode == 0 and lines:
-                return f"{cause.message}. End of its log:\n" + "\n".join(f"  {line}" for line in lines)
-        return f"{cause.message}; its log is empty."
+                return ". End of its log:\n" + "\n".join(f"  {line}" for line in lines)
+        return ""
 
     def _why_not(self, state: Sequence[Resource]) -> str:
         """What is known of the first pod that is not ready."""
-        waiting = [item for item in state if item["kind"] == "Pod" and not is_ready(item)]
+        waiting = [item for item in state if item["kind"] == "Pod" and not is_ready(item) and not is_done(item)]
         if not waiting:
             return "No pod was made for it."
-        pod = name_of(waiting[0])
-        return f"{pod}: {self.warning(pod) or waiting[0]['status'].get('phase', 'unknown')}"
+        pod, status = name_of(waiting[0]), waiting[0]["status"]
+        why = f"{pod}: {self.warning(pod) or status.get('phase', 'unknown')}"
+        running = running_container(waiting[0])
+        return why if running is None else f"{why}; {running} runs" + self._end_of_log(pod, running)
 
     def warning(self, pod: str) -> str:
         """The newest warning about a pod; empty if there is none, or nobody may read them."""

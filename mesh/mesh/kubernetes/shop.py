@@ -6,7 +6,18 @@ from mesh.database import Database
 from mesh.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.pods import DRAIN_S, LEAVES_S, Document, Size, Workload, container, exposed, probes, service
+from mesh.kubernetes.pods import (
+    DRAIN_S,
+    FORGOTTEN_S,
+    LEAVES_S,
+    Document,
+    Size,
+    Workload,
+    container,
+    exposed,
+    probes,
+    service,
+)
 from mesh.kubernetes.secrets import KEYS_FOLDER, KEYS_MOUNT, keys_volume, secret_variable, url_of
 from mesh.shop_processes import Surroundings, environment, module_of
 from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
@@ -14,6 +25,8 @@ from mesh.switches import Switches
 from mesh.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
 
 IMAGE = "shop"
+CONNECTION_AGE_S = 300
+"""After how long gRPC callers that choose among pods themselves look for those that have been added."""
 SPOKEN = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "http"}
 DATABASE_URL, GRAPHIQL = "SHOP_DATABASE_URL", "SHOP_GRAPHIQL"
 # Stands where a process is told its password; each place is then filled from the secret.
@@ -44,12 +57,16 @@ def shop_workloads(
     """
     around = _surroundings(topology, switches, places, options)
     names = [*topology.components, *([CANARY] if switches.canary else [])]
-    return [_workload(name, around, options) for name in names]
+    return [_workload(name, around, options, meshed=switches.meshed) for name in names]
 
 
-def shop_service(component: str, topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> Document:
+def shop_service(
+    component: str, topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
+) -> Document:
     """The service of a service or gateway."""
-    return service(component, ports_of(component, topology, places), options)
+    # kube-proxy shares out connections, and a gRPC client has one: without sidecars, callers choose among the pods.
+    headless = {} if switches.meshed else {"clusterIP": "None"}
+    return service(component, ports_of(component, topology, places), options, **headless)
 
 
 def _surroundings(
@@ -70,7 +87,7 @@ def _surroundings(
     )
 
 
-def _workload(name: str, around: Surroundings, options: ClusterOptions) -> Workload:
+def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshed: bool) -> Workload:
     component = CANARY_OF if name == CANARY else name
     settings = environment(component, around) | {"SHOP_COMPONENT": name, "OTEL_SERVICE_NAME": name}
     settings.pop(GRAPHIQL, None)  # a page for people who try things out on their own machine
@@ -80,6 +97,8 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions) -> Workl
         for key, value in settings.items()
     ]
     variables.append({"name": "SHOP_DRAIN_S", "value": str(DRAIN_S)})
+    if not meshed:
+        variables.append({"name": "SHOP_CONNECTION_AGE_S", "value": str(CONNECTION_AGE_S)})
     variables.append({"name": "SHOP_INSTANCE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
     ports = ports_of(component, around.topology, ClusterPlaces.default())
     port, spoken = next(iter(ports.items()))
@@ -94,7 +113,7 @@ def _workload(name: str, around: Surroundings, options: ClusterOptions) -> Workl
         env=variables,
         ports=exposed(ports),
         **probes(question),
-        lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S}}},
+        lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S if meshed else FORGOTTEN_S}}},
     )
     return Workload(
         name,

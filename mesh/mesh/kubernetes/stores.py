@@ -126,6 +126,11 @@ def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
     ]
 
 
+def database_limit_s(switches: Switches) -> int:
+    """How long the job may take, in seconds: its image may have to be pulled, and more data take longer to make."""
+    return 180 + 70 * switches.scale
+
+
 def database_job(switches: Switches, options: ClusterOptions) -> Document:
     """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
     noted = f"{NOTES}/template"
@@ -141,7 +146,8 @@ def database_job(switches: Switches, options: ClusterOptions) -> Document:
         volumes=[{"name": "notes", "emptyDir": {}}],
         sidecar=False,
     )
-    return _job(workload, 300 + 70 * switches.scale, options)
+    # Whoever waits for the job gives up first, and says why.
+    return _job(workload, database_limit_s(switches) + 120, options)
 
 
 def migration_job(options: ClusterOptions) -> Document:
@@ -158,7 +164,7 @@ def _command(
 
 
 def _await_server(options: ClusterOptions) -> Document:
-    asked = 'until pg_isready --quiet --dbname="$SHOP_ADMIN_URL"; do sleep 0.5; done'
+    asked = 'until pg_isready --dbname="$SHOP_ADMIN_URL"; do sleep 0.5; done'
     size = Size(cpu="10m", memory="16Mi", most_memory="64Mi")
     command = ["sh", "-c", asked]
     return container("await-server", options.image("postgres"), options, size, command=command, env=[_ADMIN])

@@ -103,6 +103,7 @@ def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
     rows = [
         Differs(what="commit", a=_commit(first), b=_commit(second)),
         Differs(what="blocks", a=str(a.blocks), b=str(b.blocks)),
+        Differs(what="source of CPU time", a=_source(a), b=_source(b)),
     ]
     for title, key, text in (
         ("machine", "machine", _text),
@@ -148,6 +149,10 @@ def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
 
 def _word(name: str) -> str:
     return {"warmup_s": "the warm-up", "duration_s": "the length of the load"}[name]
+
+
+def _source(run: RunFiles) -> str:
+    return "kernel" if run.resources_from is None else run.resources_from["source"]
 
 
 def _commit(manifest: Mapping[str, Any]) -> str:

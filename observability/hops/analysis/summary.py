@@ -78,6 +78,8 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         summary["ladder"] = Ladder(
             steps=ladder_steps(rows, hops, load, blocks), sidecar_pairs=sidecar_pairs(_of_ok(run, run.calls), blocks)
         )
+    if run.resources_from is not None:
+        summary["resources_from"] = run.resources_from
     return summary
 
 

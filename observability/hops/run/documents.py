@@ -236,13 +236,29 @@ class Ladder(TypedDict):
     sidecar_pairs: list[SidecarPair]
 
 
+class ResourcesFrom(TypedDict):
+    """Who counted CPU seconds and memory in a cluster (`kubelet` or `metrics API`), and how exactly.
+
+    `resolution_s` is the longest time that one CPU figure is a mean over.
+    """
+
+    source: str
+    resolution_s: float
+
+
+class _OfCluster(TypedDict, total=False):
+    """What is there in a cluster only, and not in runs of earlier versions."""
+
+    resources_from: ResourcesFrom
+
+
 class _Speed(TypedDict, total=False):
     """What older records lack: how many times a second the machine did a fixed piece of work around the trial."""
 
     machine_speed: float
 
 
-class TrialRecord(_Speed):
+class TrialRecord(_Speed, _OfCluster):
     """One trial, as `trials.json` keeps it. `used` is false for one that a later attempt replaces."""
 
     block: int
@@ -286,7 +302,7 @@ class _OfLadder(TypedDict, total=False):
     ladder: Ladder
 
 
-class Summary(_OfLadder):
+class Summary(_OfLadder, _OfCluster):
     """The whole file. `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology)."""
 
     schema: int

@@ -10,7 +10,7 @@ from typing import Any, cast
 import polars as pl
 
 from hops.errors import MalformedRunError
-from hops.run.documents import SCHEMA, Summary, TrialRecord
+from hops.run.documents import SCHEMA, ResourcesFrom, Summary, TrialRecord
 from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
 
 MANIFEST = "manifest.json"
@@ -63,6 +63,16 @@ class RunFiles:
     def blocks(self) -> int:
         """How many blocks there are."""
         return len({row["block"] for row in self.used})
+
+    @property
+    def resources_from(self) -> ResourcesFrom | None:
+        """Who counted the resources, and how exactly in the least exact trial; None if one machine's kernel did."""
+        origins = [trial["resources_from"] for trial in self.used if "resources_from" in trial]
+        if not origins:
+            return None
+        sources = sorted({origin["source"] for origin in origins})
+        coarsest = max(origin["resolution_s"] for origin in origins)
+        return ResourcesFrom(source=" and ".join(sources), resolution_s=coarsest)
 
     def trial_path(self, block: int, topology: str) -> Path:
         """The folder of a used trial's own files."""

@@ -48,7 +48,7 @@ class HttpChannel:
     Args:
         session: Pool of connections.
         peer: The service's name, for messages: "product".
-        addresses: "host:port" of each of its replicas, which get the requests in turn.
+        addresses: "host:port" of each of its replicas, which get the requests in turn; or one whose host is a name.
     """
 
     def __init__(self, session: aiohttp.ClientSession, peer: str, addresses: Sequence[str]) -> None:
@@ -59,6 +59,8 @@ class HttpChannel:
         for address in addresses:
             host, port = split_address(address)
             self._attributes[address] = {"server.address": host, "server.port": port}
+        # Whatever address a request goes to, a sidecar finds out from its host whom it is for.
+        self._host = {"host": self._replicas.name} if self._replicas.name else {}
 
     async def send(
         self,
@@ -127,9 +129,11 @@ class HttpChannel:
         attributes: Mapping[str, AttributeValue] | None,
     ) -> Answer:
         limit = remaining() or DEFAULT_S
-        said = {"http.request.method": method, "url.path": path.partition("?")[0]} | self._attributes[address]
+        said = {"http.request.method": method, "url.path": path.partition("?")[0]} | self._attributes[
+            self._replicas.name or address
+        ]
         with _client_span(name, said | dict(attributes or {})) as (span, carrier):
-            sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **carrier, **(headers or {})}
+            sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **self._host, **carrier, **(headers or {})}
             try:
                 async with (
                     asyncio.timeout(limit),

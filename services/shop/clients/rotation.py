@@ -1,6 +1,6 @@
 """The replicas of a service as its callers see them over HTTP: asked in turn, and left out while they do not answer.
 
-gRPC's channels do the same by themselves; aiohttp has no such thing.
+gRPC's channels do the same by themselves; aiohttp has no such thing, and keeps to the connections that it has.
 """
 
 from __future__ import annotations
@@ -8,12 +8,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-from collections.abc import Sequence
+import socket
+from collections.abc import Awaitable, Callable, Sequence
 
 import aiohttp
 
+from shop.platform.config import is_ipv4, split_address
+
 # One check may take, and the pause between two.
 CHECK_LIMIT_S, CHECK_PAUSE_S = 1.0, 0.25
+# As often as Envoy does.
+LOOKUP_PAUSE_S = 5.0
+
+
+async def look_up(host: str, port: int) -> list[str]:
+    """Returns "address:port" of each IPv4 address that a name has.
+
+    Raises:
+        OSError: The name is not known.
+    """
+    answers = await asyncio.get_running_loop().getaddrinfo(host, port, family=socket.AF_INET, type=socket.SOCK_STREAM)
+    return sorted({f"{place[0]}:{port}" for *_, place in answers})
 
 
 class Rotation:
@@ -24,17 +39,40 @@ class Rotation:
 
     Args:
         session: Pool of connections for the checks.
-        addresses: "host:port" of each replica.
+        addresses: "host:port" of each replica. If the host of a single one is a name, as that of a cluster's headless
+            service is, the replicas are at the addresses that the name has, which are looked up again and again.
+        look_up: Gives the addresses of a name.
+        lookup_pause_s: Seconds between two lookups.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, addresses: Sequence[str]) -> None:
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        addresses: Sequence[str],
+        look_up: Callable[[str, int], Awaitable[list[str]]] = look_up,
+        lookup_pause_s: float = LOOKUP_PAUSE_S,
+    ) -> None:
         self._session = session
-        self._turns = itertools.cycle(addresses)
+        self._addresses = list(addresses)
+        self._turns = itertools.cycle(self._addresses)
         self._left_out: dict[str, asyncio.Task[None]] = {}
-        self.size = len(addresses)
+        self._look_up, self._lookup_pause_s = look_up, lookup_pause_s
+        self._lookups: asyncio.Task[None] | None = None
+        host, _ = split_address(addresses[0])
+        self.name = None if is_ipv4(host) else addresses[0]
+
+    @property
+    def size(self) -> int:
+        """How many addresses there are."""
+        return len(self._addresses)
 
     def next(self) -> str:
-        """Returns the address whose turn it is; if all are left out, one of them all the same."""
+        """Returns the address whose turn it is; if all are left out, one of them all the same.
+
+        Until a name has been looked up, it stands for its addresses itself.
+        """
+        if self.name and self._lookups is None:
+            self._lookups = asyncio.create_task(self._follow(*split_address(self.name)))
         for address in itertools.islice(self._turns, self.size):
             if address not in self._left_out:
                 return address
@@ -42,15 +80,26 @@ class Rotation:
 
     def leave_out(self, address: str) -> None:
         """Passes an address over until its health check succeeds."""
-        if self.size > 1 and address not in self._left_out:
+        if self.size > 1 and address in self._addresses and address not in self._left_out:
             self._left_out[address] = asyncio.create_task(self._until_healthy(address))
 
     async def close(self) -> None:
-        """Ends the checks that are under way."""
-        checks = list(self._left_out.values())
-        for check in checks:
-            check.cancel()
-        await asyncio.gather(*checks, return_exceptions=True)
+        """Ends the checks and lookups that are under way."""
+        tasks = [*self._left_out.values(), *([self._lookups] if self._lookups else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _follow(self, host: str, port: int) -> None:
+        while True:
+            # A name that is not known for a moment keeps its addresses.
+            with contextlib.suppress(OSError):
+                addresses = await self._look_up(host, port)
+                if addresses != self._addresses:
+                    self._addresses, self._turns = addresses, itertools.cycle(addresses)
+                    for gone in self._left_out.keys() - set(addresses):
+                        self._left_out.pop(gone).cancel()
+            await asyncio.sleep(self._lookup_pause_s)
 
     async def _until_healthy(self, address: str) -> None:
         while not await self._is_healthy(address):  # noqa: ASYNC110 - what is waited for is outside of this process

@@ -23,6 +23,7 @@ LARGEST_POOL = 200
 LONGEST_BANK_DELAY_MS = 60_000
 LONGEST_DELAY_US = 1_000_000
 LONGEST_DRAIN_S = 60
+LONGEST_CONNECTION_AGE_S = 3_600
 UNIX_SCHEME = "unix:"
 # What the kernel's address of a socket has room for.
 LONGEST_SOCKET_PATH = 107
@@ -55,6 +56,8 @@ class ServiceConfig:
         bank_delay_ms: How long the simulated bank takes, in milliseconds.
         delay_us: How long every request is delayed before its work, in microseconds; 0 except for a proof.
         drain_s: How long HTTP clients have to leave before the process ends, in seconds; 0 where none would be left.
+        connection_age_s: After how long gRPC clients are told to connect anew, and so to look for further replicas, in
+            seconds; 0 for never.
         edge_identity: SPIFFE ID of the edge, whose calls come from outside; None where callers have no identity.
         page_token_key: Key of the page tokens.
         log_level: Least severe level that is logged.
@@ -81,6 +84,7 @@ class ServiceConfig:
     bank_delay_ms: int = 0
     delay_us: int = 0
     drain_s: int = 0
+    connection_age_s: int = 0
     edge_identity: str | None = None
     page_token_key: bytes = DEFAULT_KEY
     log_level: str = "INFO"
@@ -123,6 +127,7 @@ class ServiceConfig:
             bank_delay_ms=_whole(env, "SHOP_BANK_DELAY_MS", 0, 0, LONGEST_BANK_DELAY_MS),
             delay_us=_whole(env, "SHOP_DELAY_US", 0, 0, LONGEST_DELAY_US),
             drain_s=_whole(env, "SHOP_DRAIN_S", 0, 0, LONGEST_DRAIN_S),
+            connection_age_s=_whole(env, "SHOP_CONNECTION_AGE_S", 0, 0, LONGEST_CONNECTION_AGE_S),
             edge_identity=env.get("SHOP_EDGE_IDENTITY") or None,
             page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
             log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),

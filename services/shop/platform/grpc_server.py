@@ -26,6 +26,17 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
     ("grpc.keepalive_permit_without_calls", 1),
 )
 
+
+def options(connection_age_s: int) -> list[tuple[str, Any]]:
+    """The server's options.
+
+    Args:
+        connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never. Its calls go on
+            undisturbed, and it looks its servers up again.
+    """
+    return [*OPTIONS, *([("grpc.max_connection_age_ms", connection_age_s * 1_000)] if connection_age_s else [])]
+
+
 Register = Callable[[grpc.aio.Server], list[str]]
 """Adds servicers to a server and returns the full names of their services."""
 
@@ -55,13 +66,16 @@ class _Guard(grpc.aio.ServerInterceptor):
 
 
 @asynccontextmanager
-async def grpc_server(listen: str, add: Register, authenticator: Authenticator) -> AsyncIterator[str]:
+async def grpc_server(
+    listen: str, add: Register, authenticator: Authenticator, connection_age_s: int = 0
+) -> AsyncIterator[str]:
     """Runs a gRPC server for as long as the context lasts; at its end, calls under way get `GRACE_S` to finish.
 
     Args:
         listen: "host:port", where port 0 takes a free one, or "unix:" and the path of a socket.
         add: Adds the servicers.
         authenticator: Decides who is admitted.
+        connection_age_s: After how long a client is told to connect anew, in seconds; 0 for never.
 
     Yields:
         The address that it listens on, in the same form.
@@ -69,7 +83,7 @@ async def grpc_server(listen: str, add: Register, authenticator: Authenticator) 
     Raises:
         StartError: The port or the socket is in use.
     """
-    server = grpc.aio.server(interceptors=[_Guard(authenticator)], options=OPTIONS)
+    server = grpc.aio.server(interceptors=[_Guard(authenticator)], options=options(connection_age_s))
     names = add(server)
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)

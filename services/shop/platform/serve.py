@@ -69,7 +69,7 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
         addresses = {}
         for protocol, listen in listening(config).items():
             if protocol == "grpc":
-                server = grpc_server(listen, protocols.grpc, authenticator)
+                server = grpc_server(listen, protocols.grpc, authenticator, config.connection_age_s)
             else:
                 build: BuildApp = getattr(protocols, protocol)
                 app = build(authenticator)

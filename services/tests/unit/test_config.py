@@ -93,6 +93,7 @@ def test_every_variable_is_read() -> None:
         ("SHOP_DELAY_US", "1000001", "from 0 to 1000000"),
         ("SHOP_DELAY_US", "0.5", "an integer"),
         ("SHOP_DRAIN_S", "61", "from 0 to 60"),
+        ("SHOP_CONNECTION_AGE_S", "-1", "from 0 to 3600"),
         ("SHOP_LOG_LEVEL", "LOUD", "DEBUG, INFO, WARNING, ERROR"),
         ("SHOP_GRAPHQL_LOADERS", "no", "valid: on, off"),
     ],

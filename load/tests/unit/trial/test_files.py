@@ -8,11 +8,13 @@ import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from experiment.plan.plan import Arm, Planned
 from experiment.trial.files import RECORD, TrialFiles
+from experiment.trial.resources import Origin
 from mesh.switches import Switches
 from mesh.topology import load_topology
 
@@ -22,7 +24,7 @@ REST = Arm("rest", load_topology("rest"), Switches())
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def finish(files: TrialFiles, planned: Planned, attempt: int = 1, **kind: int) -> None:
+def finish(files: TrialFiles, planned: Planned, attempt: int = 1, **kind: Any) -> None:
     files.scratch(planned).mkdir(parents=True)
     files.finish(planned, fake_trial(**kind), attempt=attempt, began=BEGAN, commit="c0ffee")
 
@@ -37,6 +39,15 @@ def test_a_finished_trial_has_its_record_and_its_rows(tmp_path: Path) -> None:
     frames = dict(files.frames([planned]))
     assert set(frames) == {"journeys", "hops", "resources", "calls"}
     assert frames["journeys"].columns[:2] == ["block", "topology"]
+
+
+def test_a_record_says_who_counted_the_resources_where_the_kernel_did_not(tmp_path: Path) -> None:
+    files = TrialFiles(tmp_path)
+    finish(files, Planned(1, 1, REST))
+    finish(files, Planned(2, 1, REST), origin=Origin("kubelet", 10.234))
+    native, in_cluster = files.records()
+    assert "resources_from" not in native
+    assert in_cluster["resources_from"] == {"source": "kubelet", "resolution_s": 10.2}
 
 
 def test_a_later_attempt_replaces_the_first_which_is_kept(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from experiment.trial.pod_resources import Look, PodResources, PodSampler, renamed
+from experiment.trial.resources import Origin
 from mesh.errors import ClusterError
 from mesh.kubernetes.machines import MachineTimes
 from mesh.kubernetes.usage import Usage
@@ -24,14 +25,14 @@ def used(container: str, began_s: float, ended_s: float, cpu_s: float, memory_mb
 def during(looks: Sequence[Sequence[Usage]], began_s: float, ended_s: float) -> PodResources:
     none: dict[str, MachineTimes] = {}
     began_ns, ended_ns = NOON + round(began_s * S), NOON + round(ended_s * S)
-    return PodResources([Look(look) for look in looks], (none, none), began_ns, ended_ns)
+    return PodResources([Look(look) for look in looks], (none, none), "metrics API", began_ns, ended_ns)
 
 
 def test_windows_count_by_the_share_that_lies_within_the_load() -> None:
     looks = [[used("order-1", 0, 15, 3.0)], [used("order-1", 15, 30, 6.0)], [used("order-1", 30, 45, 1.5)]]
     resources = during(looks, 10, 40)
     assert resources.cpu_seconds() == {"order": pytest.approx(3.0 / 3 + 6.0 + 1.5 * 2 / 3)}
-    assert resources.resolution_s == 15.0
+    assert resources.origin == Origin("metrics API", 15.0)
     assert during(looks, 0, 45).cpu_seconds() == {"order": pytest.approx(10.5)}
 
 
@@ -75,11 +76,11 @@ def machines(at_s: float, busy_s: float, steal_s: float, nodes: int = 1) -> dict
 
 
 def test_what_others_use_is_what_the_nodes_were_busy_with_beyond_the_run() -> None:
-    resources = PodResources([], (machines(0, 50, 1), machines(20, 80, 5)), NOON, NOON + 20 * S)
+    resources = PodResources([], (machines(0, 50, 1), machines(20, 80, 5)), "kubelet", NOON, NOON + 20 * S)
     assert resources.other_cores([10.0, 15.0]) == pytest.approx(0.25)
     assert resources.other_cores([1000.0]) == 0.0
     assert resources.steal_share() == pytest.approx(4 / 80)
-    two = PodResources([], (machines(0, 50, 1, 2), machines(20, 80, 5, 2)), NOON, NOON + 20 * S)
+    two = PodResources([], (machines(0, 50, 1, 2), machines(20, 80, 5, 2)), "kubelet", NOON, NOON + 20 * S)
     assert two.other_cores([40.0]) == pytest.approx(0.5)
 
 
@@ -108,7 +109,9 @@ class Cluster:
 
 def sampled(cluster: Cluster, *, settle_s: float = 30) -> PodSampler:
     times = cluster.machines()
-    sampler = PodSampler(cluster.look, lambda: next(times), interval_s=60, settle_s=settle_s, settling_s=0.01)
+    sampler = PodSampler(
+        cluster.look, lambda: next(times), "kubelet", interval_s=60, settle_s=settle_s, settling_s=0.01
+    )
     with sampler:
         sampler.look()
     return sampler
@@ -134,6 +137,6 @@ def test_a_cluster_that_says_nothing_any_more_is_an_error() -> None:
 def test_figures_that_never_come_are_not_waited_for_without_end() -> None:
     cluster = Cluster()
     times = iter([machines(0, 0, 0), machines(10**6, 0, 0)])
-    with PodSampler(cluster.look, lambda: next(times), interval_s=60, settle_s=0.05, settling_s=0.01):
+    with PodSampler(cluster.look, lambda: next(times), "kubelet", interval_s=60, settle_s=0.05, settling_s=0.01):
         pass
     assert cluster.looks > 0

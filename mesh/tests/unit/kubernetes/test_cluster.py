@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from stand_ins.cluster import FakeCluster
 
-from mesh.errors import ClusterError, StartError
+from mesh.errors import ClusterError, InputError, StartError
 from mesh.interrupts import Interrupted
 from mesh.kubernetes.cluster import ClusterSystem
 from mesh.paths import RunFolder
@@ -35,17 +35,26 @@ def cluster(tmp_path: Path) -> FakeCluster:
 
 
 @pytest.fixture
-def system(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) -> ClusterSystem:
-    environ = {**os.environ, **cluster.environ, "IMAGE_TAG": "test"}
-    environ.pop("DATABASE_URL", None)
-    return ClusterSystem(
-        load_topology("hybrid"),
-        Switches(runtime="kubernetes"),
-        free_ports(),
-        "trial",
-        environ=environ,
-        folder=run_folder(tmp_path),
-    )
+def make(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., ClusterSystem]:
+    def made(**settings: str) -> ClusterSystem:
+        inherited = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+        return ClusterSystem(
+            load_topology("hybrid"),
+            Switches(runtime="kubernetes"),
+            free_ports(),
+            "trial",
+            environ={**inherited, **cluster.environ, "IMAGE_TAG": "test", **settings},
+            folder=run_folder(tmp_path),
+        )
+
+    return made
+
+
+@pytest.fixture
+def system(cluster: FakeCluster, make: Callable[..., ClusterSystem]) -> ClusterSystem:
+    system = make()
+    cluster.says(in_namespace(system, "auth can-i"), "yes\n")
+    return system
 
 
 def run_folder(tmp_path: Path) -> RunFolder:
@@ -121,6 +130,29 @@ def test_a_namespace_that_stays_is_said_to_with_the_clusters_reason(
     assert "Discovery failed for metrics.k8s.io" in told
     assert f"kubectl --context=kind get namespace {system.namespace}" in told
     assert (tmp_path / ".run" / "1" / "namespace.json").exists()
+
+
+def test_a_user_who_may_not_read_what_pods_use_learns_it_before_anything_runs(
+    cluster: FakeCluster, system: ClusterSystem
+) -> None:
+    for refused in ("get nodes", "get pods.metrics.k8s.io"):
+        cluster.says(in_namespace(system, f"auth can-i {refused}"), "no\n", code=1)
+    with pytest.raises(ClusterError, match=r"may get neither nodes/proxy nor pods\.metrics\.k8s\.io"), system:
+        pytest.fail("it must not begin")
+    assert sum("apply" in line for line in cluster.asked) == 1, "the namespace, and no pod of the shop"
+    assert deleted(cluster, system.namespace)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:5432", "localhost", "[::1]:5432"])
+def test_a_database_that_pods_cannot_reach_is_refused_before_anything_is_made(
+    cluster: FakeCluster, make: Callable[..., ClusterSystem], host: str
+) -> None:
+    with (
+        pytest.raises(InputError, match=r"DATABASE_URL: to a pod, .* is the pod itself"),
+        make(DATABASE_URL=f"postgresql://postgres:hush@{host}/postgres"),
+    ):
+        pytest.fail("it must not begin")
+    assert not any("apply" in line for line in cluster.asked)
 
 
 def test_nothing_is_made_by_a_user_who_may_not(cluster: FakeCluster, system: ClusterSystem) -> None:

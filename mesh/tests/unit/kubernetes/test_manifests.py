@@ -281,6 +281,40 @@ def test_kong_is_told_where_it_is_and_what_to_do() -> None:
     assert '"rest-gateway:18011"' in json.dumps(config).replace("\\", "")
 
 
+@pytest.mark.parametrize(("switches", "headless"), [("plain", True), ("kong", True), ("istio", False)])
+def test_without_sidecars_callers_choose_among_the_pods_themselves(switches: str, headless: bool) -> None:
+    resources = everything("hybrid", switches)
+    chosen_by_callers = {
+        each["metadata"]["name"] for each in resources if each["kind"] == "Service" and "clusterIP" in each["spec"]
+    }
+    shop = {"product", "order", "user", "payment", "graphql-gateway", "rest-gateway"}
+    assert chosen_by_callers - {"postgres"} == (shop if headless else set())
+    for name in shop:
+        pod = pod_of(one(resources, "Deployment", name))
+        assert pod is not None
+        (container,) = pod["containers"]
+        leaves_s = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+        # Name servers may keep an address for 30 s, and Envoy and the shop's own clients look it up every 5 s.
+        assert (leaves_s > 35) == headless
+        drain_s = next(int(each["value"]) for each in container["env"] if each["name"] == "SHOP_DRAIN_S")
+        assert pod["terminationGracePeriodSeconds"] > leaves_s + drain_s
+
+
+def test_an_edge_without_a_sidecar_shares_its_requests_out_among_the_pods() -> None:
+    envoy = yaml.safe_load(one(everything("hybrid", "plain"), "ConfigMap", "edge")["data"]["envoy.yaml"])
+    clusters = {each["name"]: each for each in envoy["static_resources"]["clusters"]}
+    for name in ("graphql-gateway", "rest-gateway"):
+        assert clusters[name]["type"] == "STRICT_DNS"
+        assert clusters[name]["health_checks"]
+        assert clusters[name]["ignore_health_on_host_removal"] is True
+    kong = yaml.safe_load(one(everything("hybrid", "kong"), "ConfigMap", "edge")["data"]["kong.yaml"])
+    assert {each["host"] for each in kong["services"]} == {"graphql-gateway.upstream", "rest-gateway.upstream"}
+    assert [each["targets"] for each in kong["upstreams"]] == [
+        [{"target": "graphql-gateway:18010"}],
+        [{"target": "rest-gateway:18011"}],
+    ]
+
+
 def test_pods_end_only_when_their_clients_have_left() -> None:
     for resource in everything("hybrid", "plain"):
         if resource["kind"] != "Deployment" or resource["metadata"]["name"] == "jaeger":

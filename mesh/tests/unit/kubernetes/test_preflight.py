@@ -9,7 +9,7 @@ from stand_ins.cluster import FakeCluster
 
 from mesh.errors import ClusterError, NotInstalledError
 from mesh.kubernetes.kubectl import Kubectl
-from mesh.kubernetes.preflight import require_usable
+from mesh.kubernetes.preflight import require_usable, require_usage
 from mesh.switches import Switches
 
 VERSION = {"serverVersion": {"major": "1", "minor": "36+", "gitVersion": "v1.36.3"}}
@@ -64,6 +64,21 @@ def test_missing_rights_are_named(cluster: FakeCluster) -> None:
         require_usable(cluster.kubectl(), IN_CLUSTER)
 
 
+@pytest.mark.parametrize("verb", ["patch", "watch", "delete"])
+def test_every_right_to_a_namespace_that_a_run_needs_is_asked_for(cluster: FakeCluster, verb: str) -> None:
+    cluster.says(f"auth can-i {verb} namespaces", "no\n", code=1)
+    with pytest.raises(ClusterError, match=f"kind may not {verb} namespaces"):
+        require_usable(cluster.kubectl(), IN_CLUSTER)
+
+
+def test_one_source_of_usage_is_enough(cluster: FakeCluster) -> None:
+    cluster.says("auth can-i get nodes --subresource=proxy", "no\n", code=1)
+    require_usage(cluster.kubectl())
+    cluster.says("auth can-i get pods.metrics.k8s.io", "no\n", code=1)
+    with pytest.raises(ClusterError, match=r"neither nodes/proxy nor pods\.metrics\.k8s\.io"):
+        require_usage(cluster.kubectl())
+
+
 def test_no_istio_is_said_only_where_it_is_needed(cluster: FakeCluster) -> None:
     cluster.says("api-resources", "")
     require_usable(cluster.kubectl(), IN_CLUSTER)
@@ -80,3 +95,12 @@ def test_what_the_cluster_refuses_is_repeated(cluster: FakeCluster) -> None:
     cluster.refuses("apply", 'Error from server (Forbidden): jobs.batch is forbidden: User "ann" cannot create jobs')
     with pytest.raises(ClusterError, match=r'kubectl apply: .*User "ann" cannot create jobs'):
         cluster.kubectl().apply([{"kind": "Job"}])
+
+
+def test_of_many_refusals_the_first_are_told_and_the_others_counted(cluster: FakeCluster) -> None:
+    names = ("default", "product", "user", "payment")
+    cluster.refuses("apply", "\n".join(f"Error from server (Forbidden): {name} is forbidden" for name in names))
+    with pytest.raises(ClusterError) as caught:
+        cluster.kubectl().apply([{"kind": "Sidecar"}])
+    first = "(Forbidden): default is forbidden; (Forbidden): product is forbidden"
+    assert str(caught.value) == f"kubectl apply: {first}; and 2 more like it"

@@ -36,6 +36,7 @@ def rollout(tmp_path: Path, *items: dict[str, Any]) -> tuple[FakeCluster, Rollou
     cluster = FakeCluster(tmp_path)
     cluster.says("get pods,", {"items": list(items)})
     cluster.says("get events", {"items": []})
+    cluster.says("logs", "")
     return cluster, Rollout(cluster.kubectl(), lambda: None)
 
 
@@ -62,6 +63,21 @@ def test_the_warning_of_the_pod_is_told_when_time_is_up(tmp_path: Path) -> None:
         waiting.until_ready(["order"], limit_s=0)
 
 
+def test_what_a_container_that_is_waited_for_says_of_it_is_told_when_time_is_up(tmp_path: Path) -> None:
+    finished = {**pod("seed-1", ready=False), "status": {"phase": "Succeeded", "conditions": []}}
+    starting = pod("database-1", ready=False, state={"waiting": {"reason": "PodInitializing"}})
+    starting["status"]["phase"] = "Pending"
+    starting["status"]["initContainerStatuses"] = [{"name": "await-server", "state": {"running": {}}, "ready": False}]
+    cluster, waiting = rollout(tmp_path, JOB, finished, starting)
+    cluster.says("logs database-1 --container=await-server", "db.example:5432 - no response\n")
+    with pytest.raises(
+        StartError,
+        match=r"the job database is not done within 0 s\. database-1: Pending; await-server runs\. End of its log:\n"
+        r"  db\.example:5432 - no response",
+    ):
+        waiting.until_done("database", limit_s=0)
+
+
 def test_a_crash_ends_the_wait_with_the_end_of_the_log(tmp_path: Path) -> None:
     ended = {"terminated": {"exitCode": 2, "reason": "Error"}}
     crashed = pod("order-1", ready=False, state={"waiting": {"reason": "CrashLoopBackOff"}}, lastState=ended)
@@ -69,6 +85,19 @@ def test_a_crash_ends_the_wait_with_the_end_of_the_log(tmp_path: Path) -> None:
     cluster.says("logs order-1", "starting\nSHOP_DATABASE_URL is not set\n")
     with pytest.raises(
         StartError, match=r"order ended, exit code 2\. End of its log:\n  starting\n  SHOP_DATABASE_URL"
+    ):
+        waiting.until_ready(["order"], limit_s=60)
+
+
+def test_a_container_that_its_probe_ended_is_named_with_what_the_probe_said(tmp_path: Path) -> None:
+    ended = {"terminated": {"exitCode": 0, "reason": "Completed"}}
+    cluster, waiting = rollout(tmp_path, DEPLOYMENT, pod("order-1", ready=False, lastState=ended, restartCount=1))
+    message = "Startup probe failed: connection refused"
+    about = {"type": "Warning", "reason": "Unhealthy", "message": message, "involvedObject": {"name": "order-1"}}
+    cluster.says("get events", {"items": [about]})
+    cluster.says("logs order-1", "listening on 0.0.0.0:9999\n")
+    with pytest.raises(
+        StartError, match=rf"order ended, exit code 0 \(Unhealthy: {message}\)\. End of its log:\n  list"
     ):
         waiting.until_ready(["order"], limit_s=60)
 

@@ -57,8 +57,22 @@ def section(view: View) -> Section:
         Figures([memory_chart(view, look) for look in view.looks], key, "Memory in MiB, mean over the blocks."),
         cpu_table(view),
         memory_table(view),
+        *_origin(view),
     ]
     return Section("resources", "Resources and cost", elements)
+
+
+def _origin(view: View) -> list[Element]:
+    """Who counted in a cluster, and how exactly."""
+    if "resources_from" not in view.summary:
+        return []
+    origin = view.summary["resources_from"]
+    return [
+        Text(
+            f"CPU time and memory are those that the cluster gives for each container (source: {origin['source']}). A "
+            f"figure of CPU time is a mean over up to {numbers.seconds(origin['resolution_s'])}."
+        )
+    ]
 
 
 def groups_of(view: View) -> list[str]:

@@ -127,6 +127,15 @@ def test_observer_effect_has_an_interval_over_blocks(summary):
     assert low < summary["observer_effect_ms"]["p50"] < high
 
 
+def test_the_least_exact_source_of_resources_counts(run, summary):
+    assert "resources_from" not in summary
+    origins = [{"source": "kubelet", "resolution_s": 10.0 + number} for number in range(len(run.trials))]
+    origins[2] = {"source": "metrics API", "resolution_s": 15.5}
+    trials = [{**row, "resources_from": origin} for row, origin in zip(run.trials, origins, strict=True)]
+    counted = analyse(replace(run, trials=trials), name="night")
+    assert counted["resources_from"] == {"source": "kubelet and metrics API", "resolution_s": 15.5}
+
+
 def test_files_that_contradict_each_other_are_refused(run):
     fewer = replace(run, journeys=run.journeys.filter((pl.col("block") != 2) | (pl.col("topology") != "rest")))
     with pytest.raises(MalformedRunError, match="list different trials: block 2 of rest"):

@@ -152,6 +152,7 @@ def test_what_may_differ_is_told(runs):
     assert told["machine: cores"] == ("2", "8")
     assert told["switch: http"] == ("2", "1")
     assert told["blocks"] == ("5", "4")
+    assert "source of CPU time" not in told
 
 
 def test_a_run_from_before_a_switch_existed_had_its_default(runs):

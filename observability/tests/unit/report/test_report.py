@@ -334,6 +334,18 @@ def test_replicas_are_below_the_title_in_the_drawing_and_beside_what_they_use(tm
     assert ">order</text>" in drawn
 
 
+def test_a_cluster_s_report_says_who_counted_the_resources_and_how_exactly(tmp_path: Path) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("hybrid",), blocks=1, journeys_per_trial=60)
+    document = json.loads((folder / TRIALS).read_text(encoding="utf-8"))
+    document["trials"][0]["resources_from"] = {"source": "metrics API", "resolution_s": 15.1}
+    (folder / TRIALS).write_text(json.dumps(document), encoding="utf-8")
+    make_report(folder)
+    text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert "(source: metrics API). A figure of CPU time is a mean over up to 15 s." in text
+    summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    assert summary["resources_from"] == {"source": "metrics API", "resolution_s": 15.1}
+
+
 def test_topologies_with_different_meshes_are_told_apart(tmp_path: Path) -> None:
     folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))

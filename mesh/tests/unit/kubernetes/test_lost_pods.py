@@ -1,0 +1,159 @@
+"""A run that has begun ends when a pod is lost, and says why in the cluster's words."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from stand_ins.cluster import FakeCluster
+
+from mesh.errors import ClusterError, ComponentDiedError
+from mesh.kubernetes.cluster import ClusterSystem
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.switches import Switches
+from mesh.topology import load_topology
+
+COMPONENTS = ("jaeger", "edge", "product", "order", "user", "payment", "graphql-gateway", "rest-gateway")
+EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "evicting"}
+KILLED = {"exitCode": 137, "reason": "OOMKilled"}
+
+
+def pod(component: str, *, ready: bool = True, **status: Any) -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": str(ready)}, *status.pop("conditions", ())]
+    return {
+        "kind": "Pod",
+        "metadata": {"name": f"{component}-1", "labels": {"app.kubernetes.io/name": component}},
+        "spec": {"nodeName": "node-1", "containers": [{"name": component}]},
+        "status": {"phase": "Running", "conditions": conditions, **status},
+    }
+
+
+def deployment(component: str) -> dict[str, Any]:
+    labels = {"app.kubernetes.io/name": component}
+    return {"kind": "Deployment", "metadata": {"name": component, "labels": labels}, "spec": {}, "status": {}}
+
+
+PODS = [pod(component) for component in COMPONENTS]
+JOB = {"kind": "Job", "metadata": {"name": "database"}, "spec": {}, "status": {"succeeded": 1}}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> FakeCluster:
+    (tmp_path / "bin").mkdir()
+    fake = FakeCluster(tmp_path / "bin")
+    fake.says("", "")
+    fake.says("config current-context", "kind\n")
+    fake.says("version", {"serverVersion": {"gitVersion": "v1.36.3"}})
+    fake.says("auth can-i", "yes\n")
+    return fake
+
+
+@pytest.fixture
+def says(cluster: FakeCluster, system: ClusterSystem) -> Callable[..., None]:
+    def told(asked: str, *items: dict[str, Any]) -> None:
+        cluster.says(f"--namespace={system.namespace} get {asked}", {"items": list(items)})
+
+    return told
+
+
+@pytest.fixture
+def system(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) -> ClusterSystem:
+    """A system whose pods are ready."""
+    inherited = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    made = ClusterSystem(
+        load_topology("hybrid"),
+        Switches(runtime="kubernetes"),
+        free_ports(),
+        "trial",
+        environ={**inherited, **cluster.environ, "IMAGE_TAG": "test"},
+        folder=RunFolder.of(1, root=tmp_path),
+    )
+    namespace = f"--namespace={made.namespace}"
+    cluster.says(f"{namespace} auth can-i", "yes\n")
+    cluster.says(f"{namespace} get pods,", {"items": [JOB, *map(deployment, COMPONENTS), *PODS]})
+    cluster.says(f"{namespace} get pods --output", {"items": PODS})
+    cluster.says(f"{namespace} get events", {"items": []})
+    made.components()
+    return made
+
+
+def test_nothing_is_wrong_with_pods_that_are_as_they_were(system: ClusterSystem) -> None:
+    system.check_now()
+
+
+@pytest.mark.parametrize(
+    ("lost", "message"),
+    [
+        (pod("product", conditions=[EVICTED]), "product-1 is taken away: EvictionByEvictionAPI: evicting"),
+        (
+            pod("product", ready=False, reason="NodeLost", message="Node node-1 is unresponsive"),
+            "product-1 was ended by its node: NodeLost: Node node-1 is unresponsive",
+        ),
+        (
+            pod(
+                "product",
+                containerStatuses=[{"name": "product", "restartCount": 1, "lastState": {"terminated": KILLED}}],
+            ),
+            "product-1: product ended, it ran out of memory",
+        ),
+    ],
+)
+def test_a_pod_that_is_lost_is_named_with_the_clusters_reason(
+    system: ClusterSystem, says: Callable[..., None], lost: dict[str, Any], message: str
+) -> None:
+    says("pods --output", *(each for each in PODS if each["metadata"]["name"] != "product-1"), lost)
+    with pytest.raises(ComponentDiedError, match=message) as caught:
+        system.check_now()
+    assert caught.value.component == "product-1"
+
+
+def test_pods_of_a_node_that_does_not_answer_are_named_with_what_the_cluster_says_of_them(
+    system: ClusterSystem, says: Callable[..., None]
+) -> None:
+    says("pods --output", *(pod(component, ready=False) for component in COMPONENTS))
+    event = {"type": "Warning", "reason": "NodeNotReady", "message": "Node is not ready"}
+    says("events", *({**event, "involvedObject": {"name": f"{component}-1"}} for component in COMPONENTS))
+    with pytest.raises(ComponentDiedError, match=r"jaeger-1 is no longer ready: NodeNotReady: Node is not ready"):
+        system.check_now()
+
+
+def test_a_pod_that_somebody_deletes_is_lost_before_it_is_gone(
+    system: ClusterSystem, says: Callable[..., None]
+) -> None:
+    leaving = pod("product")
+    leaving["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    others = [each for each in PODS if each["metadata"]["name"] != "product-1"]
+    says("pods --output", *others, leaving)
+    with pytest.raises(ComponentDiedError, match="product-1 is being deleted: somebody may have deleted it"):
+        system.check_now()
+    says("pods --output", *others)
+    with pytest.raises(ComponentDiedError, match="product-1 is gone: somebody may have deleted it"):
+        system.check_now()
+
+
+def test_a_call_that_fails_because_a_further_pod_is_lost_has_the_pods_reason(
+    system: ClusterSystem, says: Callable[..., None]
+) -> None:
+    says("pods --output", *PODS, pod("load", conditions=[EVICTED]))
+    with (
+        pytest.raises(ComponentDiedError, match="load-1 is taken away: EvictionByEvictionAPI"),
+        system.watching(["load-1"]),
+    ):
+        raise ClusterError('kubectl exec load-1: container "load" not found')
+    says("pods --output", *PODS)
+    system.check_now()
+    with pytest.raises(ClusterError, match="connection refused"), system.watching([]):
+        raise ClusterError("kubectl exec load-1: connection refused")
+
+
+def test_each_port_is_forwarded_by_a_process_of_its_own(system: ClusterSystem) -> None:
+    # kubectl goes on when only some of its ports can be had, and somebody else would be asked at the others.
+    pairs = [[word for word in one.argv() if ":" in word] for one in system.components()]
+    assert [len(of_one) for of_one in pairs] == [1] * len(pairs)
+    assert sorted(int(pair.partition(":")[0]) for (pair,) in pairs) == sorted(
+        system.ports[name] for name in ("postgres", "jaeger-query-http", "jaeger-metrics", "edge")
+    )

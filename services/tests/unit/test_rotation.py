@@ -1,0 +1,93 @@
+"""Whose turn it is, where the addresses of a service are those that its name has."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import aiohttp
+import pytest
+
+from shop.clients.rotation import Rotation
+
+NAME = "product:18021"
+OLD, KEPT, NEW = "127.1.0.1:9", "127.1.0.2:9", "127.1.0.3:9"
+
+
+class Names:
+    """A name server that knows one name.
+
+    Args:
+        addresses: What it is asked for; None while it does not answer.
+    """
+
+    def __init__(self, *addresses: str) -> None:
+        self.addresses: list[str] | None = list(addresses)
+        self.asked: list[tuple[str, int]] = []
+
+    async def look_up(self, host: str, port: int) -> list[str]:
+        """Gives the addresses."""
+        self.asked.append((host, port))
+        if self.addresses is None:
+            raise OSError("it does not answer")
+        return self.addresses
+
+    async def once_more(self) -> None:
+        """Waits until a lookup that begins from now on has had its effect."""
+        until = len(self.asked) + 2
+        async with asyncio.timeout(10):
+            while len(self.asked) < until:  # noqa: ASYNC110 - nobody tells when it has been asked
+                await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+async def session() -> AsyncIterator[aiohttp.ClientSession]:
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+async def test_requests_go_in_turn_to_the_addresses_that_the_name_has_now(session: aiohttp.ClientSession) -> None:
+    names = Names(OLD, KEPT)
+    rotation = Rotation(session, [NAME], names.look_up, lookup_pause_s=0.001)
+    try:
+        assert rotation.next() == NAME, "nobody waits for the first lookup"
+        await names.once_more()
+        assert sorted(rotation.next() for _ in range(4)) == [OLD, OLD, KEPT, KEPT]
+        names.addresses = [KEPT, NEW]
+        await names.once_more()
+        assert sorted(rotation.next() for _ in range(4)) == [KEPT, KEPT, NEW, NEW]
+        names.addresses = None
+        await names.once_more()
+        assert {rotation.next() for _ in range(4)} == {KEPT, NEW}
+        assert set(names.asked) == {("product", 18021)}
+    finally:
+        await rotation.close()
+
+
+async def test_an_address_that_the_name_has_lost_is_not_asked_for_its_health(session: aiohttp.ClientSession) -> None:
+    names = Names(OLD, KEPT)
+    rotation = Rotation(session, [NAME], names.look_up, lookup_pause_s=0.001)
+    try:
+        rotation.next()
+        await names.once_more()
+        # Nobody listens there, so that it would be asked for ever.
+        rotation.leave_out(OLD)
+        assert {rotation.next() for _ in range(4)} == {KEPT}
+        names.addresses = [KEPT, NEW]
+        await names.once_more()
+        # The end of a request to it comes too late.
+        rotation.leave_out(OLD)
+        names.addresses = [OLD, KEPT]
+        await names.once_more()
+        assert {rotation.next() for _ in range(4)} == {OLD, KEPT}
+    finally:
+        await rotation.close()
+
+
+async def test_numeric_addresses_are_never_looked_up(session: aiohttp.ClientSession) -> None:
+    names = Names()
+    rotation = Rotation(session, [OLD, KEPT], names.look_up, lookup_pause_s=0.001)
+    assert [rotation.next() for _ in range(4)] == [OLD, KEPT, OLD, KEPT]
+    await asyncio.sleep(0)
+    assert names.asked == []
+    await rotation.close()
