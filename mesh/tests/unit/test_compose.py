@@ -116,14 +116,18 @@ def test_every_host_that_a_process_is_told_is_a_service(name: str, services: dic
 
 
 def hosts(config: Any) -> Iterator[str]:
-    """The hosts that an edge's configuration names: Envoy's socket addresses, Kong's services and collector."""
+    """The hosts that an edge's configuration names: Envoy's addresses; Kong's services, their targets and collector."""
     if isinstance(config, list):
         for item in config:
             yield from hosts(item)
     elif isinstance(config, dict):
         for key, value in config.items():
-            if (key == "address" or key == "host") and isinstance(value, str) and not re.match(r"[0-9.]+$", value):
+            # Kong's name of a set of targets is no host.
+            is_host = key in ("address", "host") and isinstance(value, str)
+            if is_host and not re.fullmatch(r"[0-9.]+|.+\.upstream", value):
                 yield value
+            if key == "target":
+                yield value.partition(":")[0]
             if key == "traces_endpoint":
                 yield re.sub(r"http://([a-z-]+):.*", r"\1", value)
             yield from hosts(value)
