@@ -98,7 +98,8 @@ class ClusterSender:
                 interval_s=LOOK_EVERY_S,
             ) as sampler:
                 replay.send(self.system.check, at_the_ends=sampler.look)
-            self.system.check_now()
+                # While the cluster still knows why a pod leaves.
+                self.system.check_now()
             replay.collect(out)
         journeys = read_journeys(out / JOURNEYS)
         return sampler.during(*_span_ns(journeys))

@@ -129,9 +129,8 @@ class HttpChannel:
         attributes: Mapping[str, AttributeValue] | None,
     ) -> Answer:
         limit = remaining() or DEFAULT_S
-        said = {"http.request.method": method, "url.path": path.partition("?")[0]} | self._attributes[
-            self._replicas.name or address
-        ]
+        server = self._attributes[self._replicas.name or address]
+        said = {"http.request.method": method, "url.path": path.partition("?")[0]} | server
         with _client_span(name, said | dict(attributes or {})) as (span, carrier):
             sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **self._host, **carrier, **(headers or {})}
             try:

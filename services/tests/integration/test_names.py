@@ -105,10 +105,9 @@ async def test_grpc_calls_go_in_turn_to_the_addresses_of_a_name_and_follow_them(
                 # As in a rolling update: another pod is there before the old one tells its clients to leave.
                 await third.start(port)
                 names.addresses = [second.host, third.host]
-                leaving = asyncio.create_task(first.stop())
+                await first.stop()
                 while not third.calls:
                     await count(b"")
-                await leaving
                 before = second.calls, third.calls
                 for _ in range(100):
                     await count(b"")
