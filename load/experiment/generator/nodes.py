@@ -99,7 +99,7 @@ class ShardedReplay:
     ready_s: float = 60.0
     start_ahead_s: float = 5.0
     poll_s: float = 0.5
-    calm_s: float = 0.5
+    calm_s: float = 1.0
 
     def get_ready(self) -> None:
         """Waits until every node could begin.

@@ -97,12 +97,15 @@ class ClusterSender:
                 source.name,
                 interval_s=LOOK_EVERY_S,
             ) as sampler:
-                replay.send(self.system.check, at_the_ends=sampler.look)
-                # While the cluster still knows why a pod leaves.
-                self.system.check_now()
+                replay.send(self.system.check, at_the_ends=lambda: self._look(sampler))
             replay.collect(out)
         journeys = read_journeys(out / JOURNEYS)
         return sampler.during(*_span_ns(journeys))
+
+    def _look(self, sampler: PodSampler) -> None:
+        """Looks at everything when that disturbs nothing, so that the next look is not due during a short load."""
+        sampler.look()
+        self.system.check_now()
 
     @contextmanager
     def _nodes(self, load: Load, job: str, *, trace: float) -> Iterator[ShardedReplay]:
