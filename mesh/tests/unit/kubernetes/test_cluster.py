@@ -24,17 +24,6 @@ FAILED = {"conditions": [{"type": "Failed", "status": "True", "message": "the da
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> FakeCluster:
-    (tmp_path / "bin").mkdir()
-    fake = FakeCluster(tmp_path / "bin")
-    fake.says("", "")
-    fake.says("config current-context", "kind\n")
-    fake.says("version", {"serverVersion": {"gitVersion": "v1.36.3"}})
-    fake.says("auth can-i", "yes\n")
-    return fake
-
-
-@pytest.fixture
 def make(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., ClusterSystem]:
     def made(**settings: str) -> ClusterSystem:
         inherited = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}

@@ -42,17 +42,6 @@ JOB = {"kind": "Job", "metadata": {"name": "database"}, "spec": {}, "status": {"
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> FakeCluster:
-    (tmp_path / "bin").mkdir()
-    fake = FakeCluster(tmp_path / "bin")
-    fake.says("", "")
-    fake.says("config current-context", "kind\n")
-    fake.says("version", {"serverVersion": {"gitVersion": "v1.36.3"}})
-    fake.says("auth can-i", "yes\n")
-    return fake
-
-
-@pytest.fixture
 def says(cluster: FakeCluster, system: ClusterSystem) -> Callable[..., None]:
     def told(asked: str, *items: dict[str, Any]) -> None:
         cluster.says(f"--namespace={system.namespace} get {asked}", {"items": list(items)})
