@@ -84,7 +84,7 @@ async def connect(
             socket = sockets.get(service.name)
             if socket not in sessions:
                 sessions[socket] = await stack.enter_async_context(http_session(socket))
-            channel = HttpChannel(sessions[socket], service.name, address.split(","))
+            channel = HttpChannel(sessions[socket], service.name, address.split(","), follow=socket is None)
             stack.push_async_callback(channel.close)
             return channel
 

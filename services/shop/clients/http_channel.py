@@ -49,18 +49,21 @@ class HttpChannel:
         session: Pool of connections.
         peer: The service's name, for messages: "product".
         addresses: "host:port" of each of its replicas, which get the requests in turn; or one whose host is a name.
+        follow: Whether such a name is looked up; it is not where a sidecar at the session's socket knows the way.
     """
 
-    def __init__(self, session: aiohttp.ClientSession, peer: str, addresses: Sequence[str]) -> None:
+    def __init__(
+        self, session: aiohttp.ClientSession, peer: str, addresses: Sequence[str], *, follow: bool = True
+    ) -> None:
         self.peer = peer
         self._session = session
-        self._replicas = Rotation(session, addresses)
+        self._replicas = Rotation(session, addresses, follow=follow)
         self._attributes: dict[str, dict[str, AttributeValue]] = {}
         for address in addresses:
             host, port = split_address(address)
             self._attributes[address] = {"server.address": host, "server.port": port}
         # Whatever address a request goes to, a sidecar finds out from its host whom it is for.
-        self._host = {"host": self._replicas.name} if self._replicas.name else {}
+        self._host = {"Host": self._replicas.name} if self._replicas.name else {}
 
     async def send(
         self,

@@ -41,6 +41,7 @@ class Rotation:
         session: Pool of connections for the checks.
         addresses: "host:port" of each replica. If the host of a single one is a name, as that of a cluster's headless
             service is, the replicas are at the addresses that the name has, which are looked up again and again.
+        follow: Whether a name is looked up at all.
         look_up: Gives the addresses of a name.
         lookup_pause_s: Seconds between two lookups.
     """
@@ -49,6 +50,8 @@ class Rotation:
         self,
         session: aiohttp.ClientSession,
         addresses: Sequence[str],
+        *,
+        follow: bool = True,
         look_up: Callable[[str, int], Awaitable[list[str]]] = look_up,
         lookup_pause_s: float = LOOKUP_PAUSE_S,
     ) -> None:
@@ -59,7 +62,7 @@ class Rotation:
         self._look_up, self._lookup_pause_s = look_up, lookup_pause_s
         self._lookups: asyncio.Task[None] | None = None
         host, _ = split_address(addresses[0])
-        self.name = None if is_ipv4(host) else addresses[0]
+        self.name = addresses[0] if follow and not is_ipv4(host) else None
 
     @property
     def size(self) -> int:

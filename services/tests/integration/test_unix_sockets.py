@@ -122,7 +122,8 @@ async def test_requests_carry_the_authority(protocol: str, path: str) -> None:
     async with await asyncio.start_unix_server(receive, path), calling(protocol, path) as clients:
         with contextlib.suppress(Unavailable), deadline(2):
             await clients.product.get_product(1)
-    assert await authority == AUTHORITY
+    async with asyncio.timeout(5):
+        assert await authority == AUTHORITY
 
 
 async def test_service_that_is_away_is_unavailable_and_then_back(protocol: str, path: str) -> None:

@@ -48,7 +48,7 @@ async def session() -> AsyncIterator[aiohttp.ClientSession]:
 
 async def test_requests_go_in_turn_to_the_addresses_that_the_name_has_now(session: aiohttp.ClientSession) -> None:
     names = Names(OLD, KEPT)
-    rotation = Rotation(session, [NAME], names.look_up, lookup_pause_s=0.001)
+    rotation = Rotation(session, [NAME], look_up=names.look_up, lookup_pause_s=0.001)
     try:
         assert rotation.next() == NAME, "nobody waits for the first lookup"
         await names.once_more()
@@ -66,7 +66,7 @@ async def test_requests_go_in_turn_to_the_addresses_that_the_name_has_now(sessio
 
 async def test_an_address_that_the_name_has_lost_is_not_asked_for_its_health(session: aiohttp.ClientSession) -> None:
     names = Names(OLD, KEPT)
-    rotation = Rotation(session, [NAME], names.look_up, lookup_pause_s=0.001)
+    rotation = Rotation(session, [NAME], look_up=names.look_up, lookup_pause_s=0.001)
     try:
         rotation.next()
         await names.once_more()
@@ -86,8 +86,17 @@ async def test_an_address_that_the_name_has_lost_is_not_asked_for_its_health(ses
 
 async def test_numeric_addresses_are_never_looked_up(session: aiohttp.ClientSession) -> None:
     names = Names()
-    rotation = Rotation(session, [OLD, KEPT], names.look_up, lookup_pause_s=0.001)
+    rotation = Rotation(session, [OLD, KEPT], look_up=names.look_up, lookup_pause_s=0.001)
     assert [rotation.next() for _ in range(4)] == [OLD, KEPT, OLD, KEPT]
+    await asyncio.sleep(0)
+    assert names.asked == []
+    await rotation.close()
+
+
+async def test_a_name_is_not_looked_up_where_a_sidecar_knows_the_way(session: aiohttp.ClientSession) -> None:
+    names = Names(OLD)
+    rotation = Rotation(session, [NAME], follow=False, look_up=names.look_up, lookup_pause_s=0.001)
+    assert [rotation.next() for _ in range(2)] == [NAME, NAME]
     await asyncio.sleep(0)
     assert names.asked == []
     await rotation.close()
