@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import signal
 from collections.abc import Callable
 from typing import Any
 
@@ -48,6 +49,16 @@ def free_ports() -> Callable[[], Ports]:
         raise AssertionError(f"none of the port bases {bases} is free")
 
     return find
+
+
+def pytest_configure() -> None:
+    """Takes notice of signals that whoever started the tests ignores, as `nohup` and jobs in the background do.
+
+    The programs that tests start would ignore them too, and tests that send them would wait in vain.
+    """
+    for ignored, usual in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(ignored) is signal.SIG_IGN:
+            signal.signal(ignored, usual)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
