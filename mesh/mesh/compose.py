@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from mesh.database import POSTGRES, Database
-from mesh.edge import envoy, kong, limits
+from mesh.edge import kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.envoy_config import DESCRIPTOR, OPTIONS
 from mesh.jaeger import JAEGER, jaeger_environment
 from mesh.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
-from mesh.kubernetes.edge import CONFIG, ENVOY_FILE, KONG_FILE
+from mesh.kubernetes.edge import CONFIG, ENVOY_FILE, KONG_FILE, envoy_text
 from mesh.kubernetes.files import as_yaml
 from mesh.kubernetes.options import KONG_IMAGE
 from mesh.kubernetes.places import ClusterPlaces
@@ -62,7 +62,7 @@ def compose_files(topology: Topology, data: Data, folder: Path) -> dict[Path, st
     plan = edge_plan(topology, places, STDOUT)
     files = {
         FOLDER / HBA.name: HBA_RULES,
-        FOLDER / ENVOY_FILE: HEADER + config_text(envoy.render(plan)).replace(str(DESCRIPTOR), _at(DESCRIPTOR.name)),
+        FOLDER / ENVOY_FILE: HEADER + envoy_text(plan),
     }
     if not topology.transcodes:
         files[FOLDER / KONG_FILE] = HEADER + config_text(kong.render(plan))

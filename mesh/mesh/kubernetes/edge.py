@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
-import yaml
-
 from mesh.edge import envoy, kong, limits
+from mesh.edge.component import config_text
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.envoy_config import DESCRIPTOR, OPTIONS
 from mesh.kubernetes.options import ClusterOptions
@@ -57,14 +57,17 @@ def edge_config(program: str, plan: EdgePlan, options: ClusterOptions) -> Docume
         options: For names.
     """
     if program == "kong":
-        return document("ConfigMap", "v1", EDGE, options, data={KONG_FILE: _text(kong.render(plan))})
-    config = _text(envoy.render(plan))
+        return document("ConfigMap", "v1", EDGE, options, data={KONG_FILE: config_text(kong.render(plan))})
     binary: Document = {}
     if plan.topology.transcodes:
-        config = config.replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
         descriptor = base64.b64encode(DESCRIPTOR.read_bytes()).decode()
         binary = {"binaryData": {DESCRIPTOR.name: descriptor}}
-    return document("ConfigMap", "v1", EDGE, options, data={ENVOY_FILE: config}, **binary)
+    return document("ConfigMap", "v1", EDGE, options, data={ENVOY_FILE: envoy_text(plan)}, **binary)
+
+
+def envoy_text(plan: EdgePlan) -> str:
+    """Envoy's configuration in a container, which has its files in the folder `CONFIG`."""
+    return config_text(envoy.render(plan)).replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
 
 
 def edge_workload(program: str, plan: EdgePlan, config: Document, options: ClusterOptions) -> Workload:
@@ -76,7 +79,7 @@ def edge_workload(program: str, plan: EdgePlan, config: Document, options: Clust
         config: Its configuration; a change of it makes new pods.
         options: For images and names.
     """
-    digest = hashlib.sha256(_text([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
+    digest = hashlib.sha256(json.dumps([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
     mounts: list[Document] = [
         {"name": "config", "mountPath": str(CONFIG), "readOnly": True},
         {"name": "logs", "mountPath": str(LOGS)},
@@ -137,8 +140,3 @@ def _leave(plan: EdgePlan) -> str:
     admin = plan.admin
     request = f"POST /healthcheck/fail HTTP/1.1\\r\\nhost: {admin.host}\\r\\ncontent-length: 0\\r\\n\\r\\n"
     return f"exec 3<>/dev/tcp/{admin.host}/{admin.port} && printf '{request}' >&3; sleep {LEAVES_S + DRAIN_S}"
-
-
-def _text(config: object) -> str:
-    text: str = yaml.safe_dump(config, sort_keys=False)
-    return text

@@ -69,7 +69,7 @@ def _origin(view: View) -> list[Element]:
     origin = view.summary["resources_from"]
     return [
         Text(
-            f"CPU time and memory are those that the cluster gives for each container (source: {origin['source']}). A "
+            f"In a cluster, CPU time and memory are what it says of each container (source: {origin['source']}). A "
             f"figure of CPU time is a mean over up to {numbers.seconds(origin['resolution_s'])}."
         )
     ]
