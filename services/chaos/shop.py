@@ -16,7 +16,7 @@ from mesh.paths import RunFolder
 from mesh.ports import Ports, replica_name
 from mesh.processes import Component
 from mesh.run import Run
-from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, shop_component
+from mesh.shop_processes import DATABASE_TASK, TRIAL_DATABASE, Data, Surroundings, database_task, shop_component
 from mesh.topology import SERVICES, Protocol, load_topology, port_name
 
 # Sagas that are under way, by kind, state and step.
@@ -74,9 +74,9 @@ class Shop(Run):
         store = postgres_components(self.folder, self.ports) if self._database.embedded else []
         return [
             *store,
-            *database_tasks(self._database, Data(), after=frozenset(item.name for item in store)),
+            database_task(self._database, Data(), after=frozenset(item.name for item in store)),
             *(
-                shop_component(service, around, frozenset({CLONE}), replica)
+                shop_component(service, around, frozenset({DATABASE_TASK}), replica)
                 for service in SERVICES
                 for replica in self.ports.replicas_of(service)
             ),

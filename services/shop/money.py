@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
+
+from msgspec import Struct
 
 from shop.fields import documented
 
@@ -11,8 +12,8 @@ AmountMinor = Annotated[int, documented("Amount in the currency's minor unit: 19
 Currency = Annotated[str, documented("ISO 4217 code.", pattern=r"^[A-Z]{3}$")]
 
 
-@dataclass(frozen=True, slots=True)
-class Money:
+# A struct is made in a fraction of the time that a frozen dataclass takes.
+class Money(Struct, frozen=True, gc=False):
     """An amount of money, exact by construction."""
 
     amount_minor: AmountMinor

@@ -17,8 +17,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 from mesh.database import Database, database, postgres_components
@@ -28,13 +26,15 @@ from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.processes import Supervisor
 from mesh.shop_processes import role_name, role_passwords
+from recorded_spans import ReadSpan, spans_of
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords
 from shop.database.seed import prepare
 from shop.database.trial import create_trial
 from shop.platform.config import ServiceConfig
 from shop.platform.logs import configure_logging
-from shop.platform.telemetry import telemetry
+from shop.platform.spans import Recorder
+from shop.platform.telemetry import recording
 
 DATABASE = "shop_test"
 
@@ -168,7 +168,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 class Traces:
     """The spans that this process has made."""
 
-    exporter: InMemorySpanExporter
+    recorder: Recorder
 
     @contextlib.contextmanager
     def journey(self, *, sampled: bool = True) -> Iterator[SpanContext]:
@@ -181,27 +181,23 @@ class Traces:
         finally:
             otel_context.detach(token)
 
-    def of(self, root: SpanContext) -> list[ReadableSpan]:
+    def of(self, root: SpanContext) -> list[ReadSpan]:
         """The spans of one trace, by start."""
-        provider = trace.get_tracer_provider()
-        assert isinstance(provider, TracerProvider)
-        provider.force_flush()
-        found = [span for span in self.exporter.get_finished_spans() if span.context.trace_id == root.trace_id]
-        return sorted(found, key=lambda span: (span.start_time, -span.end_time))
+        of_trace = [span for span in spans_of(self.recorder) if span.context.trace_id == root.trace_id]
+        return sorted(of_trace, key=lambda span: (span.start_time, -span.end_time))
 
 
 @pytest.fixture(scope="session")
 def session_traces() -> Iterator[Traces]:
     """OpenTelemetry allows one provider a process, so it stays for all tests that follow."""
-    exporter = InMemorySpanExporter()
-    with telemetry(ServiceConfig(component="product", topology="hybrid", trial="test"), exporter):
-        yield Traces(exporter)
+    with recording() as recorder:
+        yield Traces(recorder)
 
 
 @pytest.fixture
 def traces(session_traces: Traces) -> Traces:
     """The spans of this test, and no others."""
-    session_traces.exporter.clear()
+    session_traces.recorder.waiting.clear()
     return session_traces
 
 

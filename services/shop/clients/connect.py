@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from types import MappingProxyType
-from typing import NoReturn, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
-import aiohttp
 import grpc.aio
 
-from shop.clients.graphql_channel import GraphQLPeer
-from shop.clients.graphql_order import GraphQLOrderClient
-from shop.clients.graphql_payment import GraphQLPaymentClient
-from shop.clients.graphql_product import GraphQLProductClient
-from shop.clients.graphql_user import GraphQLUserClient
 from shop.clients.grpc_channels import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.clients.grpc_order import GrpcOrderClient
 from shop.clients.grpc_payment import GrpcPaymentClient
 from shop.clients.grpc_product import GrpcProductClient
 from shop.clients.grpc_user import GrpcUserClient
-from shop.clients.http_channel import HttpChannel, http_session
-from shop.clients.ports import Clients, OrderClient, PaymentClient, ProductClient, UserClient
-from shop.clients.rest_channel import RestPeer
-from shop.clients.rest_order import RestOrderClient
-from shop.clients.rest_payment import RestPaymentClient
-from shop.clients.rest_product import RestProductClient
-from shop.clients.rest_user import RestUserClient
+from shop.clients.ports import Clients
+from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
 from shop.platform.grpc_client import Peer, grpc_channel
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from shop.clients.over_http import OverHttp
+
 CLOSE_LIMIT_S = 1.0
 SCHEMES = ("grpc", "http", "graphql")
 _NO_SOCKETS: Mapping[str, str] = MappingProxyType({})
@@ -78,39 +70,40 @@ async def connect(
         ConfigError: An address has an unknown protocol.
     """
     async with AsyncExitStack() as stack:
-        sessions: dict[str | None, aiohttp.ClientSession] = {}
+        over_http: OverHttp | None = None
 
-        async def http(service: Service, address: str) -> HttpChannel:
-            socket = sockets.get(service.name)
-            if socket not in sessions:
-                sessions[socket] = await stack.enter_async_context(http_session(socket))
-            channel = HttpChannel(sessions[socket], service.name, address.split(","), follow=socket is None)
-            stack.push_async_callback(channel.close)
-            return channel
-
-        async def client(
-            service: Service,
-            over_grpc: Callable[[Peer, grpc.aio.Channel], T],
-            over_rest: Callable[[RestPeer], T],
-            over_graphql: Callable[[GraphQLPeer], T],
-        ) -> T:
+        async def client(service: Service, over_grpc: Callable[[Peer, grpc.aio.Channel], object]) -> Any:
+            nonlocal over_http
             address = peers.get(service.name)
             if address is None:
-                return cast(T, _NotConnected(service.name, component))
+                return _NotConnected(service.name, component)
             parts = urlsplit(address)
             if parts.scheme == "grpc":
                 channel = grpc_channel(parts.netloc, service.full_name, service.reads, sockets.get(service.name))
                 stack.push_async_callback(channel.close, CLOSE_LIMIT_S)
                 return over_grpc(Peer(service.name, service.full_name, parts.netloc), channel)
-            if parts.scheme == "http":
-                return over_rest(RestPeer(await http(service, parts.netloc)))
-            if parts.scheme == "graphql":
-                return over_graphql(GraphQLPeer(await http(service, parts.netloc)))
+            if parts.scheme in SCHEMES:
+                if over_http is None:
+                    from shop.clients.over_http import OverHttp
+
+                    over_http = OverHttp(stack, sockets)
+                return await over_http.client(parts.scheme, service, parts.netloc)
             valid = " or ".join(f"{scheme}://host:port" for scheme in SCHEMES)
             raise ConfigError(f"SHOP_PEER_{service.name.upper()} is {address!r}; valid: {valid}")
 
-        product: ProductClient = await client(PRODUCT, GrpcProductClient, RestProductClient, GraphQLProductClient)
-        user: UserClient = await client(USER, GrpcUserClient, RestUserClient, GraphQLUserClient)
-        order: OrderClient = await client(ORDER, GrpcOrderClient, RestOrderClient, GraphQLOrderClient)
-        payment: PaymentClient = await client(PAYMENT, GrpcPaymentClient, RestPaymentClient, GraphQLPaymentClient)
-        yield Clients(product=product, user=user, order=order, payment=payment)
+        yield Clients(
+            product=await client(PRODUCT, GrpcProductClient),
+            user=await client(USER, GrpcUserClient),
+            order=await client(ORDER, GrpcOrderClient),
+            payment=await client(PAYMENT, GrpcPaymentClient),
+        )
+
+
+def import_clients(config: ServiceConfig) -> None:
+    """Imports what the clients of a process need beside gRPC: aiohttp takes a third of such a process's imports.
+
+    Args:
+        config: Names the process's peers.
+    """
+    if any(urlsplit(address).scheme != "grpc" for address in config.peers.values()):
+        importlib.import_module("shop.clients.over_http")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
+
+from msgspec import structs
 
 from shop.clients.graphql_channel import Document, GraphQLPeer, money
 from shop.money import Money
@@ -41,7 +42,11 @@ class GraphQLPaymentClient:
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
         answer = await self._peer.run(
-            AUTHORIZE, checkout_id=checkout_id, user_id=user_id, amount=asdict(amount), payment_token=payment_token
+            AUTHORIZE,
+            checkout_id=checkout_id,
+            user_id=user_id,
+            amount=structs.asdict(amount),
+            payment_token=payment_token,
         )
         return _payment(answer)
 

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import structs
+
 from shop.clients.graphql_channel import Document, GraphQLPeer, money
 from shop.clients.ports import Page
 from shop.money import Money
@@ -74,7 +76,7 @@ class GraphQLProductClient:
             "title": title,
             "description": description,
             "category": category,
-            "price": asdict(price),
+            "price": structs.asdict(price),
             "stock": stock,
         }
         return _product(await self._peer.run(CREATE, product=new))
@@ -94,7 +96,7 @@ class GraphQLProductClient:
             "title": title,
             "description": description,
             "category": category,
-            "price": asdict(price) if price is not None else None,
+            "price": structs.asdict(price) if price is not None else None,
             "stock": stock,
         }
         return _product(await self._peer.run(UPDATE, product=change))

@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 import aiohttp
-from opentelemetry import trace
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.trace import StatusCode
 from opentelemetry.util.types import AttributeValue
 
 from shop.clients.rotation import Rotation
 from shop.errors import DeadlineExceeded, Unavailable
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
-from shop.platform.telemetry import tracer
+from shop.platform.spans import CLIENT, RecordedSpan
+from shop.platform.telemetry import UNTRACED, begin, sampled_parent
+from shop.platform.trace_context import trace_headers
 
 CONNECTIONS = 256
 # Less than the servers' 75 s, so that no request goes out on a connection that is about to be closed.
 KEEP_ALIVE_S = 60.0
 # As in the gRPC channels, a read is tried three times if the service is briefly away.
 PAUSES_S = (0.05, 0.1)
-
-_TRACE_CONTEXT = TraceContextTextMapPropagator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +130,13 @@ class HttpChannel:
         attributes: Mapping[str, AttributeValue] | None,
     ) -> Answer:
         limit = remaining() or DEFAULT_S
-        server = self._attributes[self._replicas.name or address]
-        said = {"http.request.method": method, "url.path": path.partition("?")[0]} | server
-        with _client_span(name, said | dict(attributes or {})) as (span, carrier):
+        # Not the current span: nothing else happens below it in this process.
+        span = begin(RecordedSpan, name, CLIENT, sampled_parent(), attributes)
+        if span is not None:
+            server = self._attributes[self._replicas.name or address]
+            span.attributes |= {"http.request.method": method, "url.path": path.partition("?")[0], **server}
+        carrier = trace_headers(span)
+        with span or UNTRACED:
             sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **self._host, **carrier, **(headers or {})}
             try:
                 async with (
@@ -151,11 +153,11 @@ class HttpChannel:
                 self._replicas.leave_out(address)
                 kind = _NotSent if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
                 raise kind(f"the {self.peer} service does not answer; try again") from error
-            if span.is_recording():
+            if span is not None:
                 span.set_attribute("http.response.status_code", answer.status)
                 if answer.status >= 400:
                     span.set_attribute("error.type", str(answer.status))
-                    span.set_status(Status(StatusCode.ERROR))
+                    span.set_status(StatusCode.ERROR)
             return answer
 
 
@@ -184,30 +186,3 @@ async def http_session(socket: str | None = None) -> AsyncIterator[aiohttp.Clien
         yield session
     finally:
         await session.close()
-
-
-@contextmanager
-def _client_span(name: str, attributes: Mapping[str, AttributeValue]) -> Iterator[tuple[Span, dict[str, str]]]:
-    """Opens the CLIENT span of a request, if the one in hand is traced, and gives the headers that tell the callee.
-
-    The span is not made the current one: nothing else happens below it in this process.
-    """
-    carrier: dict[str, str] = {}
-    parent = trace.get_current_span().get_span_context()
-    if not parent.is_valid:
-        yield INVALID_SPAN, carrier
-        return
-    if not parent.trace_flags.sampled:
-        _TRACE_CONTEXT.inject(carrier)
-        yield INVALID_SPAN, carrier
-        return
-    span = tracer().start_span(name, kind=SpanKind.CLIENT, attributes=attributes)
-    _TRACE_CONTEXT.inject(carrier, trace.set_span_in_context(span))
-    try:
-        yield span, carrier
-    except BaseException as error:
-        span.set_attribute("error.type", type(error).__qualname__)
-        span.set_status(Status(StatusCode.ERROR))
-        raise
-    finally:
-        span.end()

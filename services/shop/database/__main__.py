@@ -1,13 +1,13 @@
 """Prepares, copies and audits the shop's database.
 
-python -m shop.database prepare --scale 1 --seed 1 [--wait 60]
-python -m shop.database trial   --template shop_seed_... --name shop_trial [--keep]
+python -m shop.database prepare --scale 1 --seed 1 [--wait 60] [--trial shop_trial [--keep]]
 python -m shop.database migrate
 python -m shop.database audit   --name shop_trial [--acknowledged FILE] [--json]
 
 Passwords are read from the environment, as any user of the machine can see the command line of a process:
 SHOP_ADMIN_URL is a database of the server as its administrator, postgresql://postgres:…@127.0.0.1:18060/postgres;
 SHOP_ROLE_PASSWORDS, which `prepare` and `migrate` need, the services' passwords as JSON, {"shop_product": "…", …}.
+With SHOP_AWAIT_STDIN=on, `prepare` imports what it needs, and connects once its standard input ends.
 """
 
 from __future__ import annotations
@@ -36,10 +36,8 @@ def arguments() -> argparse.ArgumentParser:
     prepare.add_argument(
         "--wait", type=float, default=0.0, help="how long to wait for a server that is still starting, in s (default 0)"
     )
-    trial = commands.add_parser("trial", help="replace a database by a fresh copy of a template")
-    trial.add_argument("--template", required=True, help="name of the template, as `prepare` printed it")
-    trial.add_argument("--name", required=True, help="the database to replace")
-    trial.add_argument("--keep", action="store_true", help="leave the database as it is if it exists")
+    prepare.add_argument("--trial", help="replace this database by a fresh copy of the template, and print its name")
+    prepare.add_argument("--keep", action="store_true", help="leave the trial's database as it is if it exists")
     commands.add_parser(
         "migrate", help="bring the database of SHOP_ADMIN_URL itself to the newest schema, and let the services in"
     )
@@ -75,13 +73,16 @@ def run(argv: Sequence[str], env: Mapping[str, str] = os.environ) -> int:
         if options.command == "prepare":
             from shop.database.seed import prepare
             from shop.database.server import until_it_answers
-
-            ask = partial(prepare, admin_url, _passwords(env), seed=options.seed, scale=options.scale)
-            print(until_it_answers(options.wait, ask))
-        elif options.command == "trial":
             from shop.database.trial import create_trial
 
-            print(create_trial(admin_url, template=options.template, name=options.name, keep=options.keep))
+            if env.get("SHOP_AWAIT_STDIN") == "on":
+                sys.stdin.read()
+            ask = partial(prepare, admin_url, _passwords(env), seed=options.seed, scale=options.scale)
+            template = until_it_answers(options.wait, ask)
+            if options.trial:
+                print(create_trial(admin_url, template=template, name=options.trial, keep=options.keep))
+            else:
+                print(template)
         elif options.command == "migrate":
             _migrate(admin_url, _passwords(env))
         else:

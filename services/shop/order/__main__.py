@@ -1,10 +1,10 @@
 """The order service as a process: `python -m shop.order`."""
 
 import os
-import sys
 
+from shop.clients.connect import import_clients
 from shop.order.bootstrap import serve
-from shop.platform.lifecycle import launch
+from shop.platform.lifecycle import launch, leave
 
 if __name__ == "__main__":
-    sys.exit(launch(serve, os.environ))
+    leave(launch(serve, os.environ, import_clients))

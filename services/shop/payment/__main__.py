@@ -1,10 +1,9 @@
 """The payment service as a process: `python -m shop.payment`."""
 
 import os
-import sys
 
 from shop.payment.bootstrap import serve
-from shop.platform.lifecycle import launch
+from shop.platform.lifecycle import launch, leave
 
 if __name__ == "__main__":
-    sys.exit(launch(serve, os.environ))
+    leave(launch(serve, os.environ))

@@ -49,6 +49,7 @@ class ServiceConfig:
         sockets: Path of the Unix domain socket that calls of a service go to in place of its address, by name; a
             service without one is connected at its address.
         otlp_endpoint: Where spans go, "http://127.0.0.1:18070"; None for no telemetry.
+        telemetry_folder: Folder of the file in which this process accounts for its spans; None for no such file.
         topology: Name of the topology that runs; empty if unknown.
         trial: Id of the trial that runs; empty if unknown.
         jwt_public_key_file: PEM file to verify tokens with.
@@ -60,6 +61,7 @@ class ServiceConfig:
             seconds; 0 for never.
         edge_identity: SPIFFE ID of the edge, whose calls come from outside; None where callers have no identity.
         page_token_key: Key of the page tokens.
+        await_stdin: Whether the process, once it has imported what it needs, waits until its standard input ends.
         log_level: Least severe level that is logged.
         graphql_loaders: Whether the GraphQL gateway batches its reads; off is the naive variant.
         graphiql: Folder of GraphiQL's files; None for a `/graphql` that shows browsers how to get them.
@@ -77,6 +79,7 @@ class ServiceConfig:
     peers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     sockets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     otlp_endpoint: str | None = None
+    telemetry_folder: str | None = None
     topology: str = ""
     trial: str = ""
     jwt_public_key_file: str | None = None
@@ -87,6 +90,7 @@ class ServiceConfig:
     connection_age_s: int = 0
     edge_identity: str | None = None
     page_token_key: bytes = DEFAULT_KEY
+    await_stdin: bool = False
     log_level: str = "INFO"
     graphql_loaders: bool = True
     graphiql: str | None = None
@@ -120,6 +124,7 @@ class ServiceConfig:
             peers=MappingProxyType(peers),
             sockets=MappingProxyType(sockets),
             otlp_endpoint=_url(env, "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https")),
+            telemetry_folder=env.get("SHOP_TELEMETRY_FOLDER") or None,
             topology=env.get("SHOP_TOPOLOGY", ""),
             trial=env.get("SHOP_TRIAL", ""),
             jwt_public_key_file=env.get("SHOP_JWT_PUBLIC_KEY_FILE") or None,
@@ -130,6 +135,7 @@ class ServiceConfig:
             connection_age_s=_whole(env, "SHOP_CONNECTION_AGE_S", 0, 0, LONGEST_CONNECTION_AGE_S),
             edge_identity=env.get("SHOP_EDGE_IDENTITY") or None,
             page_token_key=page_token_key.encode() if page_token_key else DEFAULT_KEY,
+            await_stdin=_choice(env, "SHOP_AWAIT_STDIN", SWITCH, "off") == "on",
             log_level=_choice(env, "SHOP_LOG_LEVEL", LOG_LEVELS, "INFO"),
             graphql_loaders=_choice(env, "SHOP_GRAPHQL_LOADERS", SWITCH, "on") == "on",
             graphiql=env.get("SHOP_GRAPHIQL") or None,

@@ -3,47 +3,85 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from typing import Any, TypeAlias, cast
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Any, TypeVar
 
 import asyncpg
-import asyncpg.pool
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
+from shop.platform.backstop import Backstop
 from shop.platform.deadline import passed, remaining
 from shop.platform.errors import StartError
-from shop.platform.statement_tracing import TracedConnection
-from shop.platform.telemetry import child_span
+from shop.platform.pool import Connection as Connection
+from shop.platform.pool import Pool
+from shop.platform.spans import INTERNAL, RecordedSpan
+from shop.platform.statement_tracing import TracedConnection, note_statement, traced
+from shop.platform.telemetry import UNTRACED, begin, note, sampled_parent
+
+T = TypeVar("T")
 
 CONNECT_LIMIT_S = 20.0
 CLOSE_LIMIT_S = 3.0
 CONNECT_PAUSE_S = 0.2
+CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_LIMIT_S = 5.0
 
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+_PASSED = "the deadline of the request passed in the database"
 
-_GONE = (
-    OSError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.OperatorInterventionError,
-    asyncpg.InterfaceError,
-)
-_RIVALRY = (asyncpg.DeadlockDetectedError, asyncpg.SerializationError, asyncpg.LockNotAvailableError)
+
+class Loan:
+    """Lends a connection for as long as the context lasts, and tells the database's errors as the shop's.
+
+    Args:
+        pool: The pool that it comes from.
+    """
+
+    __slots__ = ("_connection", "_pool")
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    async def __aenter__(self) -> Connection:
+        parent = sampled_parent()
+        start = 0 if parent is None else time.time_ns()
+        connection = self._pool.take()
+        if connection is None:
+            try:
+                # Not the current span: nothing else happens below it.
+                with begin(RecordedSpan, "pool.acquire", INTERNAL, parent) or UNTRACED:
+                    connection = await self._pool.acquire(remaining() or ACQUIRE_LIMIT_S)
+            except Exception as error:
+                _raise_as_shop_error(error)
+                raise
+        elif parent is not None:
+            note("pool.acquire", INTERNAL, parent, start)
+        self._connection = connection
+        return connection
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._pool.release(self._connection, interrupted=False)
+        else:
+            await _give_back_after(error, self._connection, self._pool)
 
 
 class Database:
-    """The pool of connections of one service.
+    """The connections of one service.
 
     Args:
         pool: The open pool; `connect_database` makes it.
     """
 
-    def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
+    def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    @asynccontextmanager
-    async def acquire(self) -> AsyncIterator[Connection]:
+    def acquire(self) -> Loan:
         """Lends a connection without a transaction.
 
         Every statement on it is traced and ends with the caller's deadline.
@@ -53,13 +91,32 @@ class Database:
             DeadlineExceeded: The caller's time passed, waiting for a connection included.
             Conflict: A deadlock, or a lock that another call holds.
         """
-        with _as_shop_errors():
-            with child_span("pool.acquire"):
-                connection = await self._pool.acquire(timeout=remaining() or ACQUIRE_LIMIT_S)
-            try:
-                yield cast(Connection, connection)
-            finally:
-                await self._pool.release(connection, timeout=CLOSE_LIMIT_S)
+        return Loan(self._pool)
+
+    async def _run(self, statement: Callable[..., Coroutine[Any, Any, T]], query: str, args: tuple[Any, ...]) -> T:
+        """Runs one statement on a connection of its own; in the fewest steps if one is free, traced or not."""
+        left, parent = remaining(), sampled_parent()
+        start = 0 if parent is None else time.time_ns()
+        connection = self._pool.take()
+        if connection is None:
+            async with self.acquire() as lent:
+                return await traced(query, statement(lent, query, *args, timeout=remaining()))
+        if parent is not None:
+            note("pool.acquire", INTERNAL, parent, start)
+            start = time.time_ns()
+        try:
+            # asyncpg's own limit is a timer of the event loop for each statement.
+            with Backstop(math.inf if left is None else left):
+                answer = await statement(connection, query, *args)
+        except BaseException as error:
+            if parent is not None:
+                note_statement(query, parent, start, error)
+            await _give_back_after(error, connection, self._pool)
+            raise
+        if parent is not None:
+            note_statement(query, parent, start)
+        self._pool.release(connection, interrupted=False)
+        return answer
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -73,23 +130,17 @@ class Database:
         async with self.acquire() as connection, connection.transaction():
             yield connection
 
-    async def fetch(self, query: str, *args: Any) -> list[asyncpg.Record]:
+    def fetch(self, query: str, *args: Any) -> Coroutine[Any, Any, list[asyncpg.Record]]:
         """Runs one statement on a connection of its own; returns its rows."""
-        async with self.acquire() as connection:
-            return await connection.fetch(query, *args)
+        return self._run(asyncpg.Connection.fetch, query, args)
 
-    async def fetchrow(self, query: str, *args: Any) -> asyncpg.Record | None:
+    def fetchrow(self, query: str, *args: Any) -> Coroutine[Any, Any, asyncpg.Record | None]:
         """Runs one statement on a connection of its own; returns its first row."""
-        async with self.acquire() as connection:
-            return await connection.fetchrow(query, *args)
+        return self._run(asyncpg.Connection.fetchrow, query, args)
 
     async def close(self) -> None:
         """Closes the connections; those still lent are cut after a moment."""
-        try:
-            async with asyncio.timeout(CLOSE_LIMIT_S):
-                await self._pool.close()
-        except TimeoutError:
-            self._pool.terminate()
+        await self._pool.close(CLOSE_LIMIT_S)
 
 
 async def connect_database(url: str, pool_size: int, *, limit_s: float = CONNECT_LIMIT_S) -> Database:
@@ -115,53 +166,62 @@ async def connect_database(url: str, pool_size: int, *, limit_s: float = CONNECT
             raise StartError(f"the database at {_place(url)} refuses SHOP_DATABASE_URL: {error}") from error
 
 
-async def _open(url: str, pool_size: int) -> asyncpg.Pool[asyncpg.Record]:
-    return await asyncpg.create_pool(
-        url,
-        init_size=pool_size,
-        min_size=pool_size,
-        max_size=pool_size,
-        max_queries=2**31,
-        max_inactive_connection_lifetime=0,
-        connection_class=TracedConnection,
-        # The services keep nothing in a session (no SET, LISTEN, or session lock), and asyncpg rolls an open
-        # transaction back before it calls this; so a release costs no round trip.
-        reset=_keep,
-        timeout=5,
-        statement_cache_size=256,
-        max_cached_statement_lifetime=0,
-        # Limits for work without a deadline are settings of the role (shop.database.migrate).
-        server_settings={
-            "application_name": "shop",
-            # No statement here runs long enough to gain from it.
-            "jit": "off",
-            "timezone": "UTC",
-        },
-    )
+async def _open(url: str, pool_size: int) -> Pool:
+    async def connect() -> Connection:
+        return await asyncpg.connect(
+            url,
+            connection_class=TracedConnection,
+            timeout=CONNECT_TIMEOUT_S,
+            statement_cache_size=256,
+            max_cached_statement_lifetime=0,
+            # Limits for work without a deadline are settings of the role (shop.database.migrate).
+            server_settings={
+                "application_name": "shop",
+                # No statement here runs long enough to gain from it.
+                "jit": "off",
+                "timezone": "UTC",
+            },
+        )
+
+    pool = Pool(connect, pool_size)
+    await pool.open()
+    return pool
 
 
-async def _keep(_connection: object) -> None:
-    """Leaves a session as it is."""
+async def _give_back_after(error: BaseException, connection: Connection, pool: Pool) -> None:
+    """Gives a connection back that an error ended the use of; raises the shop's error for it, if it has one."""
+    # A statement may still run, and asyncpg may take a transaction for open that never began.
+    reset = pool.release(connection, interrupted=True)
+    if reset is not None:
+        # What the caller does next must not overtake a statement that it gave up.
+        await asyncio.shield(reset)
+    _raise_as_shop_error(error)
 
 
-@contextmanager
-def _as_shop_errors() -> Iterator[None]:
-    try:
-        yield
-    except (TimeoutError, asyncpg.QueryCanceledError) as error:
-        if isinstance(error, asyncpg.QueryCanceledError) or passed():
-            raise DeadlineExceeded("the deadline of the request passed in the database") from error
-        raise Unavailable("the database does not answer in time; try again") from error
-    except _RIVALRY as error:
-        raise Conflict("another call is changing the same thing; try again") from error
-    except _GONE as error:
-        # An argument of the wrong type is a fault of this program, and asyncpg calls it an InterfaceError too.
-        if isinstance(error, ValueError):
-            raise
-        raise Unavailable("the database does not answer; try again") from error
-    except asyncpg.InsufficientResourcesError as error:
-        # Nothing is wrong with the request, and it may pass later.
-        raise Unavailable("the database is out of disk space, memory or connections; try again later") from error
+def _raise_as_shop_error(error: BaseException) -> None:
+    """Raises what the callers of a service are told about an error of the database; returns for any other error."""
+    match error:
+        case asyncpg.QueryCanceledError():
+            raise DeadlineExceeded(_PASSED) from error
+        case TimeoutError():
+            if passed():
+                raise DeadlineExceeded(_PASSED) from error
+            raise Unavailable("the database does not answer in time; try again") from error
+        case asyncpg.DeadlockDetectedError() | asyncpg.SerializationError() | asyncpg.LockNotAvailableError():
+            raise Conflict("another call is changing the same thing; try again") from error
+        case ValueError():
+            # An argument of the wrong type is a fault of this program, and asyncpg calls it an InterfaceError too.
+            return
+        case (
+            OSError()
+            | asyncpg.PostgresConnectionError()
+            | asyncpg.OperatorInterventionError()
+            | asyncpg.InterfaceError()
+        ):
+            raise Unavailable("the database does not answer; try again") from error
+        case asyncpg.InsufficientResourcesError():
+            # Nothing is wrong with the request, and it may pass later.
+            raise Unavailable("the database is out of disk space, memory or connections; try again later") from error
 
 
 def _place(url: str) -> str:

@@ -1,32 +1,25 @@
 """The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
 
 Calls are wrapped here rather than in interceptors of grpc.aio, which add a task and a second call object to each;
-see `shop.platform.grpc_handlers` on why the ready-made tracing is not used.
+see `shop.platform.grpc_tracing` on why the ready-made tracing is not used.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Sequence
 from typing import Any, TypeVar
 
 import grpc
-from opentelemetry import trace
-from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, Status, StatusCode
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
 from shop.platform.config import is_ipv4, split_address
 from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.grpc_errors import restore
-from shop.platform.grpc_handlers import call_attributes
-from shop.platform.telemetry import tracer
+from shop.platform.grpc_tracing import TracedMethod, client_span
 from shop.platform.unix_socket import grpc_target
 
 Q = TypeVar("Q")
 S = TypeVar("S")
-
-_TRACE_CONTEXT = TraceContextTextMapPropagator()
 
 
 def grpc_channel(address: str, service: str, reads: Sequence[str], socket: str | None = None) -> grpc.aio.Channel:
@@ -67,6 +60,7 @@ class Peer:
         if "," not in address:
             host, port = split_address(address)
             self._address = {"server.address": host, "server.port": port}
+        self._methods: dict[str, TracedMethod] = {}
 
     async def unary(self, method: grpc.aio.UnaryUnaryMultiCallable[Q, S], name: str, request: Q) -> S:
         """Calls a method that answers once.
@@ -80,11 +74,11 @@ class Peer:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
         limit = remaining() or DEFAULT_S
-        with self._client_span(name) as (span, metadata):
+        with client_span(self._traced(name)) as span:
             try:
-                return await method(request, timeout=limit, metadata=metadata)
+                return await method(request, timeout=limit, metadata=span.metadata)
             except grpc.aio.AioRpcError as error:
-                _note(span, error.code())
+                span.failed(error.code())
                 raise restore(error, self._name) from None
 
     async def stream(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncIterator[S]:
@@ -99,53 +93,22 @@ class Peer:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """
         limit = remaining() or DEFAULT_S
-        with self._client_span(name) as (span, metadata):
-            call = method(request, timeout=limit, metadata=metadata)
+        with client_span(self._traced(name)) as span:
+            call = method(request, timeout=limit, metadata=span.metadata)
             try:
                 async for message in call:
                     yield message
             except grpc.aio.AioRpcError as error:
-                _note(span, error.code())
+                span.failed(error.code())
                 raise restore(error, self._name) from None
             finally:
                 call.cancel()
 
-    @contextmanager
-    def _client_span(self, name: str) -> Iterator[tuple[Span, tuple[tuple[str, str], ...]]]:
-        """Opens the CLIENT span of a call, if the request is traced, and gives the metadata that tells the callee.
-
-        The span is not made the current one: nothing else happens below it in this process.
-        """
-        parent = trace.get_current_span().get_span_context()
-        if not parent.is_valid:
-            yield INVALID_SPAN, ()
-            return
-        carrier: dict[str, str] = {}
-        if not parent.trace_flags.sampled:
-            _TRACE_CONTEXT.inject(carrier)
-            yield INVALID_SPAN, tuple(carrier.items())
-            return
-        attributes: dict[str, Any] = call_attributes(f"/{self._service}/{name}") | self._address
-        span = tracer().start_span(f"{self._service}/{name}", kind=SpanKind.CLIENT, attributes=attributes)
-        _TRACE_CONTEXT.inject(carrier, trace.set_span_in_context(span))
-        code = grpc.StatusCode.OK
-        try:
-            yield span, tuple(carrier.items())
-        except BaseException as error:
-            # An error of the service has been noted already; anything else ended the call from this side.
-            code = grpc.StatusCode.CANCELLED
-            span.set_attribute("error.type", type(error).__qualname__)
-            raise
-        finally:
-            if "rpc.grpc.status_code" not in (getattr(span, "attributes", None) or {}):
-                span.set_attribute("rpc.grpc.status_code", code.value[0])
-            span.end()
-
-
-def _note(span: Span, code: grpc.StatusCode) -> None:
-    if span.is_recording():
-        span.set_attribute("rpc.grpc.status_code", code.value[0])
-        span.set_status(Status(StatusCode.ERROR, code.name))
+    def _traced(self, name: str) -> TracedMethod:
+        method = self._methods.get(name)
+        if method is None:
+            method = self._methods[name] = TracedMethod.of(f"/{self._service}/{name}", self._address)
+        return method
 
 
 def _options(service: str, reads: Sequence[str], address: str = "") -> list[tuple[str, Any]]:

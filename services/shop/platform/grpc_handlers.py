@@ -2,34 +2,28 @@
 
 One wrapper does all three, made once per method, because each layer of interceptors costs every call. It also decodes
 and encodes the messages, so that this time lies inside the SERVER span and a message that cannot be decoded is the
-caller's error. opentelemetry-instrumentation-grpc is not used: its server side does not see a rich status
-(`abort_with_status` leaves its span at OK), its client side never ends the span of a call that is cancelled, and both
-build their attributes for calls that are not traced too.
+caller's error.
 """
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Any, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import DecodeError
-from opentelemetry import context as otel_context
-from opentelemetry import trace
-from opentelemetry.trace import Span, SpanKind, Status, StatusCode
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry.trace import Span, StatusCode
 
-from shop.errors import DeadlineExceeded, Internal, InvalidArgument, ShopError
-from shop.platform.access import Access, Authenticator, access_of
-from shop.platform.backstop import Backstop
-from shop.platform.deadline import DEADLINE, DEADLINE_HEADER, LONGEST_S, backstop_s, caller_timeout_s, passed, work_s
+from shop.errors import Internal, InvalidArgument, ShopError
+from shop.platform.access import Authenticator, access_of
+from shop.platform.backstop import CallerLimit
+from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, caller_timeout_s
 from shop.platform.error_table import row
 from shop.platform.grpc_errors import status_of
+from shop.platform.grpc_tracing import Metadata, TracedMethod, server_span
 from shop.platform.injected_delay import pause
-from shop.platform.telemetry import tracer
 
 log = logging.getLogger(__name__)
 
@@ -43,14 +37,9 @@ _SERVER_FAULTS = frozenset(
         grpc.StatusCode.DATA_LOSS,
     }
 )
-_TRACE_CONTEXT = TraceContextTextMapPropagator()
-# gRPC's own count of how often the client tried before.
-_ATTEMPTS = "grpc-previous-rpc-attempts"
-_CANCELLED = grpc.StatusCode.CANCELLED.value[0]
 
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
-Metadata: TypeAlias = dict[str, str]
 
 
 def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Handler:
@@ -61,33 +50,27 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
         method: Its full name, "/shop.product.v1.ProductService/GetProduct".
         authenticator: Decides who is admitted.
     """
-    attributes = call_attributes(method)
+    traced = TracedMethod.of(method)
     if handler.response_streaming:
-        return grpc.unary_stream_rpc_method_handler(_streaming(handler, attributes, authenticator))
-    return grpc.unary_unary_rpc_method_handler(_unary(handler, attributes, authenticator))
-
-
-def call_attributes(method: str) -> dict[str, str]:
-    """Returns the span attributes of a call from the method's full name."""
-    service, _, name = method.lstrip("/").partition("/")
-    return {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
+        return grpc.unary_stream_rpc_method_handler(_streaming(handler, traced, authenticator))
+    return grpc.unary_unary_rpc_method_handler(_unary(handler, traced, authenticator))
 
 
 def _unary(
-    handler: Handler, attributes: dict[str, str], authenticator: Authenticator
+    handler: Handler, traced: TracedMethod, authenticator: Authenticator
 ) -> Callable[[bytes, Context], Awaitable[bytes]]:
     behaviour = cast(Callable[[Any, Context], Awaitable[Any]], handler.unary_unary)
     decode, encode = _coders(handler)
-    access = access_of(behaviour)
+    admit, access, origin = authenticator.admit, access_of(behaviour), authenticator.origin_header
 
     async def call(raw: bytes, context: Context) -> bytes:
         metadata = cast(Metadata, dict(context.invocation_metadata() or ()))
-        waits = _take_deadline(context, metadata)
-        with _server_span(metadata, attributes) as span:
+        limit = CallerLimit(_waits(context, metadata))
+        with server_span(metadata, traced) as span:
             try:
-                with Backstop(backstop_s(waits)):
+                with limit:
                     await pause()
-                    _admit(authenticator, access, metadata)
+                    admit(access, metadata.get("authorization"), metadata.get(origin))
                     return encode(await behaviour(_decoded(decode, raw), context))
             except Exception as error:
                 failure = _failure(error, span)
@@ -97,20 +80,20 @@ def _unary(
 
 
 def _streaming(
-    handler: Handler, attributes: dict[str, str], authenticator: Authenticator
+    handler: Handler, traced: TracedMethod, authenticator: Authenticator
 ) -> Callable[[bytes, Context], Awaitable[None]]:
     behaviour = cast(Callable[[Any, Context], AsyncGenerator[Any]], handler.unary_stream)
     decode, encode = _coders(handler)
-    access = access_of(behaviour)
+    admit, access, origin = authenticator.admit, access_of(behaviour), authenticator.origin_header
 
     async def call(raw: bytes, context: Context) -> None:
         metadata = cast(Metadata, dict(context.invocation_metadata() or ()))
-        waits = _take_deadline(context, metadata)
-        with _server_span(metadata, attributes) as span:
+        limit = CallerLimit(_waits(context, metadata))
+        with server_span(metadata, traced) as span:
             try:
-                with Backstop(backstop_s(waits)):
+                with limit:
                     await pause()
-                    _admit(authenticator, access, metadata)
+                    admit(access, metadata.get("authorization"), metadata.get(origin))
                     async with aclosing(behaviour(_decoded(decode, raw), context)) as messages:
                         async for message in messages:
                             await context.write(encode(message))
@@ -136,50 +119,13 @@ def _decoded(decode: Callable[[bytes], Any], raw: bytes) -> Any:
         raise InvalidArgument("the request is not a message of this method's type") from error
 
 
-def _admit(authenticator: Authenticator, access: Access, metadata: Metadata) -> None:
-    authenticator.admit(access, metadata.get("authorization"), metadata.get(authenticator.origin_header))
-
-
-def _take_deadline(context: Context, metadata: Metadata) -> float:
-    """Sets the deadline of a call; returns how long its caller, or the edge in front of it, waits."""
+def _waits(context: Context, metadata: Metadata) -> float:
+    """Returns how long the caller of a call, or the edge in front of it, waits, in seconds."""
     left = context.time_remaining()
     waits = LONGEST_S if left is None else left
     if DEADLINE_HEADER in metadata:
         waits = min(waits, caller_timeout_s(metadata[DEADLINE_HEADER]))
-    # Each call runs in a task of its own, so what is set here ends with it.
-    DEADLINE.set(time.monotonic() + work_s(waits))
     return waits
-
-
-@contextmanager
-def _server_span(carrier: Metadata, attributes: dict[str, str]) -> Iterator[Span]:
-    """Opens the SERVER span of a call that its caller samples; otherwise only passes the caller's decision on."""
-    if "traceparent" not in carrier:
-        yield trace.INVALID_SPAN
-        return
-    parent = _TRACE_CONTEXT.extract(carrier)
-    remote = trace.get_current_span(parent)
-    if not remote.get_span_context().trace_flags.sampled:
-        otel_context.attach(parent)
-        yield remote
-        return
-    name = f"{attributes['rpc.service']}/{attributes['rpc.method']}"
-    span = tracer().start_span(name, parent, SpanKind.SERVER, attributes)
-    if _ATTEMPTS in carrier:
-        span.set_attribute("shop.rpc.previous_attempts", int(carrier[_ATTEMPTS]))
-    otel_context.attach(trace.set_span_in_context(span, parent))
-    ended_with = _CANCELLED
-    try:
-        yield span
-        ended_with = grpc.StatusCode.OK.value[0]
-    finally:
-        if not _has_failed(span):
-            span.set_attribute("rpc.grpc.status_code", ended_with)
-        span.end()
-
-
-def _has_failed(span: Span) -> bool:
-    return "rpc.grpc.status_code" in (getattr(span, "attributes", None) or {})
 
 
 def _failure(error: Exception, span: Span) -> ShopError:
@@ -188,8 +134,6 @@ def _failure(error: Exception, span: Span) -> ShopError:
         failure = error
         if error.__cause__ is not None and row(error).grpc in _SERVER_FAULTS:
             log.warning("%s: %s", error.code.value, error.message, exc_info=error)
-    elif isinstance(error, TimeoutError) and passed():
-        failure = DeadlineExceeded("the deadline of the request has passed; allow it more time")
     else:
         log.error("unexpected error", exc_info=error)
         failure = Internal("internal error")
@@ -198,5 +142,5 @@ def _failure(error: Exception, span: Span) -> ShopError:
         span.set_attribute("rpc.grpc.status_code", code.value[0])
         span.set_attribute("error.type", failure.code.value)
         if code in _SERVER_FAULTS:
-            span.set_status(Status(StatusCode.ERROR, failure.message))
+            span.set_status(StatusCode.ERROR, failure.message)
     return failure

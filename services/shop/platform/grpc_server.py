@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import Any
+from typing import Any, cast
 
 import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
@@ -41,28 +41,27 @@ Register = Callable[[grpc.aio.Server], list[str]]
 """Adds servicers to a server and returns the full names of their services."""
 
 
-class _Guard(grpc.aio.ServerInterceptor):
-    """Guards each method of the shop once; health checks and reflection stay as they are, and untraced."""
+class _GuardingServer:
+    """Takes servicers for a server, and guards each of their methods once: an interceptor would cost every call.
 
-    def __init__(self, authenticator: Authenticator) -> None:
+    Args:
+        server: The server.
+        authenticator: Decides who is admitted.
+    """
+
+    def __init__(self, server: grpc.aio.Server, authenticator: Authenticator) -> None:
+        self._server = server
         self._authenticator = authenticator
-        self._handlers: dict[str, Handler] = {}
 
-    async def intercept_service(
-        self,
-        continuation: Callable[[grpc.HandlerCallDetails], Awaitable[Handler | None]],
-        handler_call_details: grpc.HandlerCallDetails,
-    ) -> Handler | None:
-        method = handler_call_details.method
-        known = self._handlers.get(method)
-        if known is not None:
-            return known
-        handler = await continuation(handler_call_details)
-        # No handler: the method is not there, which gRPC itself answers.
-        if handler is None or method.startswith("/grpc."):
-            return handler
-        self._handlers[method] = guarded(handler, method, self._authenticator)
-        return self._handlers[method]
+    def add_generic_rpc_handlers(self, handlers: Sequence[grpc.GenericRpcHandler]) -> None:
+        """Does nothing: generated code adds the same methods by their names, too."""
+
+    def add_registered_method_handlers(self, service: str, handlers: Mapping[str, Handler]) -> None:
+        """Adds the methods of a service by their names."""
+        methods = {
+            name: guarded(handler, f"/{service}/{name}", self._authenticator) for name, handler in handlers.items()
+        }
+        self._server.add_registered_method_handlers(service, methods)
 
 
 @asynccontextmanager
@@ -83,8 +82,8 @@ async def grpc_server(
     Raises:
         StartError: The port or the socket is in use.
     """
-    server = grpc.aio.server(interceptors=[_Guard(authenticator)], options=options(connection_age_s))
-    names = add(server)
+    server = grpc.aio.server(options=options(connection_age_s))
+    names = add(cast(grpc.aio.Server, _GuardingServer(server, authenticator)))
     checks = health.aio.HealthServicer()
     health_pb2_grpc.add_HealthServicer_to_server(checks, server)
     reflection.enable_server_reflection([*names, health.SERVICE_NAME, reflection.SERVICE_NAME], server)

@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from typing import TextIO
 
 import asyncpg
-from opentelemetry import trace
 
 from shop.platform.config import ServiceConfig
+from shop.platform.trace_context import current_context
 
 # Classes of errors whose message names objects of the database, and nothing that is in them (PostgreSQL, appendix A).
 _WITHOUT_VALUES = ("08", "23", "25", "28", "3D", "40", "42", "53", "55", "57", "58")
@@ -45,9 +45,9 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        span = trace.get_current_span().get_span_context()
-        if span.is_valid:
-            line["trace_id"] = f"{span.trace_id:032x}"
+        context = current_context()
+        if context.is_valid:
+            line["trace_id"] = f"{context.trace_id:032x}"
         if record.exc_info:
             if record.exc_info[1] is not None:
                 redact(record.exc_info[1])

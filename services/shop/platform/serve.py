@@ -11,7 +11,6 @@ from shop.platform.access import Authenticator, service_authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
 from shop.platform.grpc_server import Register, grpc_server
-from shop.platform.http_server import http_server
 from shop.platform.lifecycle import stop_signal
 
 BuildApp = Callable[[Authenticator], Any]
@@ -71,10 +70,12 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
             if protocol == "grpc":
                 server = grpc_server(listen, protocols.grpc, authenticator, config.connection_age_s)
             else:
+                # Here and below, so that a process loads neither uvicorn nor Strawberry without need.
+                from shop.platform.http_server import http_server
+
                 build: BuildApp = getattr(protocols, protocol)
                 app = build(authenticator)
                 if protocol == "graphql":
-                    # Here, so that a process that serves no GraphQL does not load Strawberry.
                     from shop.platform.graphql.graphiql import GraphiQL
 
                     app = GraphiQL(app, config.graphiql)

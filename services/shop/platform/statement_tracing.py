@@ -8,15 +8,17 @@ and needs wrapt around methods that asyncpg lets a subclass override.
 from __future__ import annotations
 
 import re
-from collections.abc import Awaitable
+import time
+from collections.abc import Coroutine
 from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
-from opentelemetry.trace import SpanKind
+from opentelemetry.trace import SpanContext
 
 from shop.platform.deadline import remaining
-from shop.platform.telemetry import child_span, sampled
+from shop.platform.spans import CLIENT, RecordedSpan, SharedAttributes, shared
+from shop.platform.telemetry import note, sampled_parent
 
 T = TypeVar("T")
 
@@ -28,7 +30,6 @@ _READ = re.compile(r"\bFROM\s+([a-z_][a-z0-9_.]*)\b(?!\s*\()")
 _INNERMOST = re.compile(r"\([^()]*\)")
 
 
-@lru_cache(maxsize=1024)
 def statement_attributes(query: str) -> dict[str, str]:
     """Returns the span attributes of a statement: its operation and its table, never a value.
 
@@ -61,39 +62,77 @@ END_LIMIT_S = 2.0
 
 
 class TracedConnection(asyncpg.Connection):
-    """A connection that traces its statements and limits each to the time that the caller still has."""
+    """A connection that traces its statements and limits each to the time that the caller still has.
 
-    # asyncpg's own signatures, so the limit is an argument.
-    # ruff: noqa: ASYNC109
+    Its methods return asyncpg's own coroutines where there is nothing to trace.
+    """
 
-    async def execute(self, query: str, *args: Any, timeout: float | None = None) -> str:
+    def execute(self, query: str, *args: Any, timeout: float | None = None) -> Coroutine[Any, Any, str]:
         """Runs a statement; returns its status."""
         # A transaction whose time is over must still be ended, or its connection is lost.
         limit = END_LIMIT_S if timeout is None and query.startswith(ENDINGS) else _limit(timeout)
         call = super().execute(query, *args, timeout=limit)
-        return await _traced(query, call) if sampled() else await call
+        return traced(query, call)
 
-    async def fetch(self, query: str, *args: Any, timeout: float | None = None, record_class: Any = None) -> Any:
+    def fetch(
+        self, query: str, *args: Any, timeout: float | None = None, record_class: Any = None
+    ) -> Coroutine[Any, Any, Any]:
         """Runs a statement; returns its rows."""
         call = super().fetch(query, *args, timeout=_limit(timeout), record_class=record_class)
-        return await _traced(query, call) if sampled() else await call
+        return traced(query, call)
 
-    async def fetchval(self, query: str, *args: Any, column: int = 0, timeout: float | None = None) -> Any:
+    def fetchval(
+        self, query: str, *args: Any, column: int = 0, timeout: float | None = None
+    ) -> Coroutine[Any, Any, Any]:
         """Runs a statement; returns one value of its first row, or None."""
         call = super().fetchval(query, *args, column=column, timeout=_limit(timeout))
-        return await _traced(query, call) if sampled() else await call
+        return traced(query, call)
 
-    async def fetchrow(self, query: str, *args: Any, timeout: float | None = None, record_class: Any = None) -> Any:
+    def fetchrow(
+        self, query: str, *args: Any, timeout: float | None = None, record_class: Any = None
+    ) -> Coroutine[Any, Any, Any]:
         """Runs a statement; returns its first row, or None."""
         call = super().fetchrow(query, *args, timeout=_limit(timeout), record_class=record_class)
-        return await _traced(query, call) if sampled() else await call
+        return traced(query, call)
 
 
 def _limit(timeout: float | None) -> float | None:
     return remaining() if timeout is None else timeout
 
 
-async def _traced(query: str, call: Awaitable[T]) -> T:
+def traced(query: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
+    """Traces a statement if the request is traced."""
+    parent = sampled_parent()
+    return call if parent is None else _in_span(query, parent, call)
+
+
+async def _in_span(query: str, parent: RecordedSpan | SpanContext, call: Coroutine[Any, Any, T]) -> T:
+    start = time.time_ns()
+    try:
+        answer = await call
+    except BaseException as error:
+        note_statement(query, parent, start, error)
+        raise
+    note_statement(query, parent, start)
+    return answer
+
+
+def note_statement(
+    query: str, parent: RecordedSpan | SpanContext, start: int, error: BaseException | None = None
+) -> None:
+    """Records the span of a statement that ends now. Nothing else happens below one, so it is never the current span.
+
+    Args:
+        query: The text with placeholders.
+        parent: The span above it.
+        start: When it started, in ns since the epoch.
+        error: What ended it early.
+    """
+    name, attributes = _noted(query)
+    note(name, CLIENT, parent, start, attributes, error)
+
+
+@lru_cache(maxsize=1024)
+def _noted(query: str) -> tuple[str, SharedAttributes]:
     attributes = statement_attributes(query)
-    with child_span(attributes["db.query.summary"], kind=SpanKind.CLIENT, attributes=attributes):
-        return await call
+    return attributes["db.query.summary"], shared(attributes)

@@ -1,10 +1,9 @@
 """The product service as a process: `python -m shop.product`."""
 
 import os
-import sys
 
-from shop.platform.lifecycle import launch
+from shop.platform.lifecycle import launch, leave
 from shop.product.bootstrap import serve
 
 if __name__ == "__main__":
-    sys.exit(launch(serve, os.environ))
+    leave(launch(serve, os.environ))

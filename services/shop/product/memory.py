@@ -10,6 +10,8 @@ from dataclasses import replace
 from functools import partial
 from itertools import groupby
 
+from msgspec import structs
+
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform.database import Connection
@@ -204,7 +206,7 @@ class MemoryStockTransaction:
             if product is not None:
                 self._undo.append(partial(self._products.__setitem__, product.id, product))
                 stock = product.stock + direction * line.quantity
-                self._products[product.id] = replace(product, stock=stock)
+                self._products[product.id] = structs.replace(product, stock=stock)
 
     def _set(self, reservation: Reservation) -> None:
         before = self._reservations[reservation.id]

@@ -26,7 +26,6 @@ from shop.user.domain import Address, LoginResult, User
 PUBLISHED: Mapping[type, Published] = MappingProxyType(
     {
         Money: Published("Money", [EUR_20]),
-        documents.MoneyDocument: Published("Money", [EUR_20]),
         Review: Published("Review", [REVIEW]),
         documents.ProductDocument: Published("Product", [PRODUCT, {**PRODUCT, "reviews": [REVIEW]}]),
         documents.ProductPage: Published("ProductPage", [{"products": [PRODUCT], "next_page_token": ""}]),

@@ -1,10 +1,9 @@
 """The user service as a process: `python -m shop.user`."""
 
 import os
-import sys
 
-from shop.platform.lifecycle import launch
+from shop.platform.lifecycle import launch, leave
 from shop.user.bootstrap import serve
 
 if __name__ == "__main__":
-    sys.exit(launch(serve, os.environ))
+    leave(launch(serve, os.environ))

@@ -46,6 +46,18 @@ async def test_statement_ends_with_the_callers_deadline(database: Database) -> N
     assert answer["one"] == 1
 
 
+async def test_a_traced_statement_that_was_too_slow_says_so(database: Database, traces: Any) -> None:
+    with traces.journey() as root:
+        with pytest.raises(DeadlineExceeded), deadline(0.2):
+            await database.fetchrow("SELECT pg_sleep(10)")
+        await database.fetchrow("SELECT 1")
+    acquired, late, acquired_again, done = traces.of(root)
+    assert [span.name for span in (acquired, acquired_again)] == 2 * ["pool.acquire"]
+    assert late.attributes["error.type"] == "TimeoutError"
+    assert late.end_time - late.start_time >= 0.1e9
+    assert "error.type" not in done.attributes
+
+
 async def test_wait_for_a_connection_ends_with_the_callers_deadline(database: Database) -> None:
     async with database.acquire(), database.acquire():
         with pytest.raises(DeadlineExceeded), deadline(0.1):

@@ -22,11 +22,15 @@ LIMIT_S = 20
 
 
 @contextlib.contextmanager
-def process(module: str, env: Mapping[str, str]) -> Iterator[subprocess.Popen[str]]:
+def process(module: str, env: Mapping[str, str], stdin: int | None = None) -> Iterator[subprocess.Popen[str]]:
     """A service in a process of its own, killed at the end if it is still there."""
-    command = [sys.executable, "-m", module]
     running = subprocess.Popen(
-        command, env={"PATH": os.environ["PATH"], **env}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", module],
+        env={"PATH": os.environ["PATH"], **env},
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
     try:
         yield running
@@ -65,6 +69,25 @@ def test_process_serves_and_stops_by_a_signal(
         assert running.returncode == 0, said
         assert time.monotonic() - began < 5
         assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(("protocol", "framework"), [("REST", "fastapi"), ("GRAPHQL", "strawberry")])
+def test_a_process_imports_before_its_database_is_there(
+    protocol: str, framework: str, role_url: Callable[[str], str], free_address: str
+) -> None:
+    env = {
+        "SHOP_COMPONENT": "product",
+        f"SHOP_LISTEN_{protocol}": free_address,
+        "SHOP_DATABASE_URL": f"{role_url('product').rpartition('/')[0]}/not_yet",
+        "SHOP_AWAIT_STDIN": "on",
+        "PYTHONPROFILEIMPORTTIME": "1",
+    }
+    with process("shop.product", env, stdin=subprocess.PIPE) as running:
+        assert any(line.rstrip().endswith(f" {framework}") for line in running.stderr or ())
+        assert running.poll() is None
+        _, said = running.communicate("", timeout=LIMIT_S)
+    assert running.returncode == 1
+    assert "not_yet" in said
 
 
 def test_channel_in_plain_grpc_reads_a_product(role_url: Callable[[str], str], free_address: str) -> None:

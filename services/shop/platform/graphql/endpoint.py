@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import orjson
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
-from shop.platform.backstop import Backstop
-from shop.platform.deadline import DEADLINE_HEADER, backstop_s, caller_timeout_s, deadline, work_s
+from shop.platform.backstop import CallerLimit
+from shop.platform.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.deadline import DEADLINE_HEADER, caller_timeout_s, deadline, work_s
 from shop.platform.error_table import row
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
@@ -31,6 +32,9 @@ _LOG = logging.getLogger(__name__)
 _DEADLINE = DEADLINE_HEADER.encode()
 _JSON = b"application/json"
 _RESPONSE_JSON = b"application/graphql-response+json"
+_VARY = (b"vary", b"Accept-Encoding")
+
+Headers: TypeAlias = tuple[tuple[bytes, bytes], ...]
 
 
 class Endpoint:
@@ -40,6 +44,7 @@ class Endpoint:
         schema: Schema that queries are executed against.
         context: Makes the context of a request from its headers; raises a ShopError to refuse the request.
         measure: Works out the cost of a document; None where costs are not limited.
+        compresses: Whether large answers are compressed for those who take that.
     """
 
     def __init__(
@@ -47,10 +52,13 @@ class Endpoint:
         schema: Schema,
         context: Callable[[dict[bytes, bytes]], RequestContext],
         measure: Measure | None = None,
+        *,
+        compresses: bool = False,
     ) -> None:
         self._schema = schema
         self._context = context
         self._documents = Documents(schema._schema, measure)
+        self._compresses = compresses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handles one request, or the start and end of the server."""
@@ -84,11 +92,19 @@ class Endpoint:
             _LOG.exception("a request failed")
             await respond(send, 500, _errors([shop_error(Internal("internal error"))]), _JSON)
             return
+        body, encoding = self._encoded(body, headers)
         if _RESPONSE_JSON in headers.get(b"accept", b""):
-            await respond(send, status, body, _RESPONSE_JSON)
+            await respond(send, status, body, _RESPONSE_JSON, encoding)
         else:
             # Of application/json, clients expect 200 for whatever was a GraphQL request.
-            await respond(send, 200, body, _JSON)
+            await respond(send, 200, body, _JSON, encoding)
+
+    def _encoded(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
+        if not self._compresses or len(body) < SMALLEST_BYTES:
+            return body, ()
+        if not accepts_gzip(headers.get(b"accept-encoding", b"").decode("latin-1")):
+            return body, (_VARY,)
+        return gzip(body), (_VARY, (b"content-encoding", b"gzip"))
 
     def _made(self, headers: dict[bytes, bytes]) -> RequestContext:
         try:
@@ -114,14 +130,13 @@ class Endpoint:
         except ShopError as error:
             return 400, _errors([shop_error(error)])
         context.document = prepared.document
-        waits = _waits(headers)
         try:
-            with deadline(work_s(waits)), child_span("graphql.execute"), Backstop(backstop_s(waits)):
+            with child_span("graphql.execute"), CallerLimit(_waits(headers)):
                 result = await self._schema.execute(
                     None, request.variables, context, operation_name=request.operation_name
                 )
-        except TimeoutError:
-            return 200, _errors([shop_error(DeadlineExceeded("the time that the caller allowed is over"))])
+        except DeadlineExceeded as error:
+            return 200, _errors([shop_error(error)])
         if not result.errors:
             return 200, orjson.dumps({"data": result.data})
         errors = graphql_errors(result.errors)
@@ -153,9 +168,7 @@ def _errors(errors: Sequence[dict[str, Any]]) -> bytes:
     return orjson.dumps({"errors": errors})
 
 
-async def respond(
-    send: Send, status: int, body: bytes, content_type: bytes, headers: tuple[tuple[bytes, bytes], ...] = ()
-) -> None:
+async def respond(send: Send, status: int, body: bytes, content_type: bytes, headers: Headers = ()) -> None:
     """Sends a whole answer.
 
     Args:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar, cast
 
 import strawberry
+from strawberry.types.field import StrawberryField
+from strawberry.types.info import Info
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -20,12 +23,35 @@ def field(*, description: str) -> Callable[[F], F]:
     return cast(Callable[[F], F], strawberry.field(description=description))
 
 
+class _Computed(StrawberryField):
+    """Read by Strawberry as an attribute is: without arguments, and without an `info` of its own."""
+
+    @property
+    def is_basic_field(self) -> bool:
+        return True
+
+    def get_result(self, source: Any, info: Info | None, args: list[Any], kwargs: Any) -> Any:
+        if self.base_resolver is None:
+            return super().get_result(source, info, args, kwargs)
+        compute: Any = self.base_resolver.wrapped_func
+        return compute(source)
+
+
+def computed(*, description: str) -> Callable[[F], F]:
+    """Makes a method without arguments a GraphQL field that costs little more than an attribute.
+
+    Args:
+        description: Description of the field in the schema.
+    """
+    return cast(Callable[[F], F], _Computed(description=description))
+
+
 def later(value: Awaitable[T]) -> T:
-    """Returns an awaitable, typed as what it will give: graphql-core awaits whatever a resolver returns.
+    """Returns what an awaitable gives if it is known already; else the awaitable, which graphql-core awaits.
 
     For resolvers that often know their value already: an `async def` costs a task each time, known or not.
 
     Args:
         value: The future of a loader, or a coroutine.
     """
-    return cast(T, value)
+    return value.result() if isinstance(value, asyncio.Future) and value.done() else cast(T, value)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
-from opentelemetry import context, trace
-from opentelemetry.trace import SpanKind, Status, StatusCode
-from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+from opentelemetry import trace
+from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, SpanContext, StatusCode
 
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.injected_delay import pause
-from shop.platform.telemetry import tracer
+from shop.platform.spans import SERVER, CurrentSpan
+from shop.platform.telemetry import begin
+from shop.platform.trace_context import caller_of
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -23,7 +24,7 @@ Receive: TypeAlias = Callable[[], Awaitable[Message]]
 Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
-_PROPAGATOR = TraceContextTextMapPropagator()
+_TRACE_CONTEXT = (b"traceparent", b"tracestate")
 _SERVER_FAULTS = frozenset(code.value for code, entry in ERROR_TABLE.items() if entry.http >= 500)
 
 
@@ -44,21 +45,29 @@ class Traced:
         if scope["type"] != "http" or scope["path"] != self._route:
             await self._app(scope, receive, send)
             return
-        carrier = _carrier(scope)
-        if carrier is None:
+        caller = _caller(scope)
+        if not caller.is_valid:
             await self._delayed(scope, receive, send)
             return
-        parent = _PROPAGATOR.extract(carrier)
-        token = context.attach(parent)
-        try:
-            if trace.get_current_span(parent).get_span_context().trace_flags.sampled:
-                await self._in_span(scope, receive, send)
-            else:
+        span = self._span(scope, caller)
+        if span is None:
+            with trace.use_span(NonRecordingSpan(caller)):
                 await self._delayed(scope, receive, send)
-        finally:
-            context.detach(token)
+            return
+        with span:
 
-    async def _in_span(self, scope: Scope, receive: Receive, send: Send) -> None:
+            async def noting_status(message: Message) -> None:
+                if message["type"] == "http.response.start":
+                    span.set_attribute("http.response.status_code", message["status"])
+                    if message["status"] >= 500:
+                        span.set_status(StatusCode.ERROR)
+                await send(message)
+
+            await self._delayed(scope, receive, noting_status)
+
+    def _span(self, scope: Scope, caller: SpanContext) -> CurrentSpan | None:
+        if not caller.trace_flags.sampled:
+            return None
         attributes = {
             "http.request.method": scope["method"],
             "http.route": self._route,
@@ -66,17 +75,7 @@ class Traced:
             "url.scheme": scope.get("scheme", "http"),
             "network.protocol.version": scope.get("http_version", "1.1"),
         }
-        name = f"{scope['method']} {self._route}"
-        with tracer().start_as_current_span(name, kind=SpanKind.SERVER, attributes=attributes) as span:
-
-            async def noting_status(message: Message) -> None:
-                if message["type"] == "http.response.start":
-                    span.set_attribute("http.response.status_code", message["status"])
-                    if message["status"] >= 500:
-                        span.set_status(Status(StatusCode.ERROR))
-                await send(message)
-
-            await self._delayed(scope, receive, noting_status)
+        return begin(CurrentSpan, f"{scope['method']} {self._route}", SERVER, caller, attributes)
 
     async def _delayed(self, scope: Scope, receive: Receive, send: Send) -> None:
         await pause()
@@ -107,12 +106,11 @@ def note_error(code: str) -> None:
     if span.is_recording():
         span.set_attribute("error.type", code)
         if code in _SERVER_FAULTS:
-            span.set_status(Status(StatusCode.ERROR))
+            span.set_status(StatusCode.ERROR)
 
 
-def _carrier(scope: Mapping[str, Any]) -> dict[str, str] | None:
-    carrier = {}
-    for name, value in scope["headers"]:
-        if name in (b"traceparent", b"tracestate"):
-            carrier[name.decode("latin-1")] = value.decode("latin-1")
-    return carrier if "traceparent" in carrier else None
+def _caller(scope: Mapping[str, Any]) -> SpanContext:
+    sent = {name: value.decode("latin-1") for name, value in scope["headers"] if name in _TRACE_CONTEXT}
+    return (
+        caller_of(sent[b"traceparent"], sent.get(b"tracestate", "")) if b"traceparent" in sent else INVALID_SPAN_CONTEXT
+    )

@@ -8,9 +8,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from starlette.responses import Response
 
+from shop.platform.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.rest.caching import NO_STORE, Policy, content_hash, entity_tag, not_modified
-from shop.platform.rest.call import Call
-from shop.platform.rest.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.rest.call import Call, headers_of
 
 T = TypeVar("T")
 
@@ -70,7 +70,7 @@ def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -
         policy.cache_control,
         policy.vary,
     ]
-    if not_modified(call.header(b"if-none-match"), content):
+    if b"if-none-match" in headers_of(call.scope) and not_modified(call.header(b"if-none-match"), content):
         return Answer(304, b"", headers, b"")
     if packed:
         headers.append((b"content-encoding", b"gzip"))

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from typing import cast
 
 from starlette.requests import Request
 from starlette.types import Scope
 
 from shop.platform.body import limited_body
+
+_FIRST_VALUES = "shop.headers"
+
+
+def headers_of(scope: Scope) -> dict[bytes, bytes]:
+    """Returns the headers of a request by their names in lower case; the first of a repeated header counts.
+
+    Args:
+        scope: The ASGI scope, which keeps them: every request is asked for several.
+    """
+    values: dict[bytes, bytes] | None = scope.get(_FIRST_VALUES)
+    if values is None:
+        values = scope[_FIRST_VALUES] = dict(reversed(scope["headers"]))
+    return values
 
 
 def header(scope: Scope, name: bytes) -> str | None:
@@ -17,14 +32,18 @@ def header(scope: Scope, name: bytes) -> str | None:
         scope: The ASGI scope.
         name: The header in lower case.
     """
-    for key, value in scope["headers"]:
-        if key == name:
-            return str(value, "latin-1")
-    return None
+    value = headers_of(scope).get(name)
+    return None if value is None else str(value, "latin-1")
 
 
 class Call(Request):
     """A request whose headers are looked up in one step, and whose body is limited in size and time."""
+
+    @classmethod
+    def of(cls, request: Request) -> Call:
+        """Turns a request into a call; it adds methods only, and a second object would cost every request."""
+        request.__class__ = cls
+        return cast(Call, request)
 
     def header(self, name: bytes) -> str | None:
         """Returns a header's value, as `header` does."""
@@ -32,10 +51,9 @@ class Call(Request):
 
     def last_header(self, name: bytes) -> str | None:
         """Returns the value of a header; the last of a repeated header counts."""
-        for key, value in reversed(self.scope["headers"]):
-            if key == name:
-                return str(value, "latin-1")
-        return None
+        if name not in headers_of(self.scope):
+            return None
+        return str(dict(self.scope["headers"])[name], "latin-1")
 
     async def stream(self) -> AsyncGenerator[bytes]:
         """Yields the body as it arrives.

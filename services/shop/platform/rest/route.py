@@ -57,7 +57,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
             takes_body = self.body_field is not None
 
             async def answer(request: Request) -> Response:
-                call = Call(request.scope, request.receive)
+                call = Call.of(request)
                 authenticator.admit(access, call.header(b"authorization"), call.last_header(origin))
                 raw: bytes = call.scope["query_string"]
                 if raw:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shop.errors import DeadlineExceeded
-from shop.platform.backstop import Backstop
-from shop.platform.deadline import DEADLINE_HEADER, backstop_s, caller_timeout_s, deadline, passed, work_s
+from shop.platform.backstop import CallerLimit
+from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_timeout_s
 from shop.platform.injected_delay import pause
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
-from shop.platform.rest.call import header
+from shop.platform.rest.call import headers_of
 from shop.platform.rest.problems import IS_HEAD, problem_answer
 from shop.platform.rest.tracing import server_span
 
@@ -44,25 +45,25 @@ class Serving:
             # A copy: the server reads the method again to know that no body follows.
             scope = {**scope, "method": "GET", IS_HEAD: True}
 
-        async def pass_on(message: Message) -> None:
+        # No coroutine of its own: there would be one for each message.
+        def pass_on(message: Message) -> Awaitable[None]:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             elif is_head:
                 message = {**message, "body": b""}
-            await send(message)
+            return send(message)
 
-        waits = caller_timeout_s(header(scope, _DEADLINE) or "")
-        with server_span(scope) as span, deadline(work_s(waits)):
+        allowed = headers_of(scope).get(_DEADLINE)
+        waits = DEFAULT_S if allowed is None else caller_timeout_s(str(allowed, "latin-1"))
+        with server_span(scope) as span:
             try:
-                with Backstop(backstop_s(waits)):
+                with CallerLimit(waits):
                     await pause()
                     await self._app(scope, receive, pass_on)
             except Exception as error:
                 if status:
                     raise
-                if isinstance(error, TimeoutError) and passed():
-                    error = DeadlineExceeded("the deadline of the request has passed; allow it more time")
                 await problem_answer(error, scope["path"])(scope, receive, pass_on)
             route = scope.get("route")
             span.answered(status, route.path_format if route is not None else "")

@@ -6,91 +6,84 @@ the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from functools import lru_cache
+from types import TracebackType
+from typing import Any, Self
 
-from opentelemetry import context, propagate, trace
-from opentelemetry.trace import SpanKind, Status, StatusCode
+from opentelemetry import context as otel_context
+from opentelemetry.trace import StatusCode
 
-from shop.platform.telemetry import tracer
+from shop.platform.rest.call import header
+from shop.platform.spans import SERVER, CurrentSpan, SharedAttributes
+from shop.platform.telemetry import LONGEST_VALUE, begin
+from shop.platform.trace_context import sampled_caller
 
-_SAMPLED = 1
+_NAMES = ("http.request.method", "url.scheme", "network.protocol.version")
+_VALUES = len(_NAMES)
 
 
-class ServerSpan:
-    """Records a request in its span; does nothing if the request is not sampled.
+class ServerSpan(CurrentSpan):
+    """Records a request."""
 
-    Args:
-        span: The span; None for a request that is not sampled.
-        method: The HTTP method.
-    """
+    __slots__ = ()
 
-    def __init__(self, span: trace.Span | None, method: str = "") -> None:
-        self._span = span
-        self._method = method
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        # The answer says what failed; whoever goes away before it comes is no error of this side.
+        otel_context.detach(self._token)
+        self.end()
 
     def answered(self, status: int, route: str) -> None:
         """Records the HTTP status of the answer, and the template of the route that gave it; empty if none did."""
-        if self._span is None:
-            return
-        if route:
-            self._span.update_name(f"{self._method} {route}")
-            self._span.set_attribute("http.route", route)
-        self._span.set_attribute("http.response.status_code", status)
+        self.name, self.shared = _named(*self.shared[_VALUES:], route, status)
         if status >= 500:
-            self._span.set_attribute("error.type", str(status))
-            self._span.set_status(Status(StatusCode.ERROR))
+            self.set_attribute("error.type", str(status))
+            self.set_status(StatusCode.ERROR)
 
 
-_SILENT = ServerSpan(None)
+class Silent:
+    """In place of the span of a request that is not sampled."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def answered(self, status: int, route: str) -> None:
+        """Does nothing."""
 
 
-@contextmanager
-def server_span(scope: Any) -> Iterator[ServerSpan]:
-    """Opens the span of a request if its caller sampled it.
+_UNTRACED = Silent()
+
+
+def server_span(scope: Any) -> ServerSpan | Silent:
+    """Opens the span of a request, named after its method, if its caller sampled it.
 
     Args:
         scope: The ASGI scope.
 
-    Yields:
+    Returns:
         What records the answer's status.
     """
-    parent = _sampled_parent(scope["headers"])
-    if parent is None:
-        yield _SILENT
-        return
-    method = scope["method"]
-    attributes = {
-        "http.request.method": method,
-        "url.path": scope["path"],
-        "url.scheme": scope["scheme"],
-        "network.protocol.version": scope["http_version"],
-    }
-    span = tracer().start_span(method, parent, kind=SpanKind.SERVER, attributes=attributes)
-    token = context.attach(trace.set_span_in_context(span, parent))
-    try:
-        yield ServerSpan(span, method)
-    finally:
-        context.detach(token)
-        span.end()
+    traceparent = header(scope, b"traceparent")
+    if traceparent is None:
+        return _UNTRACED
+    caller = sampled_caller(traceparent, header(scope, b"tracestate") or "")
+    if caller is None:
+        return _UNTRACED
+    method: str = scope["method"]
+    attributes = {"url.path": scope["path"][:LONGEST_VALUE]}
+    shared = (*_NAMES, method, scope["scheme"], scope["http_version"])
+    return begin(ServerSpan, method, SERVER, caller, attributes, shared) or _UNTRACED
 
 
-def _sampled_parent(headers: list[tuple[bytes, bytes]]) -> context.Context | None:
-    carrier = {}
-    for key, value in headers:
-        if key == b"traceparent":
-            if not _is_sampled(value):
-                return None
-            carrier["traceparent"] = value.decode("latin-1")
-        elif key == b"tracestate":
-            carrier["tracestate"] = value.decode("latin-1")
-    return propagate.extract(carrier) if "traceparent" in carrier else None
-
-
-def _is_sampled(traceparent: bytes) -> bool:
-    """Reads the flags of "00-<32 hex>-<16 hex>-<2 hex>"; anything else is not sampled."""
-    try:
-        return bool(int(traceparent[53:55], 16) & _SAMPLED)
-    except ValueError:
-        return False
+# A client may choose any method that is a token; nearly all requests have one of a few.
+@lru_cache(maxsize=1024)
+def _named(method: str, scheme: str, version: str, route: str, status: int) -> tuple[str, SharedAttributes]:
+    """Returns the name and the attributes of a span whose request is answered."""
+    answer: dict[str, str | int] = {"http.response.status_code": status}
+    if route:
+        answer["http.route"] = route
+    names = (*_NAMES, *answer)
+    return f"{method} {route}" if route else method, (*names, method, scheme, version, *answer.values())

@@ -239,8 +239,8 @@ def counted_statements() -> Iterator[Counter[str]]:
 
     async def open_counting(url: str, pool_size: int) -> Any:
         pool = await opened(url, pool_size)
-        for holder in pool._holders:
-            holder._con.add_query_logger(count)
+        for connection in pool._connections:
+            connection.add_query_logger(count)
         return pool
 
     with pytest.MonkeyPatch.context() as patch:

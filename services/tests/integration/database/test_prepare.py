@@ -187,7 +187,7 @@ def test_the_command_line(
         return code, out.strip(), err
 
     assert command("prepare", "--scale", "1", "--seed", "1")[:2] == (0, template)
-    assert command("trial", "--template", template, "--name", "shop_cli")[:2] == (0, "shop_cli")
+    assert command("prepare", "--scale", "1", "--seed", "1", "--trial", "shop_cli")[:2] == (0, "shop_cli")
     code, out, _ = command("audit", "--name", "shop_cli")
     assert code == 0
     assert "BROKEN" not in out

@@ -1,0 +1,64 @@
+"""Clients of services that are called over HTTP: REST or GraphQL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any
+
+import aiohttp
+
+from shop.clients.graphql_channel import GraphQLPeer
+from shop.clients.graphql_order import GraphQLOrderClient
+from shop.clients.graphql_payment import GraphQLPaymentClient
+from shop.clients.graphql_product import GraphQLProductClient
+from shop.clients.graphql_user import GraphQLUserClient
+from shop.clients.grpc_channels import ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.clients.http_channel import HttpChannel, http_session
+from shop.clients.rest_channel import RestPeer
+from shop.clients.rest_order import RestOrderClient
+from shop.clients.rest_payment import RestPaymentClient
+from shop.clients.rest_product import RestProductClient
+from shop.clients.rest_user import RestUserClient
+
+_REST: Mapping[Service, Callable[[RestPeer], object]] = {
+    PRODUCT: RestProductClient,
+    USER: RestUserClient,
+    ORDER: RestOrderClient,
+    PAYMENT: RestPaymentClient,
+}
+_GRAPHQL: Mapping[Service, Callable[[GraphQLPeer], object]] = {
+    PRODUCT: GraphQLProductClient,
+    USER: GraphQLUserClient,
+    ORDER: GraphQLOrderClient,
+    PAYMENT: GraphQLPaymentClient,
+}
+
+
+class OverHttp:
+    """Makes clients whose services are called over HTTP.
+
+    Args:
+        stack: Closes their channels.
+        sockets: Path of the Unix domain socket to connect in place of a service's address, by name.
+    """
+
+    def __init__(self, stack: AsyncExitStack, sockets: Mapping[str, str]) -> None:
+        self._stack = stack
+        self._sockets = sockets
+        self._sessions: dict[str | None, aiohttp.ClientSession] = {}
+
+    async def client(self, scheme: str, service: Service, address: str) -> Any:
+        """Returns a client of a service.
+
+        Args:
+            scheme: "http" for REST, or "graphql".
+            service: The service.
+            address: "host:port", or those of its replicas with commas between.
+        """
+        socket = self._sockets.get(service.name)
+        if socket not in self._sessions:
+            self._sessions[socket] = await self._stack.enter_async_context(http_session(socket))
+        channel = HttpChannel(self._sessions[socket], service.name, address.split(","), follow=socket is None)
+        self._stack.push_async_callback(channel.close)
+        return _REST[service](RestPeer(channel)) if scheme == "http" else _GRAPHQL[service](GraphQLPeer(channel))

@@ -1,0 +1,147 @@
+"""The spans of gRPC calls, of either side.
+
+opentelemetry-instrumentation-grpc is not used: its server side does not see a rich status (`abort_with_status` leaves
+its span at OK), its client side never ends the span of a call that is cancelled, and both build their attributes for
+calls that are not traced too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self, TypeAlias
+
+import grpc
+from opentelemetry import context as otel_context
+from opentelemetry.trace import Span, StatusCode
+
+from shop.platform.spans import CLIENT, SERVER, RecordedSpan, SharedAttributes, shared, with_span
+from shop.platform.telemetry import UNTRACED, begin, sampled_parent
+from shop.platform.trace_context import UNTRACED_CALLER, sampled_caller, trace_headers
+
+Metadata: TypeAlias = dict[str, str]
+
+_STATUS = "rpc.grpc.status_code"
+_OK, _CANCELLED = grpc.StatusCode.OK.value[0], grpc.StatusCode.CANCELLED.value[0]
+# gRPC's own count of how often the client tried before.
+_ATTEMPTS = "grpc-previous-rpc-attempts"
+
+
+@dataclass(frozen=True, slots=True)
+class TracedMethod:
+    """What the spans of a method's calls have in common."""
+
+    name: str
+    attributes: SharedAttributes
+
+    @classmethod
+    def of(cls, method: str, more: Mapping[str, str | int] | None = None) -> TracedMethod:
+        """Returns it for a method.
+
+        Args:
+            method: Its full name, "/shop.product.v1.ProductService/GetProduct".
+            more: Further attributes.
+        """
+        service, _, name = method.lstrip("/").partition("/")
+        attributes = {"rpc.system": "grpc", "rpc.service": service, "rpc.method": name}
+        return cls(f"{service}/{name}", shared(attributes | dict(more or {})))
+
+
+class ServerSpan(RecordedSpan):
+    """The SERVER span of a call."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> Self:
+        # Each call runs in a task of its own, so what is attached here ends with it.
+        otel_context.attach(with_span(self))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        self.attributes.setdefault(_STATUS, _OK if error is None else _CANCELLED)
+        self.end()
+
+
+def server_span(metadata: Metadata, method: TracedMethod) -> AbstractContextManager[Span]:
+    """Opens the SERVER span of a call that its caller samples; otherwise only passes the caller's decision on.
+
+    Args:
+        metadata: What the caller sent along.
+        method: The method that is called.
+    """
+    if "traceparent" not in metadata:
+        return UNTRACED
+    traceparent, tracestate = metadata["traceparent"], metadata.get("tracestate", "")
+    caller = sampled_caller(traceparent, tracestate)
+    span = begin(ServerSpan, method.name, SERVER, caller, None, method.attributes)
+    if span is None:
+        # Each call runs in a task of its own, so what is set here ends with it.
+        UNTRACED_CALLER.set((traceparent, tracestate))
+        return UNTRACED
+    if _ATTEMPTS in metadata:
+        span.set_attribute("shop.rpc.previous_attempts", int(metadata[_ATTEMPTS]))
+    return span
+
+
+class ClientSpan(RecordedSpan):
+    """The CLIENT span of a call.
+
+    It is not made the current one: nothing else happens below it in this process.
+    """
+
+    __slots__ = ()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self.record_exception(error)
+        # A failure has been noted already; any other error ended the call from this side.
+        self.attributes.setdefault(_STATUS, _OK if error is None else _CANCELLED)
+        self.end()
+
+    @property
+    def metadata(self) -> tuple[tuple[str, str], ...]:
+        """What tells the callee of the trace."""
+        return tuple(trace_headers(self).items())
+
+    def failed(self, code: grpc.StatusCode) -> None:
+        """Records the status that the callee, or gRPC in its place, ended the call with."""
+        self.set_attribute(_STATUS, code.value[0])
+        self.set_status(StatusCode.ERROR, code.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Untraced:
+    """In place of the span of a call that is not traced.
+
+    Attributes:
+        metadata: What tells the callee that it is not.
+    """
+
+    metadata: tuple[tuple[str, str], ...]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def failed(self, code: grpc.StatusCode) -> None:
+        """Does nothing."""
+
+
+def client_span(method: TracedMethod) -> ClientSpan | Untraced:
+    """Opens the CLIENT span of a call, if the request in hand is traced.
+
+    Args:
+        method: The method that is called.
+
+    Returns:
+        What gives the metadata that tells the callee.
+    """
+    span = begin(ClientSpan, method.name, CLIENT, sampled_parent(), None, method.attributes)
+    return Untraced(tuple(trace_headers(None).items())) if span is None else span

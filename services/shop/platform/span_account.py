@@ -1,0 +1,60 @@
+"""What a process says of its own tracing: how many spans it recorded, exported and lost, and what they cost it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import orjson
+
+from shop.platform.config import ServiceConfig
+
+
+class SpanAccount:
+    """The account of a process, in a file that whoever started the process can read.
+
+    Args:
+        path: Path of the file; None for no file.
+
+    Attributes:
+        recorded: Spans that have ended.
+        exported: How many of them the collector has taken.
+        lost: How many of them it will never get.
+        export_cpu_s: CPU seconds that the event loop's thread needed to encode them.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.recorded = 0
+        self.exported = 0
+        self.lost = 0
+        self.export_cpu_s = 0.0
+
+    @classmethod
+    def of(cls, config: ServiceConfig) -> SpanAccount:
+        """Returns the account of a process, in the folder that its configuration names."""
+        if config.telemetry_folder is None:
+            return cls(None)
+        return cls(Path(config.telemetry_folder) / f"{config.instance or config.component}.json")
+
+    def write(self, cost_ns: Mapping[str, int] | None = None) -> None:
+        """Writes the file, whole or not at all.
+
+        Args:
+            cost_ns: What a span costs the thread that makes it, in ns of CPU time, by kind; None as long as nobody has
+                measured it.
+        """
+        if self._path is None:
+            return
+        account = {
+            "recorded": self.recorded,
+            "exported": self.exported,
+            "lost": self.lost,
+            "export_cpu_s": self.export_cpu_s,
+            "cost_ns": dict(cost_ns or {}),
+        }
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = self._path.with_suffix(".partial")
+        scratch.write_bytes(orjson.dumps(account))
+        os.replace(scratch, self._path)

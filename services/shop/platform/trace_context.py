@@ -1,0 +1,87 @@
+"""The trace context that travels with a call (https://www.w3.org/TR/trace-context/).
+
+OpenTelemetry's propagator does the work, except for the form that nearly every header has: it takes three times as
+long.
+"""
+
+from __future__ import annotations
+
+import re
+from contextvars import ContextVar
+
+from opentelemetry import trace
+from opentelemetry.trace import INVALID_SPAN, INVALID_SPAN_CONTEXT, NonRecordingSpan, SpanContext, TraceFlags
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from shop.platform.spans import Caller, RecordedSpan
+
+PROPAGATOR = TraceContextTextMapPropagator()
+
+UNTRACED_CALLER: ContextVar[tuple[str, str] | None] = ContextVar("shop.untraced_caller", default=None)
+"""The headers `traceparent` and `tracestate` of a caller whose request is not traced here, as they came; they are read
+only if they are passed on."""
+
+_USUAL_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_SAMPLED_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-01")
+_USUAL_LENGTH = 55
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+
+
+def caller_of(traceparent: str, tracestate: str = "") -> SpanContext:
+    """Reads the trace context that a caller sent along (W3C); what is not valid is as good as none.
+
+    Args:
+        traceparent: The header of this name.
+        tracestate: The header of this name; empty if there is none.
+    """
+    usual = _USUAL_TRACEPARENT.fullmatch(traceparent)
+    if usual is None or tracestate:
+        carrier = {"traceparent": traceparent} | ({"tracestate": tracestate} if tracestate else {})
+        return trace.get_current_span(PROPAGATOR.extract(carrier)).get_span_context()
+    trace_id, span_id, flags = usual.groups()
+    read = _SAMPLED if flags == "01" else TraceFlags(int(flags, 16))
+    context = SpanContext(int(trace_id, 16), int(span_id, 16), is_remote=True, trace_flags=read)
+    return context if context.is_valid else INVALID_SPAN_CONTEXT
+
+
+def sampled_caller(traceparent: str, tracestate: str = "") -> Caller | SpanContext | None:
+    """Reads the trace context of a caller that samples (W3C); None for any other.
+
+    Args:
+        traceparent: The header of this name.
+        tracestate: The header of this name; empty if there is none.
+    """
+    if traceparent.endswith("-00") and len(traceparent) == _USUAL_LENGTH:
+        return None
+    usual = _SAMPLED_TRACEPARENT.fullmatch(traceparent)
+    if usual is None or tracestate:
+        context = caller_of(traceparent, tracestate)
+        return context if context.trace_flags.sampled else None
+    trace_id, span_id = int(usual[1], 16), int(usual[2], 16)
+    return Caller(trace_id, span_id, _SAMPLED) if trace_id and span_id else None
+
+
+def trace_headers(span: RecordedSpan | None) -> dict[str, str]:
+    """Returns the headers that tell a callee which trace the call belongs to (W3C).
+
+    Args:
+        span: The span of the call; None if the request is not traced, whose context is passed on as it is.
+    """
+    context = current_context() if span is None else span
+    if not context.trace_id:
+        return {}
+    if not context.trace_state:
+        return {"traceparent": f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"}
+    headers: dict[str, str] = {}
+    passed_on = NonRecordingSpan(context) if isinstance(context, SpanContext) else context
+    PROPAGATOR.inject(headers, trace.set_span_in_context(passed_on))
+    return headers
+
+
+def current_context() -> SpanContext:
+    """Returns the trace context of the request in hand, or that of its caller if it is not traced here."""
+    span = trace.get_current_span()
+    if span is not INVALID_SPAN:
+        return span.get_span_context()
+    caller = UNTRACED_CALLER.get()
+    return INVALID_SPAN_CONTEXT if caller is None else caller_of(*caller)

@@ -1,0 +1,274 @@
+"""The pool of connections: bounded, fair, safe to cancel, and whole again after the database was away."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import asyncpg
+import psycopg
+import pytest
+
+from shop.errors import DeadlineExceeded, Unavailable
+from shop.platform.database import Database, connect_database
+from shop.platform.deadline import deadline
+from shop.platform.pool import Connection, Pool
+
+pytestmark = pytest.mark.integration
+
+SIZE = 2
+BACKENDS = "FROM pg_stat_activity WHERE usename = 'shop_product'"
+
+
+@pytest.fixture
+def connect(role_url: Callable[[str], str]) -> Callable[[], Awaitable[Connection]]:
+    """Opens a connection of the product service's role."""
+    return lambda: asyncpg.connect(role_url("product"))
+
+
+@pytest.fixture
+async def pool(connect: Callable[[], Awaitable[Connection]]) -> AsyncIterator[Pool]:
+    """An open pool of two connections."""
+    opened = Pool(connect, SIZE)
+    await opened.open()
+    yield opened
+    await opened.close(1)
+
+
+@pytest.fixture
+async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
+    """The same behind the interface of the services."""
+    opened = await connect_database(role_url("product"), SIZE)
+    yield opened
+    await opened.close()
+
+
+def backends(admin: psycopg.Connection) -> int:
+    """How many connections of the role the server has."""
+    row = admin.execute(f"SELECT count(*) {BACKENDS}".encode()).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def settled(condition: Callable[[], bool]) -> None:
+    """Waits until something holds."""
+    async with asyncio.timeout(10):
+        while not condition():  # noqa: ASYNC110 - the database tells nobody
+            await asyncio.sleep(0.02)
+
+
+async def test_callers_beyond_the_size_wait_in_turn(pool: Pool, admin: psycopg.Connection) -> None:
+    lent = [await pool.acquire(1) for _ in range(SIZE)]
+    assert pool.take() is None
+    served: list[int] = []
+
+    async def use(number: int) -> None:
+        connection = await pool.acquire(10)
+        served.append(number)
+        await connection.fetchval("SELECT 1")
+        pool.release(connection, interrupted=False)
+
+    waiting = [asyncio.create_task(use(number)) for number in range(20)]
+    await asyncio.sleep(0.05)
+    assert served == []
+    assert backends(admin) == SIZE
+    for connection in lent:
+        pool.release(connection, interrupted=False)
+    await asyncio.gather(*waiting)
+    assert served == list(range(20))
+    assert backends(admin) == SIZE
+
+
+async def test_whoever_waits_too_long_is_told_and_takes_nothing_along(pool: Pool) -> None:
+    lent = [await pool.acquire(1) for _ in range(SIZE)]
+    with pytest.raises(TimeoutError):
+        await pool.acquire(0.05)
+    for connection in lent:
+        pool.release(connection, interrupted=False)
+    assert {await pool.acquire(1) for _ in range(SIZE)} == set(lent)
+    for connection in lent:
+        pool.release(connection, interrupted=False)
+
+
+@pytest.mark.parametrize("turn_came", [False, True])
+async def test_cancelled_caller_passes_its_turn_on(pool: Pool, turn_came: bool) -> None:
+    lent = [await pool.acquire(1) for _ in range(SIZE)]
+    cancelled, patient = (asyncio.create_task(pool.acquire(10)) for _ in range(2))
+    await asyncio.sleep(0)
+    if turn_came:
+        # Between the moment that a connection is given to a caller and the one that it runs again.
+        pool.release(lent[0], interrupted=False)
+        cancelled.cancel()
+    else:
+        cancelled.cancel()
+        await asyncio.wait([cancelled])
+        pool.release(lent[0], interrupted=False)
+    with pytest.raises(asyncio.CancelledError):
+        await cancelled
+    assert await asyncio.wait_for(patient, 5) is lent[0]
+    for connection in lent:
+        pool.release(connection, interrupted=False)
+
+
+async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_runs_on_it(
+    database: Database, admin: psycopg.Connection
+) -> None:
+    async with database.acquire():  # of two connections, all that follows uses the other one
+
+        async def cut_off() -> None:
+            async with database.acquire() as connection:
+                await connection.execute("SET search_path = pg_catalog")
+                await connection.fetch("SELECT pg_sleep(30)")
+
+        for _ in range(5):
+            work = asyncio.create_task(cut_off())
+            await settled(lambda: _sleeping(admin) == 1)
+            work.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await work
+            path = await asyncio.wait_for(database.fetchrow("SHOW search_path"), 5)
+            assert path is not None
+            assert path[0] != "pg_catalog"
+            assert _sleeping(admin) == 0
+    assert backends(admin) == SIZE
+
+
+def _sleeping(admin: psycopg.Connection) -> int:
+    row = admin.execute(f"SELECT count(*) {BACKENDS} AND state = 'active' AND query LIKE '%pg_sleep%'".encode())
+    return int((row.fetchone() or (0,))[0])
+
+
+async def test_transaction_that_is_cut_off_is_rolled_back(database: Database, admin: psycopg.Connection) -> None:
+    key = "00000000-0000-0000-0000-00000000000a"
+
+    async def cut_off() -> None:
+        async with database.transaction() as connection:
+            await connection.execute("INSERT INTO reservation VALUES ($1, 'HELD')", key)
+            await connection.fetch("SELECT pg_sleep(30)")
+
+    for _ in range(3):
+        with pytest.raises(DeadlineExceeded), deadline(0.1):
+            await cut_off()
+        # Any of the connections begins a transaction of its own, and none sees the row.
+        for _ in range(2 * SIZE):
+            async with database.transaction() as connection:
+                assert await connection.fetchval("SELECT 1 FROM reservation WHERE id = $1", key) is None
+
+
+async def test_transaction_that_never_began_leaves_connections_that_can_begin_one(database: Database) -> None:
+    async def begin_too_late() -> None:
+        async with database.acquire() as lent:
+            with deadline(0):
+                async with lent.transaction():
+                    pass
+
+    for _ in range(2 * SIZE):
+        with pytest.raises(DeadlineExceeded):
+            await begin_too_late()
+    for _ in range(2 * SIZE):
+        async with database.transaction() as lent:
+            assert lent.is_in_transaction()
+
+
+async def test_what_follows_a_statement_that_was_given_up_does_not_overtake_it(
+    database: Database, admin: psycopg.Connection
+) -> None:
+    for _ in range(5):
+        with pytest.raises(DeadlineExceeded), deadline(0.05):
+            await database.fetch("SELECT pg_sleep(20)")
+        running = admin.execute(f"SELECT count(*) {BACKENDS} AND state = 'active'".encode()).fetchone()
+        assert running == (0,)
+
+
+async def test_many_cancelled_at_random_moments_leave_a_pool_that_works(
+    database: Database, admin: psycopg.Connection
+) -> None:
+    async def work(number: int) -> None:
+        async with database.transaction() as connection:
+            assert await connection.fetchval("SELECT $1::int", number) == number
+            await connection.execute("SELECT pg_sleep(0.002)")
+        row = await database.fetchrow("SELECT $1::int", number)
+        assert row is not None
+        assert row[0] == number
+
+    tasks = [asyncio.create_task(work(number)) for number in range(200)]
+    for number, task in enumerate(tasks):
+        if number % 3 == 0:
+            await asyncio.sleep(0.001)
+            task.cancel()
+    ends = await asyncio.gather(*tasks, return_exceptions=True)
+    assert [end for end in ends if end is not None and not isinstance(end, asyncio.CancelledError)] == []
+    rows = await asyncio.gather(*(database.fetchrow("SELECT $1::int", number) for number in range(50)))
+    assert [row[0] for row in rows if row is not None] == list(range(50))
+    assert backends(admin) <= SIZE
+
+
+async def test_database_that_goes_away_is_unavailable_until_it_is_back(
+    database: Database, admin: psycopg.Connection
+) -> None:
+    admin.execute("ALTER ROLE shop_product CONNECTION LIMIT 0")
+    try:
+        admin.execute(f"SELECT pg_terminate_backend(pid) {BACKENDS}".encode())
+        await settled(lambda: backends(admin) == 0)
+        await asyncio.sleep(0.05)
+        for _ in range(3 * SIZE):
+            with pytest.raises(Unavailable):
+                await database.fetchrow("SELECT 1")
+    finally:
+        admin.execute("ALTER ROLE shop_product CONNECTION LIMIT -1")
+    rows = await asyncio.gather(*(database.fetchrow("SELECT 1") for _ in range(20)))
+    assert all(row is not None and row[0] == 1 for row in rows)
+    assert backends(admin) == SIZE
+
+
+async def test_connection_lost_while_lent_is_replaced_for_those_who_wait(
+    database: Database, admin: psycopg.Connection
+) -> None:
+    async def lose() -> None:
+        async with database.acquire() as connection:
+            pid = connection.get_server_pid()
+            with contextlib.suppress(asyncpg.PostgresError):
+                await connection.fetchval("SELECT pg_terminate_backend($1)", pid)
+            await connection.fetchval("SELECT 1")
+
+    losses = [asyncio.create_task(lose()) for _ in range(SIZE)]
+    rows = await asyncio.gather(*(database.fetchrow("SELECT 1") for _ in range(10)), return_exceptions=True)
+    for loss in losses:
+        with pytest.raises(Unavailable):
+            await loss
+    assert [row for row in rows if isinstance(row, BaseException)] == []
+    assert backends(admin) == SIZE
+
+
+async def test_connections_that_cannot_all_be_opened_are_all_closed(
+    connect: Callable[[], Awaitable[Connection]], admin: psycopg.Connection
+) -> None:
+    opened = 0
+
+    async def at_most_two() -> Connection:
+        nonlocal opened
+        opened += 1
+        if opened > SIZE:
+            raise OSError("no more")
+        return await connect()
+
+    with pytest.raises(OSError, match="no more"):
+        await Pool(at_most_two, SIZE + 1).open()
+    await settled(lambda: backends(admin) == 0)
+
+
+async def test_close_waits_for_what_is_lent_and_then_cuts_it(
+    connect: Callable[[], Awaitable[Connection]], admin: psycopg.Connection
+) -> None:
+    pool = Pool(connect, SIZE)
+    await pool.open()
+    brief, endless = await pool.acquire(1), await pool.acquire(1)
+    asyncio.get_running_loop().call_later(0.05, lambda: pool.release(brief, interrupted=False))
+    await asyncio.wait_for(pool.close(0.3), 5)
+    assert brief.is_closed()
+    assert endless.is_closed()
+    pool.release(endless, interrupted=False)
+    with pytest.raises(asyncpg.InterfaceError, match="the pool is closed"):
+        await pool.acquire(1)
+    await settled(lambda: backends(admin) == 0)

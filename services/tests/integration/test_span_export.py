@@ -1,0 +1,277 @@
+"""How spans get to the collector: kept while it is away, in pauses, whole, and counted where they do not arrive."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TypeAlias
+
+import grpc
+import pytest
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTracePartialSuccess,
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+from opentelemetry.trace import SpanContext, TraceFlags
+
+from shop.platform.config import ServiceConfig
+from shop.platform.span_account import SpanAccount
+from shop.platform.span_export import BATCH_SPANS, SLICE_SPANS, Patience, SpanExporter
+from shop.platform.spans import RecordedSpan, Recorder
+from shop.platform.telemetry import child_span, telemetry
+
+pytestmark = pytest.mark.integration
+CALLER = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
+LIMIT_S = 20.0
+
+Answer: TypeAlias = Callable[["grpc.aio.ServicerContext[bytes, bytes]"], Awaitable[ExportTraceServiceResponse]]
+
+
+class Collector:
+    """An OTLP receiver that keeps the spans that it takes, and answers as a test tells it."""
+
+    def __init__(self) -> None:
+        self.requests: list[ExportTraceServiceRequest] = []
+        self.asked = asyncio.Event()
+        self.answers: list[Answer] = []
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the spans, in the order in which they came."""
+        return [
+            span.name
+            for request in self.requests
+            for process in request.resource_spans
+            for scope in process.scope_spans
+            for span in scope.spans
+        ]
+
+    @asynccontextmanager
+    async def listening(self, address: str) -> AsyncIterator[None]:
+        """Listens for as long as the context lasts."""
+        server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
+        handler = grpc.unary_unary_rpc_method_handler(
+            self._take,
+            request_deserializer=ExportTraceServiceRequest.FromString,
+            response_serializer=ExportTraceServiceResponse.SerializeToString,
+        )
+        service = "opentelemetry.proto.collector.trace.v1.TraceService"
+        server.add_generic_rpc_handlers([grpc.method_handlers_generic_handler(service, {"Export": handler})])
+        server.add_insecure_port(address)
+        await server.start()
+        try:
+            yield
+        finally:
+            await server.stop(0)
+
+    async def _take(
+        self, request: ExportTraceServiceRequest, context: grpc.aio.ServicerContext[bytes, bytes]
+    ) -> ExportTraceServiceResponse:
+        self.asked.set()
+        answer = await self.answers.pop(0)(context) if self.answers else ExportTraceServiceResponse()
+        self.requests.append(request)
+        return answer
+
+
+def refusing(code: grpc.StatusCode) -> Answer:
+    async def refuse(context: grpc.aio.ServicerContext[bytes, bytes]) -> ExportTraceServiceResponse:
+        await context.abort(code, "not now")
+
+    return refuse
+
+
+async def hanging(_: object) -> ExportTraceServiceResponse:
+    await asyncio.sleep(3_600)
+    raise AssertionError
+
+
+async def rejecting_one(_: object) -> ExportTraceServiceResponse:
+    return ExportTraceServiceResponse(partial_success=ExportTracePartialSuccess(rejected_spans=1, error_message="odd"))
+
+
+@pytest.fixture
+def config(free_address: str, tmp_path: Path) -> ServiceConfig:
+    return ServiceConfig(
+        component="product",
+        instance="product-2",
+        topology="hybrid",
+        trial="t1",
+        otlp_endpoint=f"http://{free_address}",
+        telemetry_folder=str(tmp_path / "telemetry"),
+    )
+
+
+@pytest.fixture
+async def collector(free_address: str) -> AsyncIterator[Collector]:
+    collector = Collector()
+    async with collector.listening(free_address):
+        yield collector
+
+
+def account_of(config: ServiceConfig) -> dict[str, object]:
+    return dict(json.loads(Path(config.telemetry_folder or "", "product-2.json").read_bytes()))
+
+
+def record(recorder: Recorder, spans: int, name: str = "work") -> None:
+    for number in range(spans):
+        RecordedSpan(recorder, f"{name} {number}", 0, CALLER).end()
+
+
+async def until(holds: Callable[[], object]) -> None:
+    async with asyncio.timeout(LIMIT_S):
+        while not holds():  # noqa: ASYNC110 - what it waits for happens elsewhere
+            await asyncio.sleep(0.01)
+
+
+@asynccontextmanager
+async def exporting(
+    config: ServiceConfig, recorder: Recorder, patience: Patience | None = None
+) -> AsyncIterator[SpanAccount]:
+    account = SpanAccount.of(config)
+    async with SpanExporter(recorder, account, config, patience):
+        yield account
+
+
+async def test_spans_say_what_made_them(config: ServiceConfig, collector: Collector) -> None:
+    recorder = Recorder()
+    async with exporting(config, recorder):
+        record(recorder, 1)
+        await until(lambda: collector.requests)
+    [process] = collector.requests[0].resource_spans
+    assert {attribute.key: attribute.value.string_value for attribute in process.resource.attributes} == {
+        "service.name": "product",
+        "service.instance.id": "product-2",
+        "shop.topology": "hybrid",
+        "shop.trial": "t1",
+    }
+    assert collector.names == ["work 0"]
+
+
+async def test_all_spans_arrive_once_and_in_order(config: ServiceConfig, collector: Collector) -> None:
+    recorder, spans = Recorder(), 3 * BATCH_SPANS + SLICE_SPANS + 1
+    async with exporting(config, recorder) as account:
+        record(recorder, spans)
+        await until(lambda: account.exported == spans)
+    assert collector.names == [f"work {number}" for number in range(spans)]
+    assert len(collector.requests) == 4
+    assert (account.recorded, account.lost) == (spans, 0)
+
+
+async def test_spans_wait_for_a_pause(config: ServiceConfig, collector: Collector) -> None:
+    recorder = Recorder()
+    async with exporting(config, recorder, Patience(pause_s=0.5)):
+        for _ in range(50):
+            record(recorder, 1)
+            await asyncio.sleep(0.01)
+        waiting = len(recorder.waiting)
+        await until(lambda: len(collector.names) == 50)
+    assert waiting == 50
+
+
+async def test_spans_that_soon_will_not_fit_wait_for_no_pause(config: ServiceConfig, collector: Collector) -> None:
+    recorder = Recorder(most_waiting=4 * BATCH_SPANS)
+    async with exporting(config, recorder), asyncio.timeout(LIMIT_S):
+        while not collector.requests:
+            record(recorder, 5)
+            await asyncio.sleep(0.001)
+    assert recorder.lost == 0
+
+
+async def test_a_collector_that_comes_late_gets_every_span(config: ServiceConfig, free_address: str) -> None:
+    recorder, collector = Recorder(), Collector()
+    async with exporting(config, recorder) as account:
+        record(recorder, BATCH_SPANS + 1)
+        await until(lambda: len(recorder.waiting) == 1)  # the others are in hand
+        await asyncio.sleep(0.5)
+        async with collector.listening(free_address):
+            await until(lambda: account.exported == BATCH_SPANS + 1)
+    assert len(collector.names) == BATCH_SPANS + 1
+    assert account.lost == 0
+
+
+async def test_what_waits_too_long_for_a_collector_is_lost_and_counted(
+    config: ServiceConfig, caplog: pytest.LogCaptureFixture
+) -> None:
+    recorder = Recorder()
+    async with exporting(config, recorder, Patience(send_s=0.2)):
+        record(recorder, 3)
+        await until(lambda: "3 spans are lost: DEADLINE_EXCEEDED" in caplog.text)
+        # At once: whoever reads the account while the process runs must learn of it.
+        assert account_of(config)["lost"] == 3
+
+
+async def test_a_busy_collector_is_asked_again(config: ServiceConfig, collector: Collector) -> None:
+    collector.answers = [refusing(grpc.StatusCode.UNAVAILABLE), refusing(grpc.StatusCode.RESOURCE_EXHAUSTED)]
+    recorder = Recorder()
+    async with exporting(config, recorder) as account:
+        record(recorder, 2)
+        await until(lambda: collector.requests)
+    assert collector.names == ["work 0", "work 1"]
+    assert (account.exported, account.lost) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("answer", "exported"), [(refusing(grpc.StatusCode.INVALID_ARGUMENT), 0), (rejecting_one, 2)], ids=["all", "one"]
+)
+async def test_refused_spans_are_lost_and_counted(
+    answer: Answer, exported: int, config: ServiceConfig, collector: Collector
+) -> None:
+    collector.answers = [answer]
+    recorder = Recorder()
+    async with exporting(config, recorder) as account:
+        record(recorder, 3)
+        await until(lambda: account.lost)
+    assert (account.recorded, account.exported, account.lost) == (3, exported, 3 - exported)
+
+
+async def test_spans_that_did_not_fit_are_in_the_account(config: ServiceConfig, collector: Collector) -> None:
+    recorder = Recorder(most_waiting=2)
+    async with exporting(config, recorder):
+        record(recorder, 5)
+        await until(lambda: collector.requests)
+        await until(lambda: account_of(config)["lost"])
+        assert account_of(config) == {"recorded": 5, "exported": 2, "lost": 3} | {
+            name: account_of(config)[name] for name in ("export_cpu_s", "cost_ns")
+        }
+
+
+async def test_what_waits_at_the_end_is_flushed(config: ServiceConfig, collector: Collector) -> None:
+    recorder = Recorder()
+    async with exporting(config, recorder) as account:
+        record(recorder, BATCH_SPANS + 1)
+    assert len(collector.names) == BATCH_SPANS + 1
+    assert (account.exported, account.lost) == (BATCH_SPANS + 1, 0)
+
+
+async def test_a_collector_that_hangs_does_not_hold_the_end_up(config: ServiceConfig, collector: Collector) -> None:
+    collector.answers = [hanging]
+    recorder = Recorder()
+    async with exporting(config, recorder, Patience(flush_s=0.2)) as account:
+        record(recorder, BATCH_SPANS + 1)
+        await asyncio.wait_for(collector.asked.wait(), LIMIT_S)
+    assert (account.recorded, account.exported, account.lost) == (BATCH_SPANS + 1, 0, BATCH_SPANS + 1)
+    assert account_of(config)["lost"] == BATCH_SPANS + 1
+
+
+async def test_the_account_is_settled_when_spans_stop_coming(config: ServiceConfig, collector: Collector) -> None:
+    recorder = Recorder()
+    async with exporting(config, recorder, Patience(settled_s=0.05)):
+        for spans in (2, 3):
+            record(recorder, spans)
+            await until(lambda: Path(config.telemetry_folder or "", "product-2.json").exists())
+            await until(lambda: account_of(config)["recorded"] == account_of(config)["exported"] == recorder.ended)
+
+
+async def test_a_process_says_at_its_end_what_its_spans_cost(config: ServiceConfig, collector: Collector) -> None:
+    async with telemetry(config):
+        with child_span("not traced"):
+            pass
+    account = account_of(config)
+    assert (account["recorded"], account["exported"], account["lost"]) == (0, 0, 0)
+    assert isinstance(account["cost_ns"], dict)
+    assert list(account["cost_ns"]) == ["SERVER", "CLIENT", "INTERNAL"]
+    assert all(cost > 0 for cost in account["cost_ns"].values())

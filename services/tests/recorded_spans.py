@@ -1,0 +1,67 @@
+"""Spans as the collector would get them, for tests that look at what requests leave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from opentelemetry.proto.common.v1.common_pb2 import AnyValue
+from opentelemetry.proto.trace.v1 import trace_pb2
+from opentelemetry.trace import SpanContext, SpanKind, StatusCode
+
+from shop.platform.otlp import Batch
+from shop.platform.spans import Recorder
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a span ended."""
+
+    status_code: StatusCode
+    description: str
+
+
+@dataclass(frozen=True)
+class ReadSpan:
+    """One exported span."""
+
+    name: str
+    kind: SpanKind
+    context: SpanContext
+    parent: SpanContext
+    start_time: int
+    end_time: int
+    attributes: dict[str, object]
+    status: Status
+    text: str
+
+
+def spans_of(recorder: Recorder) -> list[ReadSpan]:
+    """The spans that wait in a recorder, in the order in which they ended; they stay there."""
+    batch = Batch({})
+    for ended in recorder.waiting:
+        batch.add(ended)
+    return [_read(span) for span in batch.message.resource_spans[0].scope_spans[0].spans]
+
+
+def _read(span: trace_pb2.Span) -> ReadSpan:
+    def context(span_id: bytes) -> SpanContext:
+        return SpanContext(int.from_bytes(span.trace_id), int.from_bytes(span_id), is_remote=False)
+
+    return ReadSpan(
+        name=span.name,
+        kind=SpanKind(span.kind - 1),
+        context=context(span.span_id),
+        parent=context(span.parent_span_id),
+        start_time=span.start_time_unix_nano,
+        end_time=span.end_time_unix_nano,
+        attributes={attribute.key: _value(attribute.value) for attribute in span.attributes},
+        status=Status(StatusCode(span.status.code), span.status.message),
+        text=str(span),
+    )
+
+
+def _value(value: AnyValue) -> object:
+    kind = value.WhichOneof("value")
+    if kind == "array_value":
+        return [_value(item) for item in value.array_value.values]
+    return None if kind is None else getattr(value, kind)

@@ -1,0 +1,30 @@
+"""What a process of the shop has set before it serves."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+from shop.platform.config import ServiceConfig
+from shop.platform.lifecycle import YOUNG_OBJECTS, launch
+
+
+@pytest.fixture
+def collector() -> Iterator[None]:
+    thresholds = gc.get_threshold()
+    yield
+    gc.set_threshold(*thresholds)
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("collector")
+def test_a_process_collects_cyclic_garbage_seldom_and_leaves_out_what_it_imported() -> None:
+    seen = []
+
+    async def serve(_config: ServiceConfig) -> None:
+        seen.append((gc.get_threshold()[0], gc.get_freeze_count() > 0))
+
+    assert launch(serve, {"SHOP_COMPONENT": "product"}) == 0
+    assert seen == [(YOUNG_OBJECTS, True)]
