@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from shop.platform.lifecycle import launch, leave
+
 USAGE = "usage: python -m graphql_gateway [schema]"
 
 
@@ -27,10 +29,9 @@ def main(arguments: list[str]) -> int:
         return 2
 
     from graphql_gateway.bootstrap import serve
-    from shop.platform.lifecycle import launch
 
     return launch(serve, os.environ)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import strawberry
 
+from graphql_gateway.reads import Reads
 from shop.clients.ports import Clients
 from shop.platform.access import Authenticator, Caller
 from shop.platform.graphql.schema import RequestContext
-
-if TYPE_CHECKING:
-    from graphql_gateway.loaders import Reads
 
 
 class Context(RequestContext):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypeVar
+from collections.abc import Awaitable, Callable, Iterable
+from functools import cached_property
+from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
@@ -17,31 +18,8 @@ from shop.errors import NotFound
 
 MOST_PER_CALL = 1000
 
-K = TypeVar("K")
 T = TypeVar("T")
 V = TypeVar("V")
-
-
-class Reads(Protocol):
-    """What resolvers read of the services by identifier; None stands for what is not there."""
-
-    def product(self, number: int) -> Awaitable[Product | None]:
-        """Returns one product."""
-
-    def user(self, number: int) -> Awaitable[User | None]:
-        """Returns one user."""
-
-    def order(self, number: int) -> Awaitable[Order | None]:
-        """Returns one order."""
-
-    def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
-        """Returns the payment of one order."""
-
-    def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
-        """Returns the first reviews of one product."""
-
-    def expect_payment(self, order_number: int) -> None:
-        """Tells that the payment of an order is about to be asked for, while the order is still being read."""
 
 
 class BatchedReads:
@@ -53,50 +31,87 @@ class BatchedReads:
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
-        self._loaders: dict[Callable[..., Any], DataLoader[Any, Any]] = {}
 
     def product(self, number: int) -> Awaitable[Product | None]:
-        return self._load(self._products, number)
+        return self._products.load(number)
 
     def user(self, number: int) -> Awaitable[User | None]:
-        return self._load(self._users, number)
+        return self._users.load(number)
 
     def order(self, number: int) -> Awaitable[Order | None]:
-        return self._load(self._orders, number)
+        return self._orders.load(number)
 
     def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
-        return self._load(self._payments, order_number)
+        return self._payments.load(order_number)
 
     def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
-        return self._load(self._reviews, (product_number, first))
+        return self._reviews.load((product_number, first))
 
     def expect_payment(self, order_number: int) -> None:
         # If the order is not shown in the end, nobody else looks at what became of this.
-        asyncio.ensure_future(self._load(self._payments, order_number)).add_done_callback(_look_at)
+        asyncio.ensure_future(self.payment_of_order(order_number)).add_done_callback(_look_at)
 
-    def _load(self, load: Callable[[list[K]], Awaitable[list[T]]], key: K) -> Awaitable[T]:
-        loader = self._loaders.get(load)
-        if loader is None:
-            loader = self._loaders[load] = DataLoader(load, max_batch_size=MOST_PER_CALL)
-        return loader.load(key)
+    async def ahead(
+        self,
+        *,
+        products: Iterable[int] = (),
+        payments_of_orders: Iterable[int] = (),
+        reviews: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        # All of them before the first is waited for: those of one loader are one call, and the calls run side by side.
+        readings = [
+            *[self.product(number) for number in products],
+            *[self.payment_of_order(number) for number in payments_of_orders],
+            *[self.reviews(number, first) for number, first in reviews],
+        ]
+        for reading in readings:
+            try:
+                await reading  # the first of each call; the others end with it
+            except asyncio.CancelledError:
+                if (task := asyncio.current_task()) is not None and task.cancelling():
+                    for other in readings:
+                        asyncio.ensure_future(other).cancel()
+                    raise
+            except Exception:  # noqa: S110 - whoever asks for it gets the failure
+                pass
 
-    async def _products(self, numbers: list[int]) -> list[Product | None]:
+    @cached_property
+    def _products(self) -> DataLoader[int, Product | None]:
+        return DataLoader(self._read_products, max_batch_size=MOST_PER_CALL)
+
+    @cached_property
+    def _users(self) -> DataLoader[int, User | None]:
+        return DataLoader(self._read_users, max_batch_size=MOST_PER_CALL)
+
+    @cached_property
+    def _orders(self) -> DataLoader[int, Order | None]:
+        return DataLoader(self._read_orders, max_batch_size=MOST_PER_CALL)
+
+    @cached_property
+    def _payments(self) -> DataLoader[int, Payment | None]:
+        return DataLoader(self._read_payments, max_batch_size=MOST_PER_CALL)
+
+    @cached_property
+    def _reviews(self) -> DataLoader[tuple[int, int], list[Review]]:
+        return DataLoader(self._read_reviews, max_batch_size=MOST_PER_CALL)
+
+    async def _read_products(self, numbers: list[int]) -> list[Product | None]:
         products = await self._clients.product.batch_get_products(numbers)
         return _in_order(numbers, {product.id: Product.of(product) for product in products})
 
-    async def _users(self, numbers: list[int]) -> list[User | None]:
+    async def _read_users(self, numbers: list[int]) -> list[User | None]:
         users = await self._clients.user.batch_get_users(numbers)
         return _in_order(numbers, {user.id: User.of(user) for user in users})
 
-    async def _orders(self, numbers: list[int]) -> list[Order | None]:
+    async def _read_orders(self, numbers: list[int]) -> list[Order | None]:
         orders = await self._clients.order.batch_get_orders(numbers)
-        return _in_order(numbers, {order.id: Order.of(order) for order in orders})
+        return _in_order(numbers, {order.id: Order.of(order, self) for order in orders})
 
-    async def _payments(self, order_numbers: list[int]) -> list[Payment | None]:
+    async def _read_payments(self, order_numbers: list[int]) -> list[Payment | None]:
         payments = await self._clients.payment.batch_get_payments_by_order(order_numbers)
         return _in_order(order_numbers, {payment.order_id: Payment.of(payment) for payment in payments})
 
-    async def _reviews(self, keys: list[tuple[int, int]]) -> list[list[Review]]:
+    async def _read_reviews(self, keys: list[tuple[int, int]]) -> list[list[Review]]:
         # One call for the longest list asked for; shorter ones are its beginnings.
         products = list(dict.fromkeys(product for product, _ in keys))
         reviews = await self._clients.product.batch_list_reviews(products, limit=max(first for _, first in keys))
@@ -120,7 +135,7 @@ class SingleReads:
         return _or_none(self._clients.user.get_user(number), User.of)
 
     def order(self, number: int) -> Awaitable[Order | None]:
-        return _or_none(self._clients.order.get_order(number), Order.of)
+        return _or_none(self._clients.order.get_order(number), lambda order: Order.of(order, self))
 
     async def payment_of_order(self, order_number: int) -> Payment | None:
         for payment in await self._clients.payment.batch_get_payments_by_order([order_number]):
@@ -133,6 +148,15 @@ class SingleReads:
 
     def expect_payment(self, order_number: int) -> None:
         """Does nothing: each read waits for its turn."""
+
+    async def ahead(
+        self,
+        *,
+        products: Iterable[int] = (),
+        payments_of_orders: Iterable[int] = (),
+        reviews: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        """Does nothing: every resolver reads for itself."""
 
 
 async def _or_none(call: Awaitable[V], to_node: Callable[[V], T]) -> T | None:

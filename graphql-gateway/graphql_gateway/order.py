@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Annotated, cast
 
 import strawberry
@@ -10,14 +11,15 @@ from graphql_gateway.connection import Connection, Edge, checked_first, connecti
 from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of, split_global_id
 from graphql_gateway.node import Node, existing
-from graphql_gateway.product import Product, product_of
-from graphql_gateway.selection import asks_for, asks_only
+from graphql_gateway.product import KNOWN, Product
+from graphql_gateway.reads import Reads
+from graphql_gateway.selection import asked, asks_only, only
 from graphql_gateway.user import User, user_of
 from shop.errors import InvalidArgument, no_such
 from shop.order.domain import CheckoutLine, JoinedOrderLine, OrderStatus
 from shop.order.domain import Order as ShopOrder
 from shop.order.domain import OrderLine as ShopOrderLine
-from shop.platform.graphql.field import field, later
+from shop.platform.graphql.field import computed, field, later
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Moment
 
@@ -62,22 +64,24 @@ class OrderLine:
             parent=parent,
         )
 
-    @field(description="Place in the order, from 1 upwards.")
-    def line_number(self, info: GatewayInfo) -> int:
-        return later(self._find_place(info)) if self.place is None else self.place
+    @computed(description="Place in the order, from 1 upwards.")
+    def line_number(self) -> int:
+        return later(self._find_place()) if self.place is None else self.place
 
-    @field(description="What was bought; null if it was removed from the catalogue since.")
-    def product(self, info: GatewayInfo) -> Product | None:
-        return product_of(info, self.product_number)
+    @computed(description="What was bought; null if it was removed from the catalogue since.")
+    def product(self) -> Product | None:
+        number = self.product_number
+        return later(self.parent.reads.product(number)) if self.parent.whole_products else Product.known(number)
 
     @field(description="The order that it belongs to.")
     def order(self, info: GatewayInfo) -> Order | None:
         if self.parent.whole or asks_only(info, _KNOWN_BY_LINE):
+            note_products(info, [self.parent], "lines", "product")
             return self.parent
-        return later(info.context.reads.order(self.parent.number))
+        return later(_prepared_order(info, self.parent.number))
 
-    async def _find_place(self, info: GatewayInfo) -> int:
-        order = await existing(info.context.reads.order(self.parent.number), "order", self.parent.number)
+    async def _find_place(self) -> int:
+        order = await existing(self.parent.reads.order(self.parent.number), "order", self.parent.number)
         return next(line.place or 0 for line in order.lines if line.line_id == self.line_id)
 
 
@@ -88,10 +92,13 @@ class Order(Node):
     total: Money
     lines: list[OrderLine] = strawberry.field(description="By line number.")
     user_number: strawberry.Private[int]
+    reads: strawberry.Private[Reads]
     whole: strawberry.Private[bool] = False
+    # Whether the query asks more of the lines' products than their identifiers: `note_products` finds out.
+    whole_products: strawberry.Private[bool] = False
 
     @classmethod
-    def of(cls, order: ShopOrder) -> Order:
+    def of(cls, order: ShopOrder, reads: Reads) -> Order:
         """Returns the service's order as a GraphQL object."""
         made = cls(
             id=strawberry.ID(global_id("Order", order.id)),
@@ -101,15 +108,23 @@ class Order(Node):
             lines=[],
             number=order.id,
             user_number=order.user_id,
+            reads=reads,
             whole=True,
         )
         made.lines = [OrderLine.of(line, made, line.line_number) for line in order.lines]
         return made
 
     @classmethod
-    def of_line(cls, line: JoinedOrderLine) -> Order:
+    def named(cls, number: int, reads: Reads) -> Order:
+        """Returns one of which the query asks for no more than its identifier and payment."""
+        order = cls.known(number)
+        order.reads = reads
+        return order
+
+    @classmethod
+    def of_line(cls, line: JoinedOrderLine, reads: Reads) -> Order:
         """Returns what a line of the bulk read knows of its order."""
-        order = cls.known(line.order_id)
+        order = cls.named(line.order_id, reads)
         order.status = line.status
         order.placed_at = Moment(line.placed_at)
         order.user_number = line.user_id
@@ -119,16 +134,16 @@ class Order(Node):
     def user(self, info: GatewayInfo) -> User | None:
         return user_of(info, self.user_number)
 
-    @field(description="Null until the order is paid.")
-    def payment(self, info: GatewayInfo) -> Annotated[Payment, strawberry.lazy("graphql_gateway.payment")] | None:
-        return later(info.context.reads.payment_of_order(self.number))
+    @computed(description="Null until the order is paid.")
+    def payment(self) -> Annotated[Payment, strawberry.lazy("graphql_gateway.payment")] | None:
+        return later(self.reads.payment_of_order(self.number))
 
 
 def order_of(info: GatewayInfo, number: int) -> Order | None:
     """Returns the order with this id, without a call if the query asks for no more than its id and payment."""
     if asks_only(info, _KNOWN_BY_ID):
-        return Order.known(number)
-    return later(info.context.reads.order(number))
+        return Order.named(number, info.context.reads)
+    return later(_prepared_order(info, number))
 
 
 async def own_order(info: GatewayInfo, number: int) -> Order:
@@ -141,6 +156,44 @@ async def own_order(info: GatewayInfo, number: int) -> Order:
     caller = info.context.caller
     order = await existing(info.context.reads.order(number), "order", number)
     caller.require_visible(order.user_number, no_such("order", number))
+    await prepare(info, [order])
+    return order
+
+
+async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
+    """Reads what the query asks of orders that a field returns, so that their own fields have it at once.
+
+    Args:
+        info: Of the field.
+        orders: The orders.
+        path: GraphQL names of the fields from that one to the orders.
+    """
+    whole_products = note_products(info, orders, *path, "lines", "product")
+    await info.context.reads.ahead(
+        products=[line.product_number for order in orders for line in order.lines] if whole_products else (),
+        payments_of_orders=[order.number for order in orders] if asked(info, *path, "payment") else (),
+    )
+
+
+def note_products(info: GatewayInfo, orders: Iterable[Order], *path: str) -> bool:
+    """Notes in orders whether the query asks more of their lines' products than their identifiers, and returns it.
+
+    Args:
+        info: Of the field that returns the orders, or their lines.
+        orders: The orders; what was noted before, for another part of the query, stays.
+        path: GraphQL names of the fields from that one to the products.
+    """
+    whole_products = not only(info, asked(info, *path), KNOWN)
+    if whole_products:
+        for order in orders:
+            order.whole_products = True
+    return whole_products
+
+
+async def _prepared_order(info: GatewayInfo, number: int) -> Order | None:
+    order = await info.context.reads.order(number)
+    if order is not None:
+        await prepare(info, [order])
     return order
 
 
@@ -193,7 +246,7 @@ class OrderQuery:
     @field(description="One order; NOT_FOUND if there is none. The customer and partners only.")
     async def order(self, info: GatewayInfo, id: strawberry.ID) -> Order | None:  # noqa: A002
         number = number_of(id, "Order")
-        if info.context.caller and asks_for(info, "payment"):
+        if info.context.caller and asked(info, "payment"):
             info.context.reads.expect_payment(number)
         return await own_order(info, number)
 
@@ -211,7 +264,8 @@ class OrderQuery:
                 f"after identifies a {kind}; an id or cursor of an OrderLine is needed", field="after"
             )
         rows = info.context.clients.order.stream_order_lines(after_line_id=after_line_id, limit=first + 1)
-        lines = [OrderLine.of(row, Order.of_line(row), None) async for row in rows]
+        lines = [OrderLine.of(row, Order.of_line(row, info.context.reads), None) async for row in rows]
+        note_products(info, [line.parent for line in lines], "edges", "node", "product")
         edges = [Edge(node=line, cursor=line.id) for line in lines[:first]]
         return connection_of(edges, has_next=len(lines) > first, has_previous=after_line_id > 0)
 
@@ -233,20 +287,26 @@ class OrderMutation:
             payment_token=input.payment_token,
             idempotency_key=input.idempotency_key,
         )
-        return OrderPayload(order=Order.of(order))
+        return await _payload(info, order)
 
     @field(description="Moves an order on to SHIPPED or DELIVERED. Partners only.")
     async def update_order_status(self, info: GatewayInfo, input: UpdateOrderStatusInput) -> OrderPayload:  # noqa: A002
         info.context.caller.require_partner()
         number = number_of(input.id, "Order", "input.id")
-        return OrderPayload(order=Order.of(await info.context.clients.order.update_order_status(number, input.status)))
+        return await _payload(info, await info.context.clients.order.update_order_status(number, input.status))
 
     @field(description="Cancels a CONFIRMED order. The customer and partners only.")
     async def cancel_order(self, info: GatewayInfo, input: CancelOrderInput) -> OrderPayload:  # noqa: A002
         number = number_of(input.id, "Order", "input.id")
         if not info.context.caller.is_privileged:
             await own_order(info, number)
-        return OrderPayload(order=Order.of(await info.context.clients.order.cancel_order(number)))
+        return await _payload(info, await info.context.clients.order.cancel_order(number))
+
+
+async def _payload(info: GatewayInfo, order: ShopOrder) -> OrderPayload:
+    shown = Order.of(order, info.context.reads)
+    await prepare(info, [shown], "order")
+    return OrderPayload(order=shown)
 
 
 def _buyer(info: GatewayInfo, user_id: strawberry.ID | None) -> int:

@@ -10,7 +10,7 @@ from graphql_gateway.connection import Connection, checked_first, connect
 from graphql_gateway.context import GatewayInfo
 from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node, existing
-from graphql_gateway.selection import asks_only
+from graphql_gateway.selection import argument, asked
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field, later
 from shop.platform.graphql.money import Money, MoneyInput
@@ -79,13 +79,6 @@ class Product(Node):
         return later(info.context.reads.reviews(self.number, checked_first(first, MOST_REVIEWS)))
 
 
-def product_of(info: GatewayInfo, number: int) -> Product | None:
-    """Returns the product with this id, without a call if the query asks for no more than its id and reviews."""
-    if asks_only(info, KNOWN):
-        return Product.known(number)
-    return later(info.context.reads.product(number))
-
-
 @strawberry.input
 class CreateProductInput:
     """What a new product is."""
@@ -144,13 +137,27 @@ class ProductQuery:
         self, info: GatewayInfo, first: int = 20, after: str | None = None, category: str | None = None
     ) -> Connection[Product]:
         client = info.context.clients.product
-        return await connect(
+        page = await connect(
             lambda size, token: client.list_products(page_size=size, page_token=token, category=category or ""),
             Product.of,
             checked_first(first, MOST_PRODUCTS),
             after,
             MOST_PER_PAGE,
         )
+        await _read_reviews_ahead(info, [edge.node for edge in page.edges])
+        return page
+
+
+async def _read_reviews_ahead(info: GatewayInfo, products: list[Product]) -> None:
+    lengths = {argument(info, node, "first", DEFAULT_REVIEWS) for node in asked(info, "edges", "node", "reviews")}
+    await info.context.reads.ahead(
+        reviews=[
+            (product.number, first)
+            for first in lengths
+            if isinstance(first, int) and 1 <= first <= MOST_REVIEWS
+            for product in products
+        ]
+    )
 
 
 @strawberry.type

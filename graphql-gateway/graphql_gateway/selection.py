@@ -1,10 +1,17 @@
-"""Tells what a query asks of an object, so that nothing is fetched for its identifier alone."""
+"""Tells what a query asks of an object: nothing is fetched for its identifier alone, and lists are read ahead."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from graphql import FieldNode, FragmentSpreadNode, InlineFragmentNode
+from graphql import (
+    FieldNode,
+    FragmentSpreadNode,
+    InlineFragmentNode,
+    SelectionNode,
+    Undefined,
+    value_from_ast_untyped,
+)
 
 from graphql_gateway.context import GatewayInfo
 
@@ -16,31 +23,74 @@ def asks_only(info: GatewayInfo, known: frozenset[str]) -> bool:
         info: Of the field that returns the object.
         known: GraphQL names of the fields that need no call.
     """
-    return all(name in known for name in _asked(info))
+    return only(info, info._raw_info.field_nodes, known)
 
 
-def asks_for(info: GatewayInfo, name: str) -> bool:
-    """Tells whether the query asks for a field.
+def only(info: GatewayInfo, nodes: Iterable[FieldNode], known: frozenset[str]) -> bool:
+    """Tells whether these selections of an object ask only for fields that are known already.
 
     Args:
-        info: Of the field that returns the object.
-        name: The field's GraphQL name.
+        info: Of any field of the request.
+        nodes: The field that returns the object, as often as the query names it.
+        known: GraphQL names of the fields that need no call.
     """
-    return name in _asked(info)
+    return all(node.name.value in known for node in _inside(info, nodes))
 
 
-def _asked(info: GatewayInfo) -> Iterator[str]:
+def asked(info: GatewayInfo, *path: str) -> list[FieldNode]:
+    """Returns the fields that the query asks for at the end of a path.
+
+    Args:
+        info: Of the field that the path begins inside.
+        path: GraphQL names of the fields on the way, and of the field itself.
+    """
+    nodes = info._raw_info.field_nodes
+    for name in path:
+        nodes = [node for node in _inside(info, nodes) if node.name.value == name]
+    return nodes
+
+
+def argument(info: GatewayInfo, node: FieldNode, name: str, default: object) -> object:
+    """Returns the value of a field's argument.
+
+    Args:
+        info: Of any field of the request.
+        node: The field.
+        name: The argument's GraphQL name.
+        default: Its value if the query leaves it out.
+    """
+    for given in node.arguments or ():
+        if given.name.value == name:
+            value = value_from_ast_untyped(given.value, info.variable_values)
+            return default if value is Undefined else value
+    return default
+
+
+def _inside(info: GatewayInfo, nodes: Iterable[FieldNode]) -> Iterator[FieldNode]:
     raw = info._raw_info
     # Each fragment once: fragments that spread each other twice would double the work with every one of them.
     visited: set[str] = set()
-    pending = [node.selection_set for node in raw.field_nodes]
+    pending = [node.selection_set for node in nodes]
     while pending:
         selection_set = pending.pop()
         for selection in selection_set.selections if selection_set is not None else ():
+            if selection.directives and not _included(info, selection):
+                continue
             if isinstance(selection, FieldNode):
-                yield selection.name.value
+                yield selection
             elif isinstance(selection, InlineFragmentNode):
                 pending.append(selection.selection_set)
             elif isinstance(selection, FragmentSpreadNode) and selection.name.value not in visited:
                 visited.add(selection.name.value)
                 pending.append(raw.fragments[selection.name.value].selection_set)
+
+
+def _included(info: GatewayInfo, selection: SelectionNode) -> bool:
+    for directive in selection.directives or ():
+        name = directive.name.value
+        for condition in directive.arguments or ():
+            if name in ("skip", "include") and value_from_ast_untyped(condition.value, info.variable_values) is (
+                name == "skip"
+            ):
+                return False
+    return True

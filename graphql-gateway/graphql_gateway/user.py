@@ -13,7 +13,6 @@ from graphql_gateway.global_id import global_id, number_of
 from graphql_gateway.node import Node, existing
 from graphql_gateway.selection import asks_only
 from shop.errors import InvalidArgument
-from shop.order.domain import Order as ShopOrder
 from shop.platform.graphql.field import field, later
 from shop.user.domain import User as ShopUser
 
@@ -64,21 +63,19 @@ class User(Node):
         self, info: GatewayInfo, first: int = 10, after: str | None = None
     ) -> Connection[Annotated[Order, strawberry.lazy("graphql_gateway.order")]]:
         self.check_owner(info)
+        # The modules of orders and users name each other's types.
+        from graphql_gateway.order import Order, prepare
+
         client, number = info.context.clients.order, self.number
-        return await connect(
+        page = await connect(
             lambda size, token: client.list_orders_by_user(number, page_size=size, page_token=token),
-            _order_of,
+            lambda order: Order.of(order, info.context.reads),
             checked_first(first, MOST_ORDERS),
             after,
             MOST_ORDERS_PER_PAGE,
         )
-
-
-def _order_of(order: ShopOrder) -> Order:
-    # The modules of orders and users name each other's types.
-    from graphql_gateway.order import Order
-
-    return Order.of(order)
+        await prepare(info, [edge.node for edge in page.edges], "edges", "node")
+        return page
 
 
 def user_of(info: GatewayInfo, number: int) -> User | None:
@@ -153,11 +150,11 @@ class UserQuery:
     """The customers' fields of `Query`."""
 
     @field(description="The token's owner. Customers only.")
-    async def me(self, info: GatewayInfo) -> User:
+    def me(self, info: GatewayInfo) -> User:
         number = info.context.caller.customer_id()
         if asks_only(info, _KNOWN):
             return User.known(number)
-        return await existing(info.context.reads.user(number), "user", number)
+        return later(existing(info.context.reads.user(number), "user", number))
 
     @field(description="One user; NOT_FOUND if there is none. The customer and partners only.")
     async def user(self, info: GatewayInfo, id: strawberry.ID) -> User | None:  # noqa: A002

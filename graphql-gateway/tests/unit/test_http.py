@@ -238,6 +238,7 @@ async def test_large_answers_are_compressed(gateway: Any) -> None:
     assert "content-encoding" not in small.headers
     assert large.headers["content-encoding"] == "gzip"
     assert "content-encoding" not in plain.headers
+    assert large.headers["vary"] == plain.headers["vary"] == "Accept-Encoding"
     assert large.json() == plain.json()
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import SpanKind
+
+from recorded_spans import ReadSpan, spans_of
+from shop.platform.spans import Recorder
+from shop.platform.telemetry import recording
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SAMPLED = f"00-{TRACE_ID}-b7ad6b7169203331-01"
@@ -20,21 +20,16 @@ QUERY = {"query": "query titles { products { edges { node { title } } } }"}
 
 
 @pytest.fixture
-def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(sampler=ParentBased(root=ALWAYS_OFF), shutdown_on_exit=False)
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    # The API lets a process set its provider once only.
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
-    yield exporter
-    provider.shutdown()
+def spans() -> Iterator[Recorder]:
+    with recording() as recorder:
+        yield recorder
 
 
-def by_name(exporter: InMemorySpanExporter) -> dict[str, ReadableSpan]:
-    return {span.name: span for span in exporter.get_finished_spans()}
+def by_name(recorder: Recorder) -> dict[str, ReadSpan]:
+    return {span.name: span for span in spans_of(recorder)}
 
 
-async def test_a_sampled_request_leaves_a_server_span(gateway: Any, spans: InMemorySpanExporter) -> None:
+async def test_a_sampled_request_leaves_a_server_span(gateway: Any, spans: Recorder) -> None:
     await gateway.post(QUERY, traceparent=SAMPLED)
 
     found = by_name(spans)
@@ -56,7 +51,7 @@ async def test_a_sampled_request_leaves_a_server_span(gateway: Any, spans: InMem
     assert found["graphql.execute"].parent.span_id == server.context.span_id
 
 
-async def test_a_document_that_is_ready_is_not_parsed_again(gateway: Any, spans: InMemorySpanExporter) -> None:
+async def test_a_document_that_is_ready_is_not_parsed_again(gateway: Any, spans: Recorder) -> None:
     await gateway.post(QUERY)
     await gateway.post(QUERY, traceparent=SAMPLED)
 
@@ -64,15 +59,15 @@ async def test_a_document_that_is_ready_is_not_parsed_again(gateway: Any, spans:
 
 
 @pytest.mark.parametrize("headers", [{}, {"traceparent": UNSAMPLED}, {"traceparent": "garbage"}], ids=str)
-async def test_other_requests_leave_none(gateway: Any, spans: InMemorySpanExporter, headers: dict[str, str]) -> None:
+async def test_other_requests_leave_none(gateway: Any, spans: Recorder, headers: dict[str, str]) -> None:
     await gateway.post(QUERY, **headers)
     await gateway.http.get("/healthz", headers={"traceparent": SAMPLED})
 
-    assert spans.get_finished_spans() == ()
+    assert not spans.waiting
 
 
 @pytest.mark.parametrize(("header", "sampled"), [(SAMPLED, True), (UNSAMPLED, False)], ids=["sampled", "unsampled"])
-async def test_the_callers_trace_goes_on(gateway: Any, spans: InMemorySpanExporter, header: str, sampled: bool) -> None:
+async def test_the_callers_trace_goes_on(gateway: Any, spans: Recorder, header: str, sampled: bool) -> None:
     seen = []
 
     async def look(_method: str) -> None:
@@ -86,11 +81,11 @@ async def test_the_callers_trace_goes_on(gateway: Any, spans: InMemorySpanExport
     assert not trace.get_current_span().get_span_context().is_valid
 
 
-async def test_personal_data_stays_out_of_spans(gateway: Any, spans: InMemorySpanExporter) -> None:
+async def test_personal_data_stays_out_of_spans(gateway: Any, spans: Recorder) -> None:
     query = 'mutation ($e: String!) { login(input: {email: $e, password: "hopwise-demo"}) { token } }'
     await gateway.post({"query": query, "variables": {"e": "user1@example.com"}}, traceparent=SAMPLED)
     await gateway.post({"query": query, "variables": {"e": "nobody@example.com"}}, traceparent=SAMPLED)
 
-    everything = "".join(span.to_json() for span in spans.get_finished_spans())
+    everything = "".join(span.text for span in spans_of(spans))
     assert "example.com" not in everything
     assert "hopwise-demo" not in everything
