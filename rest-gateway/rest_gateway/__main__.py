@@ -10,7 +10,7 @@ from rest_gateway.app import build_app
 from rest_gateway.bootstrap import serve
 from shop.clients.connect import connect
 from shop.platform.access import Authenticator, NoVerifier
-from shop.platform.lifecycle import launch
+from shop.platform.lifecycle import launch, leave
 from shop.platform.rest.openapi import as_text, document
 
 
@@ -32,4 +32,4 @@ async def _openapi() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))

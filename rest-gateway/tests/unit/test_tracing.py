@@ -7,13 +7,12 @@ from collections.abc import Iterator
 import httpx
 import pytest
 from opentelemetry import trace
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
-from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import SpanKind, StatusCode
 
 from memory_shop import MemoryShop
+from recorded_spans import ReadSpan, spans_of
+from shop.platform.spans import Recorder
+from shop.platform.telemetry import recording
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SAMPLED = {"traceparent": f"00-{TRACE_ID}-b7ad6b7169203331-01"}
@@ -21,21 +20,17 @@ UNSAMPLED = {"traceparent": f"00-{TRACE_ID}-b7ad6b7169203331-00"}
 
 
 @pytest.fixture
-def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
-    exporter = InMemorySpanExporter()
-    provider = TracerProvider(sampler=ParentBased(ALWAYS_OFF))
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    monkeypatch.setattr("shop.platform.rest.tracing.tracer", lambda: provider.get_tracer("test"))
-    yield exporter
-    provider.shutdown()
+def spans() -> Iterator[Recorder]:
+    with recording() as recorder:
+        yield recorder
 
 
-def only(exporter: InMemorySpanExporter) -> ReadableSpan:
-    [span] = exporter.get_finished_spans()
+def only(recorder: Recorder) -> ReadSpan:
+    [span] = spans_of(recorder)
     return span
 
 
-async def test_a_sampled_request_leaves_one_span(api: httpx.AsyncClient, spans: InMemorySpanExporter) -> None:
+async def test_a_sampled_request_leaves_one_span(api: httpx.AsyncClient, spans: Recorder) -> None:
     await api.get("/v1/products/3?include=reviews", headers=SAMPLED)
 
     span = only(spans)
@@ -55,9 +50,7 @@ async def test_a_sampled_request_leaves_one_span(api: httpx.AsyncClient, spans: 
     }
 
 
-async def test_what_the_services_do_is_below_it(
-    api: httpx.AsyncClient, shop: MemoryShop, spans: InMemorySpanExporter
-) -> None:
+async def test_what_the_services_do_is_below_it(api: httpx.AsyncClient, shop: MemoryShop, spans: Recorder) -> None:
     seen: list[int] = []
 
     async def look(method: str) -> None:
@@ -72,22 +65,18 @@ async def test_what_the_services_do_is_below_it(
 
 
 @pytest.mark.parametrize("headers", [UNSAMPLED, {}, {"traceparent": "nonsense"}, {"traceparent": "00-0-0-01"}])
-async def test_other_requests_leave_none(
-    api: httpx.AsyncClient, spans: InMemorySpanExporter, headers: dict[str, str]
-) -> None:
+async def test_other_requests_leave_none(api: httpx.AsyncClient, spans: Recorder, headers: dict[str, str]) -> None:
     assert (await api.get("/v1/products/3", headers=headers)).status_code == 200
-    assert not spans.get_finished_spans()
+    assert not spans.waiting
 
 
-async def test_health_checks_leave_none(api: httpx.AsyncClient, spans: InMemorySpanExporter) -> None:
+async def test_health_checks_leave_none(api: httpx.AsyncClient, spans: Recorder) -> None:
     await api.get("/healthz", headers=SAMPLED)
 
-    assert not spans.get_finished_spans()
+    assert not spans.waiting
 
 
-async def test_a_failure_of_the_server_is_an_error(
-    api: httpx.AsyncClient, shop: MemoryShop, spans: InMemorySpanExporter
-) -> None:
+async def test_a_failure_of_the_server_is_an_error(api: httpx.AsyncClient, shop: MemoryShop, spans: Recorder) -> None:
     async def fail(method: str) -> None:
         raise RuntimeError("secret")
 
@@ -98,10 +87,10 @@ async def test_a_failure_of_the_server_is_an_error(
     assert span.status.status_code is StatusCode.ERROR
     assert span.attributes is not None
     assert span.attributes["error.type"] == "500"
-    assert "secret" not in span.to_json()
+    assert "secret" not in span.text
 
 
-async def test_a_clients_mistake_is_no_error_of_the_server(api: httpx.AsyncClient, spans: InMemorySpanExporter) -> None:
+async def test_a_clients_mistake_is_no_error_of_the_server(api: httpx.AsyncClient, spans: Recorder) -> None:
     await api.get("/nowhere", headers=SAMPLED)
 
     span = only(spans)
@@ -109,10 +98,10 @@ async def test_a_clients_mistake_is_no_error_of_the_server(api: httpx.AsyncClien
     assert span.status.status_code is StatusCode.UNSET
 
 
-async def test_credentials_are_never_in_a_span(api: httpx.AsyncClient, spans: InMemorySpanExporter) -> None:
+async def test_credentials_are_never_in_a_span(api: httpx.AsyncClient, spans: Recorder) -> None:
     body = {"email": "user3@example.com", "password": "hopwise-demo"}
     await api.post("/v1/sessions", json=body, headers=SAMPLED)
 
-    text = only(spans).to_json()
+    text = only(spans).text
     assert "user3" not in text
     assert "hopwise-demo" not in text
