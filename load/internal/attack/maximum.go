@@ -23,8 +23,8 @@ type Maximum struct {
 }
 
 // Flood sends as fast as a closed loop of so many virtual users can, the same way as journeys are sent: by vegeta's
-// attacker, through an exchange each, with a limit of time each.
-func Flood(ctx context.Context, at *exchange.Entrance, c Closed, timeout time.Duration, send func(context.Context, *exchange.Exchange) error) Maximum {
+// attacker, through an exchange each, with a limit of time each. It ends after so many requests if they are above 0.
+func Flood(ctx context.Context, at *exchange.Entrance, c Closed, requests uint64, timeout time.Duration, send func(context.Context, *exchange.Exchange) error) Maximum {
 	trip := roundTripper(func(r *http.Request) (*http.Response, error) {
 		limited, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
@@ -43,7 +43,7 @@ func Flood(ctx context.Context, at *exchange.Entrance, c Closed, timeout time.Du
 		latencies []time.Duration
 		began     = time.Now()
 	)
-	for hit := range attacker.Attack(targeter, vegeta.Rate{}, c.Duration, "") {
+	for hit := range attacker.Attack(targeter, atOnce(requests), c.Duration, "") {
 		if hit.Error != "" {
 			maximum.Failed++
 			maximum.Error = hit.Error
@@ -60,6 +60,16 @@ func Flood(ctx context.Context, at *exchange.Entrance, c Closed, timeout time.Du
 	}
 	return maximum
 }
+
+// atOnce lets vegeta send so many requests without a pause; 0 for as many as there is time for.
+type atOnce uint64
+
+func (n atOnce) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
+	return 0, n > 0 && hits >= uint64(n)
+}
+
+// Rate is for vegeta's display of an attack, which nobody sees.
+func (n atOnce) Rate(time.Duration) float64 { return 0 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
 

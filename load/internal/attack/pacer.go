@@ -7,6 +7,7 @@ import (
 	vegeta "github.com/tsenart/vegeta/v12/lib"
 
 	"hopwise/load/internal/journey"
+	"hopwise/load/internal/timer"
 )
 
 // lead is the time between the first call of the pacer and arrival 0, so that vegeta's workers are up by then.
@@ -17,7 +18,7 @@ const lead = 100 * time.Millisecond
 // It waits itself, on a precise timer, and always tells vegeta to wait no longer.
 type pacer struct {
 	entries []journey.Entry
-	timer   *timer
+	timer   *timer.Timer
 	zero    time.Time // arrival 0; without a start instant set by the first call, before any hit
 }
 
@@ -48,11 +49,11 @@ func schedule(entries []journey.Entry, zero time.Time, closed *Closed) (schedule
 }
 
 func newPacer(entries []journey.Entry, zero time.Time) (*pacer, error) {
-	timer, err := newTimer()
+	precise, err := timer.New()
 	if err != nil {
 		return nil, err
 	}
-	return &pacer{entries: entries, timer: timer, zero: zero}, nil
+	return &pacer{entries: entries, timer: precise, zero: zero}, nil
 }
 
 // Pace waits for the arrival of the next journey; it says stop after the last one, or once interrupted.
@@ -63,7 +64,7 @@ func (p *pacer) Pace(_ time.Duration, hits uint64) (time.Duration, bool) {
 	if hits >= uint64(len(p.entries)) {
 		return 0, true
 	}
-	if err := p.timer.wait(time.Until(p.arrival(int64(hits)))); err != nil {
+	if err := p.timer.Wait(time.Until(p.arrival(int64(hits)))); err != nil {
 		return 0, true
 	}
 	return 0, false
@@ -81,6 +82,6 @@ func (p *pacer) due(hit int64) (time.Time, bool) { return p.arrival(hit), true }
 func (p *pacer) rest(context.Context) {}
 
 // interrupt makes a Pace that waits, and every later one, say stop.
-func (p *pacer) interrupt() { p.timer.interrupt() }
+func (p *pacer) interrupt() { p.timer.Interrupt() }
 
-func (p *pacer) close() { p.timer.close() }
+func (p *pacer) close() { p.timer.Close() }

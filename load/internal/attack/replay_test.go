@@ -216,21 +216,3 @@ func TestVegetaReadsTheResults(t *testing.T) {
 		t.Errorf("vegeta counts %d hits, success %v; expected %v", metrics.Requests, metrics.Success, want)
 	}
 }
-
-// The timer expires in time, far below the millisecond by which the runtime's own timers may be late.
-func BenchmarkTimerLag(b *testing.B) {
-	timer, err := newTimer()
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer timer.close()
-	var late time.Duration
-	for range b.N {
-		due := time.Now().Add(3 * time.Millisecond)
-		if err := timer.wait(time.Until(due)); err != nil {
-			b.Fatal(err)
-		}
-		late += time.Since(due)
-	}
-	b.ReportMetric(float64(late.Microseconds())/float64(b.N), "µs-late/op")
-}

@@ -20,11 +20,12 @@ import (
 
 // Runner runs single journeys of a tape against a target.
 type Runner struct {
-	Client   *exchange.Client
-	Sessions *session.Sessions
-	Tracing  *telemetry.Tracing // nil if nothing is traced
-	Scale    shopdata.Scale
-	Timeout  time.Duration // of one journey, from its start
+	Client    *exchange.Client
+	Customers *exchange.Customers // nil if all customers share the client's connections
+	Sessions  *session.Sessions
+	Tracing   *telemetry.Tracing // nil if nothing is traced
+	Scale     shopdata.Scale
+	Timeout   time.Duration // of one journey, from its start
 
 	drivers map[target.Channel]driver
 }
@@ -60,6 +61,9 @@ func (r *Runner) Prepare(ctx context.Context, entries []journey.Entry) error {
 	if err := r.Client.Connect(ctx); err != nil {
 		return err
 	}
+	if err := r.Customers.Connect(ctx); err != nil {
+		return err
+	}
 	for driver, journeys := range r.work(entries) {
 		untraced := func() *exchange.Exchange { return exchange.Untraced(r.Client.At(driver.url)) }
 		if err := driver.Prepare(ctx, slices.Sorted(maps.Keys(journeys)), untraced); err != nil {
@@ -91,39 +95,45 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	intended = started.Add(-started.Sub(intended)) // the wall clock may have been set since the replay began
 	trace := r.Tracing.Start(telemetry.Subject{Journey: string(e.Journey), Channel: string(e.Channel), Seq: e.Seq}, intended, started, sampled)
 	driver := r.drivers[e.Channel]
-	x := exchange.New(r.Client.At(driver.url), trace)
-
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
-	got, err := driver.Run(limited, e, r.Sessions.Token(e), x)
+	client, leave, err := r.enter(limited, e.Channel, trace)
+	x := exchange.New(client.At(driver.url), trace)
+	var got journey.Answer
+	if err == nil {
+		got, err = driver.Run(limited, e, r.Sessions.Token(e), x)
+	}
 	ended := started.Add(time.Since(started))
 	if err != nil && limited.Err() != nil {
 		err = stopped(ctx, r.Timeout)
 	}
 	cancel()
+	leave(err == nil)
 
 	canonical, orderID, err := r.check(e, got, err)
 	class := outcome.Of(err)
 	trace.End(ended, class)
 	shape, sizes := x.Shape(), x.Sizes()
 	row := record.Row{
-		Seq:        e.Seq,
-		Journey:    e.Journey,
-		Channel:    e.Channel,
-		IntendedNs: intended.UnixNano(),
-		StartedNs:  started.UnixNano(),
-		EndedNs:    ended.UnixNano(),
-		LatencyNs:  ended.UnixNano() - intended.UnixNano(),
-		Outcome:    class,
-		BytesIn:    sizes.In,
-		BytesInRaw: sizes.InRaw,
-		BytesOut:   sizes.Out,
-		Requests:   shape.Requests,
-		Waves:      shape.Waves,
-		Parallel:   shape.Parallel,
-		Sampled:    sampled && r.Tracing != nil,
-		TraceID:    trace.TraceID(),
-		OrderID:    orderID,
-		Status:     x.Status(),
+		Seq:               e.Seq,
+		Journey:           e.Journey,
+		Channel:           e.Channel,
+		IntendedNs:        intended.UnixNano(),
+		StartedNs:         started.UnixNano(),
+		EndedNs:           ended.UnixNano(),
+		LatencyNs:         ended.UnixNano() - intended.UnixNano(),
+		Outcome:           class,
+		BytesIn:           sizes.In,
+		BytesInRaw:        sizes.InRaw,
+		BytesOut:          sizes.Out,
+		Requests:          shape.Requests,
+		Waves:             shape.Waves,
+		Parallel:          shape.Parallel,
+		NetworkNs:         shape.Network.Nanoseconds(),
+		OpeningRoundTrips: shape.OpeningRoundTrips,
+		Sampled:           sampled && r.Tracing != nil,
+		TraceID:           trace.TraceID(),
+		OrderID:           orderID,
+		Status:            x.Status(),
 	}
 	if err != nil {
 		row.Error = err.Error()
@@ -131,6 +141,24 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	}
 	row.AnswerSHA256 = journey.Digest(canonical)
 	return row, canonical
+}
+
+// enter returns the client of a journey, and what to do with it afterwards: that of all customers, or one that no other journey has.
+func (r *Runner) enter(
+	ctx context.Context, channel target.Channel, trace *telemetry.Journey,
+) (client *exchange.Client, leave func(ok bool), err error) {
+	if r.Customers == nil {
+		return r.Client, func(bool) {}, nil
+	}
+	began := time.Now()
+	client, late, err := r.Customers.Borrow(ctx, channel)
+	if late {
+		trace.Handshake(began, began.Add(time.Since(began)))
+	}
+	if err != nil {
+		return r.Client, func(bool) {}, outcome.Failed(outcome.Client, "a customer's connections: %w", err)
+	}
+	return client, func(ok bool) { r.Customers.Return(client, channel, ok) }, nil
 }
 
 // stopped says whether the journey's time was over or the whole replay was stopped.

@@ -165,7 +165,7 @@ func TestBadInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, node, merge, echo, max`},
+		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, node, merge, networks, echo, max`},
 		{"unknown flag", tape("--speed", "3"), "unknown flag: --speed"},
 		{"stray argument", tape("more"), `unexpected argument "more"`},
 		{"workload not given", []string{"tape", "--out", out}, "--workload is missing"},
@@ -181,7 +181,9 @@ func TestBadInput(t *testing.T) {
 		{"tape that is none", replay(noTape, goodTarget), "not the header of a tape"},
 		{"target not there", replay(tapePath, "no.json"), "no.json"},
 		{"target of no JSON", replay(tapePath, noJSON), "bad.json"},
-		{"http 3", replay(tapePath, bent(func(t *target.Target) { t.HTTP = 3 })), "http is 3; versions: 1, 2"},
+		{"http 4", replay(tapePath, bent(func(t *target.Target) { t.HTTP = 4 })), "http is 4; versions: 1, 2, 3"},
+		{"http 3 without TLS", replay(tapePath, bent(func(t *target.Target) { t.HTTP = 3 })), "ca_certificate is missing; http is 3, which is always encrypted"},
+		{"a URL without TLS", replay(tapePath, bent(func(t *target.Target) { t.CACertificate = "ca.pem" })), "is not of the form https://host:port, as it must be with ca_certificate"},
 		{"no URL", replay(tapePath, bent(func(t *target.Target) { t.Entry["web"] = target.Entry{Protocol: "rest", URL: "localhost"} })), `entry web: url "localhost" is not of the form`},
 		{"no topology", replay(tapePath, bent(func(t *target.Target) { t.Topology = "" })), "topology is missing"},
 		{"no key", replay(tapePath, bent(func(t *target.Target) { t.JWTPrivateKey = "" })), "jwt_private_key is missing"},
@@ -201,6 +203,24 @@ func TestBadInput(t *testing.T) {
 		{"negative time to think", replay(tapePath, goodTarget, "--vus", "2", "--duration", "1s", "--think", "-1s"), "--think -1s is negative"},
 		{"an open loop with time to think", replay(tapePath, goodTarget, "--think", "1s"), "--think needs --vus"},
 		{"an open loop with a duration", replay(tapePath, goodTarget, "--duration", "1s"), "--duration needs --vus"},
+		{"a negative round-trip time", replay(tapePath, goodTarget, "--rtt", "-1"), `rtt "-1" is not a round-trip time from 0ms to 2s`},
+		{"hours of round-trip time", replay(tapePath, goodTarget, "--rtt", "2h"), `rtt "2h" is not a round-trip time from 0ms to 2s`},
+		{"no bandwidth", replay(tapePath, goodTarget, "--bandwidth", "0"), `bandwidth "0" is not of the form DOWN/UP`},
+		{"unknown network", replay(tapePath, goodTarget, "--network", "6g"), `unknown network "6g"; networks: loopback, lan, wifi, 5g, 4g, 3g`},
+		{"unknown visit", replay(tapePath, goodTarget, "--rtt", "1ms", "--visit", "second"), `unknown visit "second"; visits: warm, first`},
+		{"unknown network of the target", replay(tapePath, bent(func(t *target.Target) { t.Network.Name = "6g" })), `unknown network "6g"; networks: loopback`},
+		{"unknown channel of the target's networks", replay(tapePath, bent(func(t *target.Target) {
+			t.Networks = map[target.Channel]target.Network{"fax": {Name: "4g"}}
+		})), `networks: unknown channel "fax"; channels: web, mobile, partner`},
+		{"unknown network of a channel", replay(tapePath, bent(func(t *target.Target) {
+			t.Networks = map[target.Channel]target.Network{target.Web: {Name: "6g"}}
+		})), `networks web: unknown network "6g"; networks: loopback`},
+		{"a visit of a channel", replay(tapePath, bent(func(t *target.Target) {
+			t.Networks = map[target.Channel]target.Network{target.Web: {Name: "4g", Visit: "first"}}
+		})), "networks web: a visit is that of all channels; give it beside networks"},
+		{"a channel without a network", replay(tapePath, bent(func(t *target.Target) {
+			t.Networks = map[target.Channel]target.Network{target.Web: {Name: "4g"}, target.Mobile: {Name: "4g"}}
+		})), "lack the channel partner, which is on the tape"},
 		{"unknown plan", replay(tapePath, bent(func(t *target.Target) { t.Plan = "lazy" })), `unknown plan "lazy"; plans: best, naive`},
 		{"negative connections of the target", replay(tapePath, bent(func(t *target.Target) { t.Connections = -1 })), "connections -1 is not between 1 and 1024"},
 		{"no entry at all", replay(tapePath, bent(func(t *target.Target) { t.Entry = nil })), "no entry for the channel"},
@@ -220,6 +240,8 @@ func TestBadInput(t *testing.T) {
 		{"max of nothing", []string{"max"}, "give either --url or --grpc"},
 		{"max of both", []string{"max", "--url", "http://127.0.0.1:1", "--grpc", "127.0.0.1:1"}, "give either --url or --grpc"},
 		{"max with http 3", []string{"max", "--url", "http://127.0.0.1:1", "--http", "3"}, "--http is 3; versions: 1, 2"},
+		{"max of a path over gRPC", []string{"max", "--grpc", "127.0.0.1:1", "--get", "/v1/products/1"}, "needs --url"},
+		{"max of no path", []string{"max", "--url", "http://127.0.0.1:1", "--get", "v1"}, `--get "v1": it must be a path`},
 		{"max without users", []string{"max", "--url", "http://127.0.0.1:1", "--vus", "0"}, "vus 0 is not between 1 and 10000"},
 		{"max of no address", []string{"max", "--grpc", "here"}, `"here" is not of the form`},
 	}

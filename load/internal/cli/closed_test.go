@@ -126,7 +126,12 @@ func TestMaximum(t *testing.T) {
 		}
 	}
 	shop := shoptest.Start(t)
-	code, _, stderr := run(t, "max", "--vus", "2", "--duration", "100ms", "--url", shop.URL)
+	code, stdout, stderr := run(t, "max", "--vus", "4", "--requests", "50", "--duration", "1m", "--url", shop.URL, "--get", "/v1/products/1")
+	var counted attack.Maximum
+	if err := json.Unmarshal([]byte(stdout), &counted); err != nil || code != exitOK || counted.Requests != 50 {
+		t.Fatalf("exit code %d: %s %s", code, stdout, stderr)
+	}
+	code, _, stderr = run(t, "max", "--vus", "2", "--duration", "100ms", "--url", shop.URL)
 	if code != exitFailed || !strings.Contains(stderr, "requests failed; the last one:") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

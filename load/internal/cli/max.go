@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,9 @@ import (
 
 type maxFlags struct {
 	url, grpc   string
+	get         string
 	http        int
+	requests    uint64
 	connections int
 	timeout     time.Duration
 	closed      attack.Closed
@@ -31,16 +34,18 @@ func newMax() *cobra.Command {
 		Use:   "max --url URL | --grpc ADDRESS",
 		Short: "Finds how fast this program can send, against `shopload echo`",
 		Long: `Has virtual users send one small request after the other, and prints how many were answered a second: the generator's own
-maximum if the server does next to nothing. Exits with 1 if a request fails.`,
+maximum if the server does next to nothing. With --get, it loads any HTTP server. Exits with 1 if a request fails.`,
 		Example: "  shopload max --url http://127.0.0.1:18180 --http 1 --vus 16 --connections 16 --duration 5s",
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&f.url, "url", "", "base URL of an HTTP server that answers POST /echo with the request's body")
+	flags.StringVar(&f.get, "get", "", "path to GET in place of POST /echo; every answer must have status 200; needs --url")
 	flags.StringVar(&f.grpc, "grpc", "", "host:port of a gRPC server that answers GetProduct with the id asked for")
 	flags.IntVar(&f.http, "http", 2, "HTTP version, 1 or 2; needs --url")
 	flags.IntVar(&f.closed.VUs, "vus", 16, "number of virtual users, each with one request under way")
 	flags.IntVar(&f.connections, "connections", defaultConnections, "number of client connections")
 	flags.DurationVar(&f.closed.Duration, "duration", 5*time.Second, "time to send requests for")
+	flags.Uint64Var(&f.requests, "requests", 0, "end after so many requests; 0 for as many as there is time for")
 	flags.DurationVar(&f.timeout, "timeout", defaultTimeout, "time limit of one request")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
 	return cmd
@@ -59,6 +64,8 @@ func (f *maxFlags) target() (target.Target, error) {
 		return t, fmt.Errorf("%q is not of the form http://host:port, or host:port for --grpc", f.url+f.grpc)
 	}
 	switch {
+	case f.get != "" && (f.url == "" || !strings.HasPrefix(f.get, "/")):
+		return t, fmt.Errorf("--get %q: it must be a path, such as /v1/products/1, and needs --url", f.get)
 	case f.http != 1 && f.http != 2:
 		return t, fmt.Errorf("--http is %d; versions: 1, 2", f.http)
 	case f.connections < 1 || f.connections > target.MaxConnections:
@@ -85,10 +92,13 @@ func (f *maxFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	send := post
-	if f.grpc != "" {
+	switch {
+	case f.grpc != "":
 		send = getProduct
+	case f.get != "":
+		send = f.getPath
 	}
-	maximum := attack.Flood(cmd.Context(), client.At(t.Entry[target.Web].URL), f.closed, f.timeout, send)
+	maximum := attack.Flood(cmd.Context(), client.At(t.Entry[target.Web].URL), f.closed, f.requests, f.timeout, send)
 	if err := printJSON(cmd.OutOrStdout(), maximum); err != nil {
 		return err
 	}
@@ -112,6 +122,14 @@ func post(ctx context.Context, x *exchange.Exchange) error {
 	response, err := x.Do(ctx, exchange.Request{Method: http.MethodPost, Route: echoPath, Path: echoPath, Body: echoBody})
 	if err == nil && (response.Status != http.StatusOK || !bytes.Equal(response.Body, echoBody)) {
 		err = outcome.Wrong("status %d and %d bytes instead of the request's body", response.Status, len(response.Body))
+	}
+	return err
+}
+
+func (f *maxFlags) getPath(ctx context.Context, x *exchange.Exchange) error {
+	response, err := x.Do(ctx, exchange.Request{Method: http.MethodGet, Route: f.get, Path: f.get})
+	if err == nil && response.Status != http.StatusOK {
+		err = outcome.Wrong("status %d instead of 200", response.Status)
 	}
 	return err
 }

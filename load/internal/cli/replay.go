@@ -12,6 +12,8 @@ import (
 	"go.opentelemetry.io/otel"
 
 	"hopwise/load/internal/attack"
+	"hopwise/load/internal/exchange"
+	"hopwise/load/internal/link"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/priority"
 	"hopwise/load/internal/progress"
@@ -35,6 +37,7 @@ type replayFlags struct {
 	priority string
 	closed   attack.Closed
 	startAt  time.Time // zero to start at once
+	network  target.Network
 }
 
 func newReplay(stderr *os.File) *cobra.Command {
@@ -53,6 +56,9 @@ func newReplay(stderr *os.File) *cobra.Command {
 
 With --shard I/N it sends only the journeys whose seq leaves the remainder I when divided by N, over its share of the connections, so that N
 generators together send the whole tape; they begin together at the same --start-at, and "shopload merge" joins what they wrote.
+
+With --network, --rtt or --bandwidth, or such fields of the target, each journey has a customer to itself, with connections of its own over an
+emulated link of its own.
 
 With --vus the loop is closed instead: for --duration, virtual users take the journeys in the order of the tape, whatever
 their times, and each sends its next one once it has its answer. Rows and figures then say "mode": "closed".
@@ -93,6 +99,11 @@ func (f *replayFlags) register(cmd *cobra.Command) {
 	flags.TextVar(&f.shard, "shard", tape.Whole, "shard `I/N` of the tape to send, the journeys whose seq modulo N is I, over that share of the connections")
 	flags.Float64Var(&f.trace, "trace", 0, "share of journeys to trace, 0 to 1")
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "longest wait for answers after the last arrival")
+	flags.StringVar(&f.network.Name, "network", "", "network between each customer and the edge: "+link.Names()+" (default: the target's, else none)")
+	flags.StringVar(&f.network.RTT, "rtt", "", "round-trip time between customer and edge, such as 40ms")
+	flags.StringVar(&f.network.Bandwidth, "bandwidth", "", "each customer's bandwidth `DOWN/UP`, such as 10mbit/2mbit")
+	flags.StringVar((*string)(&f.network.Visit), "visit", "",
+		"with a network, whether customers' connections are there from before (warm, the default) or are opened by each journey (first)")
 	flags.StringVar(&f.priority, "priority", string(priority.Auto),
 		"priority of this process: normal, prompt (a short time slice), realtime, or auto (the best that the system allows)")
 }
@@ -105,6 +116,9 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 		return badInput{fmt.Errorf("--drain %v is negative", f.drain)}
 	}
 	if err := f.checkClosed(cmd); err != nil {
+		return badInput{err}
+	}
+	if err := f.network.Check(); err != nil {
 		return badInput{err}
 	}
 	if f.warmup {
@@ -159,7 +173,7 @@ func (f *replayFlags) open(cmd *cobra.Command) (*opened, error) {
 	}
 	o := &opened{setup: s}
 	if err := f.connect(cmd, o); err != nil {
-		s.runner.Client.Close()
+		o.close()
 		return nil, err
 	}
 	return o, nil
@@ -177,6 +191,9 @@ func (f *replayFlags) connect(cmd *cobra.Command, o *opened) (err error) {
 	if o.priority, err = priority.Apply(priority.Wish(f.priority)); err != nil {
 		return badInput{err}
 	}
+	if err := f.emulate(o); err != nil {
+		return badInput{err}
+	}
 	if err := o.prepare(cmd.Context()); err != nil {
 		return err
 	}
@@ -190,17 +207,53 @@ func (f *replayFlags) connect(cmd *cobra.Command, o *opened) (err error) {
 	return nil
 }
 
+// emulate gives customers the network that flags and target ask for; a flag takes the place of the target's field, and of the
+// channels' own networks.
+func (f *replayFlags) emulate(o *opened) (err error) {
+	n := &o.target.Network
+	if f.network.Name != "" || f.network.RTT != "" || f.network.Bandwidth != "" {
+		o.target.Networks = nil
+	}
+	*n = target.Network{
+		Name: cmp.Or(f.network.Name, n.Name), RTT: cmp.Or(f.network.RTT, n.RTT),
+		Bandwidth: cmp.Or(f.network.Bandwidth, n.Bandwidth), Visit: cmp.Or(f.network.Visit, n.Visit),
+	}
+	networks, err := o.target.Emulated()
+	if err != nil {
+		return err
+	}
+	for _, entry := range o.tape.Entries {
+		if _, known := networks[entry.Channel]; !known && len(networks) > 0 {
+			return fmt.Errorf("the networks in %s lack the channel %s, which is on the tape", f.targetPath, entry.Channel)
+		}
+	}
+	// No journey takes longer than its time limit, so no more of them are under way at a time.
+	ready := func(of []target.Channel) int { return o.tape.MostWithin(f.timeout, of) }
+	if c := f.loop(); c != nil {
+		ready = func([]target.Channel) int { return c.VUs }
+	}
+	o.runner.Customers, err = exchange.NewCustomers(o.target, ready, o.runner.Client.Meter())
+	return err
+}
+
+func (o *opened) close() {
+	o.runner.Customers.Close()
+	o.runner.Client.Close()
+}
+
 // send replays the tape, writes what it leaves, and closes what was opened.
 func (f *replayFlags) send(cmd *cobra.Command, stderr *os.File, o *opened) error {
-	defer o.runner.Client.Close()
+	defer o.close()
 	result, failure := f.replay(cmd.Context(), stderr, o.setup)
-	if err := flush(o.runner.Tracing); err != nil {
+	tracing, err := flush(o)
+	if err != nil {
 		otel.Handle(err)
 	}
 	if last := o.lost.Load(); last != nil {
 		fmt.Fprintf(stderr, "shopload: the receiver of traces %s: %s\n", o.target.OTLP, oneLine(*last))
 	}
 	figures := f.figures(o, result)
+	figures.Tracing = tracing
 	if !f.warmup {
 		if err := record.Write(f.out, result.Rows, figures); err != nil {
 			return err
@@ -252,6 +305,13 @@ func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
 		Topology:      o.target.Topology,
 		Trial:         o.target.Trial,
 	}
+	if customers := o.runner.Customers; customers != nil {
+		g.Network = &record.Network{Channels: map[target.Channel]record.Link{}, Visit: cmp.Or(o.target.Visit, link.Warm)}
+		for channel, n := range customers.Networks() {
+			g.Network.Channels[channel] = record.Link{RTTMs: n.RTT.Seconds() * 1e3, Down: n.Down, Up: n.Up}
+		}
+		g.Network.Customers, g.Network.Late = customers.Opened()
+	}
 	if c := f.loop(); c != nil {
 		g.Mode = record.Closed
 		g.Closed = &record.ClosedLoop{
@@ -262,11 +322,19 @@ func (f *replayFlags) figures(o *opened, r attack.Result) record.Generator {
 	return g
 }
 
-// flush sends the last spans; the time for it does not depend on how the replay ended.
-func flush(t *telemetry.Tracing) error {
+// flush sends the spans, and returns what they have cost, nil if nothing was traced; the time for it does not depend on how the
+// replay ended.
+func flush(o *opened) (*record.TracingCost, error) {
+	if o.runner.Tracing == nil {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), flushTimeout)
 	defer cancel()
-	return t.Close(ctx)
+	meter := o.runner.Client.Meter()
+	before := record.ReadUsage(meter)
+	err := o.runner.Tracing.Close(ctx)
+	cost := record.TracingCost{ExportCPUS: record.ReadUsage(meter).Since(before).CPU.Seconds(), CostNs: telemetry.SpanCosts()}
+	return &cost, err
 }
 
 // watchExport keeps the last error of the exporter, which would otherwise go to the standard log in the midst of a run.

@@ -41,6 +41,7 @@ type sampleLine struct {
 // and belongs to the journey.
 const (
 	settleQuiet = 3 * time.Millisecond
+	settleQUIC  = 30 * time.Millisecond // an acknowledgement may be delayed by 25 ms (RFC 9000, 18.2)
 	settleLimit = 100 * time.Millisecond
 )
 
@@ -84,7 +85,11 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
 	summary := sampleSummary{Path: out, Outcomes: map[string]int{}}
 	failed := int64(0)
 	meter := s.runner.Client.Meter()
-	before := meter.Settle(settleQuiet, settleLimit) // opening the connections is nobody's
+	quiet := settleQuiet
+	if s.target.HTTP == 3 {
+		quiet = settleQUIC
+	}
+	before := meter.Settle(quiet, settleLimit) // opening the connections is nobody's
 	err := atomicfile.Write(out, func(w io.Writer) error {
 		for i, entry := range s.tape.Entries {
 			row, canonical := s.runner.Run(cmd.Context(), entry, time.Now(), false)
@@ -95,7 +100,7 @@ func runSample(cmd *cobra.Command, stderr *os.File, s setup, out string) error {
 				canonical = []byte("null")
 				failed++
 			}
-			after := meter.Settle(settleQuiet, settleLimit)
+			after := meter.Settle(quiet, settleLimit)
 			wire := after.Since(before)
 			before = after
 			if err := printJSON(w, sampleLine{

@@ -118,6 +118,9 @@ func TestShardsAreOneReplay(t *testing.T) {
 			merged.SpansExported < single.SpansExported/2 || merged.Outcomes["ok"] != single.Journeys {
 			t.Errorf("%d shards: %+v; alone: %+v", count, merged, single)
 		}
+		if merged.Tracing == nil || merged.Tracing.ExportCPUS <= 0 || merged.Tracing.CostNs["CLIENT"] <= 0 {
+			t.Errorf("%d shards: tracing cost %+v", count, merged.Tracing)
+		}
 		if merged.Connections != 4 || merged.Dialed != single.Dialed {
 			t.Errorf("%d shards asked for %d connections and opened %d; alone %d", count, merged.Connections, merged.Dialed, single.Dialed)
 		}

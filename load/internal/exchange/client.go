@@ -3,6 +3,7 @@ package exchange
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -30,15 +31,19 @@ const (
 // Client holds the connections that all simulated customers share: to each address where channels enter, as many for HTTP
 // as for gRPC, and none for what no channel speaks there.
 //
-// With HTTP/2 (gRPC always) every one of the connections carries many requests, chosen in turn. With HTTP/1.1 a
+// With HTTP/3 and HTTP/2 (gRPC always) every one of the connections carries many requests, chosen in turn. With HTTP/1.1 a
 // connection carries one request at a time, so the number of connections is also the most requests under way; others wait
 // for a free one.
 type Client struct {
-	meter      wire.Meter
-	transports []*http.Transport // each opens its own connections to every address
-	greetings  int               // for each transport and address, side by side, before the load
-	entrances  map[string]*Entrance
-	next       atomic.Uint64
+	meter         *wire.Meter
+	reach         reach
+	tls           *tls.Config // nil for connections without TLS
+	caCertificate string      // file of the certificates that are trusted
+	http          int         // version of the HTTP that channels without gRPC speak
+	transports    []transport // each opens its own connections to every address
+	greetings     int         // for each transport and address, side by side, before the load
+	entrances     map[string]*Entrance
+	next          atomic.Uint64
 }
 
 // Entrance is an address at which channels enter.
@@ -51,11 +56,22 @@ type Entrance struct {
 
 // NewClient returns a client of the target with at most so many connections to each address where channels enter.
 func NewClient(t target.Target, connections int) (*Client, error) {
-	c := &Client{entrances: map[string]*Entrance{}}
+	return newClient(t, counts{http: connections, grpc: connections}, &wire.Meter{}, direct{})
+}
+
+// counts are the connections to each address.
+type counts struct{ http, grpc int }
+
+func newClient(t target.Target, connections counts, meter *wire.Meter, over reach) (*Client, error) {
+	c := &Client{meter: meter, reach: over, entrances: map[string]*Entrance{}, caCertificate: t.CACertificate, http: t.HTTP}
+	var err error
+	if c.tls, err = newTLS(t); err != nil {
+		return nil, err
+	}
 	if t.SpeaksHTTP() {
-		count, perTransport := connections, 0
+		count, perTransport := connections.http, 0
 		if t.HTTP == 1 {
-			count, perTransport = 1, connections
+			count, perTransport = 1, connections.http
 		}
 		c.greetings = max(perTransport, 1)
 		for range count {
@@ -63,7 +79,7 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 		}
 	}
 	for _, entry := range t.Entry {
-		if err := c.open(entry, connections); err != nil {
+		if err := c.open(entry, connections.grpc); err != nil {
 			return nil, err
 		}
 	}
@@ -71,7 +87,7 @@ func NewClient(t target.Target, connections int) (*Client, error) {
 }
 
 // open makes what an entry needs that is not there yet.
-func (c *Client) open(entry target.Entry, connections int) error {
+func (c *Client) open(entry target.Entry, channels int) error {
 	at, known := c.entrances[entry.URL]
 	if !known {
 		base, err := url.Parse(entry.URL)
@@ -85,7 +101,7 @@ func (c *Client) open(entry target.Entry, connections int) error {
 		at.http = true
 		return nil
 	}
-	for len(at.channels) < connections {
+	for len(at.channels) < channels {
 		channel, err := c.newChannel(at.base.Host)
 		if err != nil {
 			return err
@@ -98,24 +114,60 @@ func (c *Client) open(entry target.Entry, connections int) error {
 // At returns the entrance with the URL of one of the target's entries.
 func (c *Client) At(url string) *Entrance { return c.entrances[url] }
 
-func (c *Client) newTransport(version, connections int) *http.Transport {
+func (c *Client) newTransport(version, connections int) transport {
+	if version == 3 {
+		return c.newQUICTransport()
+	}
 	var protocols http.Protocols
 	protocols.SetHTTP1(version == 1)
-	protocols.SetUnencryptedHTTP2(version == 2)
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	protocols.SetHTTP2(version == 2 && c.tls != nil)
+	protocols.SetUnencryptedHTTP2(version == 2 && c.tls == nil)
 	return &http.Transport{
 		Protocols:           &protocols,
 		MaxConnsPerHost:     connections,
 		MaxIdleConnsPerHost: max(connections, 1),
 		DisableCompression:  true, // bodies are decompressed here, so that their compressed size can be counted
-		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-			return c.meter.Dial(ctx, dialer, network, address)
-		},
+		DialContext:         c.dial,
+		TLSClientConfig:     c.tls.Clone(), // each transport writes to its own
+		TLSHandshakeTimeout: dialTimeout,
 	}
 }
 
+// reach is how a client's connections reach the edge: straight, or over an emulated network.
+type reach interface {
+	wire.Dialer
+	// Packets returns the socket as its user sees it.
+	Packets(socket net.PacketConn) net.PacketConn
+	// At returns the connection with a local address; nil if no network is emulated.
+	At(local net.Addr) *connection
+	// Emulated says whether a network is emulated.
+	Emulated() bool
+}
+
+// direct reaches the edge over nothing but the machine's own network.
+type direct struct{}
+
+var _ reach = direct{}
+
+var dialer = &net.Dialer{Timeout: dialTimeout}
+
+func (direct) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	return dialer.DialContext(ctx, network, address)
+}
+
+func (direct) Packets(socket net.PacketConn) net.PacketConn { return socket }
+
+func (direct) At(net.Addr) *connection { return nil }
+
+func (direct) Emulated() bool { return false }
+
+// dial opens a connection, which TLS comes on top of.
+func (c *Client) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	return c.meter.Dial(ctx, c.reach, network, address)
+}
+
 // transport returns the transports in turn.
-func (c *Client) transport() *http.Transport {
+func (c *Client) transport() transport {
 	return c.transports[c.next.Add(1)%uint64(len(c.transports))]
 }
 
@@ -123,7 +175,7 @@ func (c *Client) transport() *http.Transport {
 func (c *Client) Connect(ctx context.Context) error {
 	for _, at := range c.entrances {
 		if err := at.connect(ctx); err != nil {
-			return fmt.Errorf("%s does not answer: %w", at.base, err)
+			return fmt.Errorf("%s does not answer: %w", at.base, c.explain(err))
 		}
 	}
 	return nil
@@ -141,7 +193,7 @@ func (at *Entrance) connect(ctx context.Context) error {
 		}
 	}
 	for _, channel := range at.channels {
-		wait.Go(func() { errs <- await(ctx, channel) })
+		wait.Go(func() { errs <- at.await(ctx, channel) })
 	}
 	wait.Wait()
 	close(errs)
@@ -153,7 +205,7 @@ func (at *Entrance) connect(ctx context.Context) error {
 	return nil
 }
 
-func (at *Entrance) greet(ctx context.Context, transport *http.Transport) error {
+func (at *Entrance) greet(ctx context.Context, transport transport) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, at.base.String()+"/healthz", nil)
 	if err != nil {
 		return err
@@ -167,7 +219,7 @@ func (at *Entrance) greet(ctx context.Context, transport *http.Transport) error 
 }
 
 // Meter counts what crosses the client's connections.
-func (c *Client) Meter() *wire.Meter { return &c.meter }
+func (c *Client) Meter() *wire.Meter { return c.meter }
 
 // Close closes the connections; requests under way on HTTP connections may end first.
 func (c *Client) Close() {

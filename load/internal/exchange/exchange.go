@@ -1,8 +1,10 @@
 package exchange
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"hopwise/load/internal/telemetry"
 )
@@ -17,6 +19,7 @@ type Exchange struct {
 	inFlight int64
 	parallel int64
 	waves    int64
+	crossed  []crossed // requests that have ended; none where no network is emulated
 
 	sizes  sizeCounter
 	status atomic.Int64
@@ -50,13 +53,33 @@ type Shape struct {
 	Requests int64 // sent
 	Waves    int64 // times that a request began while none was under way
 	Parallel int64 // most requests under way at a time
+
+	Network           time.Duration // that the link took of the journey
+	OpeningRoundTrips int64         // that requests waited for connections to be opened
 }
 
 // Shape returns the shape of the journey so far.
 func (x *Exchange) Shape() Shape {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return Shape{Requests: x.requests, Waves: x.waves, Parallel: x.parallel}
+	shape := Shape{Requests: x.requests, Waves: x.waves, Parallel: x.parallel}
+	for _, c := range critical(x.crossed) {
+		shape.Network += c.network()
+		shape.OpeningRoundTrips += int64(c.trips)
+	}
+	return shape
+}
+
+// critical returns the requests that the journey waited for: the one that ended last, before it the one that ended last before that
+// began, and so on.
+func critical(requests []crossed) (path []crossed) {
+	latest := slices.SortedFunc(slices.Values(requests), func(a, b crossed) int { return b.whole.to.Compare(a.whole.to) })
+	for _, request := range latest {
+		if len(path) == 0 || !request.whole.to.After(path[len(path)-1].whole.from) {
+			path = append(path, request)
+		}
+	}
+	return path
 }
 
 func (x *Exchange) begin() {
@@ -70,8 +93,14 @@ func (x *Exchange) begin() {
 	x.parallel = max(x.parallel, x.inFlight)
 }
 
-func (x *Exchange) end() {
+// end notes the end of a request and returns its call, of which nothing but its outcome is missing.
+func (x *Exchange) end(way *crossing, call telemetry.Call) telemetry.Call {
+	crossed := way.end()
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	x.inFlight--
+	if way != nil {
+		x.crossed = append(x.crossed, crossed)
+	}
+	x.mu.Unlock()
+	return crossed.report(call)
 }

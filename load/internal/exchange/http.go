@@ -40,28 +40,30 @@ type Response struct {
 // answer broke off or cannot be decompressed, timeout if the context's deadline passed.
 func (x *Exchange) Do(ctx context.Context, r Request) (Response, error) {
 	x.begin()
-	defer x.end()
 	call := x.trace.Call(r.Method, r.Route, r.Path)
-	response, err := x.send(ctx, r, call.Traceparent())
-	call.End(response.Status, err)
+	way := x.at.client.follow(len(r.Body) > 0)
+	response, err := x.send(way.traced(ctx), r, call.Traceparent(), way)
+	x.end(way, call).End(response.Status, err)
 	return response, err
 }
 
-func (x *Exchange) send(ctx context.Context, r Request, traceparent string) (Response, error) {
+func (x *Exchange) send(ctx context.Context, r Request, traceparent string, way *crossing) (Response, error) {
 	request := x.build(ctx, r, traceparent)
 	x.sizes.out.Add(int64(len(r.Body)))
 	answer, err := x.at.client.transport().RoundTrip(request)
 	if err != nil {
 		class := outcome.Server
-		if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" {
+		if refused := (*net.OpError)(nil); errors.As(err, &refused) && refused.Op == "dial" || isCertificate(err) || isUnanswered(err) {
 			class = outcome.Client
 		}
 		return Response{}, outcome.Failed(class, "%s %s: %w", r.Method, r.Route, err)
 	}
 	defer answer.Body.Close()
+	way.answered()
 	x.status.Store(int64(answer.StatusCode))
 	response := Response{Status: answer.StatusCode, Type: mediaType(answer.Header.Get("Content-Type"))}
 	raw, err := io.ReadAll(io.LimitReader(answer.Body, maxBody))
+	way.read()
 	x.sizes.in.Add(int64(len(raw)))
 	if err != nil {
 		return response, outcome.Wrong("%s %s: the answer breaks off after %d bytes: %w", r.Method, r.Route, len(raw), err)

@@ -16,6 +16,7 @@ import (
 // the library makes of an answer that has none.
 type progress struct {
 	sizes   *sizeCounter
+	way     *crossing   // nil where no network is emulated
 	sent    atomic.Bool // the request's headers went to a connection
 	began   atomic.Bool // the answer's headers came, and were gRPC's
 	trailer atomic.Bool // the answer's end came, with a status
@@ -75,8 +76,11 @@ func (progressHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
 		return
 	}
 	switch e := event.(type) {
+	case *stats.DelayedPickComplete:
+		p.way.connected()
 	case *stats.OutHeader:
 		p.sent.Store(true)
+		p.way.queued(e.LocalAddr, strings.Join(e.Header.Get(traceparent), ""))
 	case *stats.OutPayload:
 		p.sizes.out.Add(int64(e.CompressedLength))
 	case *stats.InHeader:
@@ -86,6 +90,7 @@ func (progressHandler) HandleRPC(ctx context.Context, event stats.RPCStats) {
 		p.sizes.inRaw.Add(int64(e.Length))
 	case *stats.InTrailer:
 		p.trailer.Store(true)
+		p.way.read()
 	}
 }
 

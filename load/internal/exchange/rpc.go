@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
@@ -23,13 +24,22 @@ import (
 // A lost connection is opened again after this time at first, and never later than a second after the last attempt.
 const firstRetry = 20 * time.Millisecond
 
+// traceparent is the metadata that carries the trace context (W3C Trace Context), another in each request.
+const traceparent = "traceparent"
+
 // newChannel returns a gRPC channel of one connection, which is not opened yet.
 func (c *Client) newChannel(address string) (*grpc.ClientConn, error) {
-	dialer := &net.Dialer{Timeout: dialTimeout}
+	security := insecure.NewCredentials()
+	if c.tls != nil {
+		security = credentials.NewTLS(c.tls)
+	}
+	if c.reach.Emulated() {
+		security = watched{security, c.reach}
+	}
 	return grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(security),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
-			return c.meter.Dial(ctx, dialer, "tcp", address)
+			return c.dial(ctx, "tcp", address)
 		}),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: firstRetry, Multiplier: 1.6, MaxDelay: time.Second},
@@ -46,14 +56,14 @@ func (c *Client) newChannel(address string) (*grpc.ClientConn, error) {
 }
 
 // await opens the channel's connection.
-func await(ctx context.Context, channel *grpc.ClientConn) error {
+func (at *Entrance) await(ctx context.Context, channel *grpc.ClientConn) error {
 	channel.Connect()
 	for {
 		switch state := channel.GetState(); {
 		case state == connectivity.Ready:
 			return nil
 		case state == connectivity.TransientFailure:
-			return errors.New("no HTTP/2 connection can be opened to it")
+			return at.client.cause(ctx, at.base.Host)
 		case !channel.WaitForStateChange(ctx, state):
 			return ctx.Err()
 		}
@@ -94,11 +104,11 @@ func (c *rpcChannel) NewStream(
 func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Context) {
 	c.x.begin()
 	call := c.x.trace.RPC(method)
-	pairs := []string{"traceparent", call.Traceparent()}
+	pairs := []string{traceparent, call.Traceparent()}
 	if c.token != "" {
 		pairs = append(pairs, "authorization", "Bearer "+c.token)
 	}
-	r := &rpc{x: c.x, call: call, method: method, progress: &progress{sizes: &c.x.sizes}}
+	r := &rpc{x: c.x, call: call, method: method, progress: &progress{sizes: &c.x.sizes, way: c.x.at.client.follow(true)}}
 	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)
 }
 
@@ -123,8 +133,7 @@ func (r *rpc) finish(err error) error {
 		if r.progress.answered() {
 			r.x.status.Store(http.StatusOK) // what every gRPC answer has
 		}
-		r.call.EndRPC(err, failure)
-		r.x.end()
+		r.x.end(r.progress.way, r.call).EndRPC(err, failure)
 	})
 	return failure
 }

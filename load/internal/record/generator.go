@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"hopwise/load/internal/atomicfile"
+	"hopwise/load/internal/link"
 	"hopwise/load/internal/outcome"
 	"hopwise/load/internal/tape"
+	"hopwise/load/internal/target"
 	"hopwise/load/internal/wire"
 )
 
@@ -20,6 +22,7 @@ type Generator struct {
 	Shard           tape.Shard     `json:"shard"`            // of the tape, I/N
 	Shards          []Generator    `json:"shards,omitempty"` // what each generator said, if there were several
 	Closed          *ClosedLoop    `json:"closed,omitempty"`
+	Network         *Network       `json:"network,omitempty"` // emulated between customers and edge
 	Plan            string         `json:"plan"`
 	Journeys        int            `json:"journeys"` // sent
 	TapeJourneys    int            `json:"tape_journeys"`
@@ -46,6 +49,7 @@ type Generator struct {
 	Sampled         int            `json:"sampled"`
 	SpansExported   int64          `json:"spans_exported"`
 	SpansDropped    int64          `json:"spans_dropped"`
+	Tracing         *TracingCost   `json:"tracing,omitempty"` // if journeys were traced
 	GoVersion       string         `json:"go_version"`
 	GoMaxProcs      int            `json:"gomaxprocs"`
 	Topology        string         `json:"topology"`
@@ -54,12 +58,33 @@ type Generator struct {
 	LastEndedNs     int64          `json:"last_ended_ns"`     // Unix time
 }
 
+// TracingCost says what the generator's own spans have cost.
+type TracingCost struct {
+	ExportCPUS float64            `json:"export_cpu_s"` // CPU time for sending spans after the replay
+	CostNs     map[string]float64 `json:"cost_ns"`      // of a span for the journey that it is of, by kind
+}
+
 // ClosedLoop says what a replay in a closed loop was.
 type ClosedLoop struct {
 	VUs           int     `json:"vus"` // virtual users
 	ThinkS        float64 `json:"think_s"`
 	DurationS     float64 `json:"duration_s"`     // as asked for
 	TapeExhausted bool    `json:"tape_exhausted"` // whether the tape ended before the time was over
+}
+
+// Network says which network was emulated for each channel, and for how many customers.
+type Network struct {
+	Channels  map[target.Channel]Link `json:"channels"`
+	Visit     link.Visit              `json:"visit"`
+	Customers int                     `json:"customers"` // with connections of their own
+	Late      int                     `json:"late"`      // of them, on a warm visit, opened by a journey
+}
+
+// Link is what each customer of a channel had.
+type Link struct {
+	RTTMs float64 `json:"rtt_ms"`
+	Down  int64   `json:"down_bits_s"` // 0 for no limit
+	Up    int64   `json:"up_bits_s"`   // 0 for no limit
 }
 
 // Usage is what the process has used up.

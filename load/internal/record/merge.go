@@ -84,9 +84,14 @@ type setting struct {
 }
 
 func settings(g Generator) []setting {
+	network := "none"
+	if g.Network != nil {
+		network = fmt.Sprintf("%+v, visit %s", g.Network.Channels, g.Network.Visit)
+	}
 	return []setting{
 		{"the number of shards", g.Shard.Count}, {"tape_sha256", g.TapeSHA256}, {"mode", g.Mode}, {"topology", g.Topology},
 		{"trial", g.Trial}, {"plan", g.Plan}, {"http", g.HTTP}, {"trace", g.Trace},
+		{"network", network},
 	}
 }
 
@@ -107,6 +112,20 @@ func (s shard) check() error {
 // add returns the figures of all shards together; the generators ran side by side.
 func add(shards []shard, rows []Row) Generator {
 	g := shards[0].figures
+	if g.Network != nil {
+		together := *g.Network
+		g.Network = &together
+	}
+	if g.Tracing != nil {
+		together := TracingCost{CostNs: map[string]float64{}}
+		for _, s := range shards {
+			together.ExportCPUS += s.figures.Tracing.ExportCPUS
+			for kind, ns := range s.figures.Tracing.CostNs {
+				together.CostNs[kind] += ns / float64(len(shards))
+			}
+		}
+		g.Tracing = &together
+	}
 	for _, s := range shards[1:] {
 		of := s.figures
 		g.WallS = max(g.WallS, of.WallS)
@@ -116,6 +135,10 @@ func add(shards []shard, rows []Row) Generator {
 		g.Priority = min(g.Priority, of.Priority) // realtime only if all of them had it
 		g.Connections += of.Connections
 		g.Dialed += of.Dialed
+		if g.Network != nil {
+			g.Network.Customers += of.Network.Customers
+			g.Network.Late += of.Network.Late
+		}
 		g.WireBytesIn += of.WireBytesIn
 		g.WireBytesOut += of.WireBytesOut
 		g.OpeningIn += of.OpeningIn

@@ -28,27 +28,29 @@ const (
 
 // Row is one journey as it went; times are Unix nanoseconds.
 type Row struct {
-	Seq          int64          `json:"seq"`
-	Journey      journey.Name   `json:"journey"`
-	Channel      target.Channel `json:"channel"`
-	Mode         Mode           `json:"mode"`
-	IntendedNs   int64          `json:"intended_ns"` // when the tape has it arrive; in a closed loop when it started
-	StartedNs    int64          `json:"started_ns"`  // when the generator began with it
-	EndedNs      int64          `json:"ended_ns"`    // when its answer was read and decoded
-	LatencyNs    int64          `json:"latency_ns"`  // ended - intended
-	Outcome      outcome.Class  `json:"outcome"`
-	Error        string         `json:"error"`
-	BytesIn      int64          `json:"bytes_in"`     // bodies received, as compressed as they came
-	BytesInRaw   int64          `json:"bytes_in_raw"` // the same, decompressed
-	BytesOut     int64          `json:"bytes_out"`    // bodies sent
-	Requests     int64          `json:"requests"`
-	Waves        int64          `json:"waves"`    // times that a request began while none was under way
-	Parallel     int64          `json:"parallel"` // most requests under way at a time
-	Sampled      bool           `json:"sampled"`
-	TraceID      string         `json:"trace_id"`
-	AnswerSHA256 string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
-	OrderID      int64          `json:"order_id,omitempty"`
-	Status       int            `json:"-"` // latest HTTP status
+	Seq               int64          `json:"seq"`
+	Journey           journey.Name   `json:"journey"`
+	Channel           target.Channel `json:"channel"`
+	Mode              Mode           `json:"mode"`
+	IntendedNs        int64          `json:"intended_ns"` // when the tape has it arrive; in a closed loop when it started
+	StartedNs         int64          `json:"started_ns"`  // when the generator began with it
+	EndedNs           int64          `json:"ended_ns"`    // when its answer was read and decoded
+	LatencyNs         int64          `json:"latency_ns"`  // ended - intended
+	Outcome           outcome.Class  `json:"outcome"`
+	Error             string         `json:"error"`
+	BytesIn           int64          `json:"bytes_in"`     // bodies received, as compressed as they came
+	BytesInRaw        int64          `json:"bytes_in_raw"` // the same, decompressed
+	BytesOut          int64          `json:"bytes_out"`    // bodies sent
+	Requests          int64          `json:"requests"`
+	Waves             int64          `json:"waves"`               // times that a request began while none was under way
+	Parallel          int64          `json:"parallel"`            // most requests under way at a time
+	NetworkNs         int64          `json:"network_ns"`          // what the customer's link took of the journey; 0 without an emulated network
+	OpeningRoundTrips int64          `json:"opening_round_trips"` // of the link, while requests waited for connections to be opened
+	Sampled           bool           `json:"sampled"`
+	TraceID           string         `json:"trace_id"`
+	AnswerSHA256      string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
+	OrderID           int64          `json:"order_id,omitempty"`
+	Status            int            `json:"-"` // latest HTTP status
 }
 
 // AnswersDigest returns the SHA-256 over the number and the answer's digest of every row, in order.

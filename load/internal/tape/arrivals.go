@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hopwise/load/internal/draw"
+	"hopwise/load/internal/target"
 	"hopwise/load/internal/workload"
 )
 
@@ -69,4 +70,21 @@ func mulDiv(a, b, c int64) int64 {
 	high, low := bits.Mul64(uint64(a), uint64(b))
 	quotient, _ := bits.Div64(high, low, uint64(c))
 	return int64(quotient)
+}
+
+// MostWithin returns the most journeys of the channels that arrive within such a time.
+func (t *Tape) MostWithin(d time.Duration, of []target.Channel) int {
+	most := 0
+	var arrived []int64
+	for _, entry := range t.Entries {
+		if !slices.Contains(of, entry.Channel) {
+			continue
+		}
+		arrived = append(arrived, entry.AtNs)
+		for entry.AtNs-arrived[0] > d.Nanoseconds() {
+			arrived = arrived[1:]
+		}
+		most = max(most, len(arrived))
+	}
+	return most
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hopwise/load/internal/journey"
+	"hopwise/load/internal/target"
 	"hopwise/load/internal/workload"
 )
 
@@ -107,5 +108,24 @@ func TestCompressedTape(t *testing.T) {
 		if !ok && (err == nil || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%d of %d bytes: %v", size, packed.Len(), err)
 		}
+	}
+}
+
+func TestMostWithin(t *testing.T) {
+	made := Tape{}
+	for _, at := range []int64{0, 10, 25, 30, 35, 50} {
+		made.Entries = append(made.Entries, journey.Entry{AtNs: at, Channel: target.Web}, journey.Entry{AtNs: at, Channel: target.Mobile})
+	}
+	web := []target.Channel{target.Web}
+	if got := made.MostWithin(5, target.Channels()); got != 4 {
+		t.Errorf("%d of all channels within 5, expected 4", got)
+	}
+	for within, want := range map[time.Duration]int{0: 1, 5: 2, 10: 3, 25: 4, 100: 6} {
+		if got := made.MostWithin(within, web); got != want {
+			t.Errorf("%d within %d, expected %d", got, within, want)
+		}
+	}
+	if got := (&Tape{}).MostWithin(time.Second, web); got != 0 {
+		t.Errorf("%d of an empty tape", got)
 	}
 }

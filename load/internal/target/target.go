@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"hopwise/load/internal/choice"
+	"hopwise/load/internal/link"
 )
 
 // Protocol is what a client speaks where it enters the topology.
@@ -62,12 +63,65 @@ const MaxConnections = 1024
 type Target struct {
 	Topology      string            `json:"topology"`
 	Trial         string            `json:"trial"`
-	HTTP          int               `json:"http"` // major version that HTTP clients speak, 1 or 2; gRPC always has 2
+	HTTP          int               `json:"http"` // major version that HTTP clients speak, 1 to 3; gRPC always has 2
 	Entry         map[Channel]Entry `json:"entry"`
 	OTLP          string            `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
 	JWTPrivateKey string            `json:"jwt_private_key"`
-	Plan          Plan              `json:"plan,omitempty"`        // best if it is empty
-	Connections   int               `json:"connections,omitempty"` // number of client connections; 0 for the generator's default
+	CACertificate string            `json:"ca_certificate,omitempty"` // PEM file of the certificates that are trusted; empty for entries without TLS
+	Plan          Plan              `json:"plan,omitempty"`           // best if it is empty
+	Connections   int               `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
+	Network
+	Networks map[Channel]Network `json:"networks,omitempty"` // each channel's own, if all channels have none in common
+}
+
+// Network is what lies between each customer and the edge, as a user says it; empty fields leave it to the others, and if all
+// are empty nothing is emulated.
+type Network struct {
+	Name      string     `json:"network,omitempty"`
+	RTT       string     `json:"rtt,omitempty"`
+	Bandwidth string     `json:"bandwidth,omitempty"` // DOWN/UP
+	Visit     link.Visit `json:"visit,omitempty"`     // warm if it is empty
+}
+
+// Check returns an error that says what is wrong with it, and what is valid.
+func (n Network) Check() error {
+	if err := cmp.Or(n.Visit, link.Warm).Check(); err != nil {
+		return err
+	}
+	_, err := link.Parse(n.Name, n.RTT, n.Bandwidth)
+	return err
+}
+
+// emulated says whether customers have links of their own; one with a round-trip time of 0 takes no time.
+func (n Network) emulated() bool {
+	return n.RTT != "" || n.Bandwidth != "" || cmp.Or(n.Name, link.Loopback) != link.Loopback
+}
+
+// Emulated returns what lies between each channel's customers and the edge; nothing if none is emulated.
+func (t Target) Emulated() (map[Channel]link.Network, error) {
+	networks := map[Channel]link.Network{}
+	all, err := link.Parse(t.Name, t.RTT, t.Bandwidth)
+	if err != nil {
+		return nil, err
+	}
+	if t.Network.emulated() {
+		for _, channel := range channels {
+			networks[channel] = all
+		}
+		return networks, nil
+	}
+	for channel, n := range t.Networks {
+		if err := channel.Check(); err != nil {
+			return nil, fmt.Errorf("networks: %w", err)
+		}
+		if n.Visit != "" {
+			return nil, fmt.Errorf("networks %s: a visit is that of all channels; give it beside networks", channel)
+		}
+		if networks[channel], err = link.Parse(n.Name, n.RTT, n.Bandwidth); err != nil {
+			return nil, fmt.Errorf("networks %s: %w", channel, err)
+		}
+	}
+	return networks, nil
 }
 
 // Entry is how one channel enters the topology.
@@ -96,8 +150,11 @@ func (t Target) check() error {
 	if t.Topology == "" {
 		return fmt.Errorf("topology is missing")
 	}
-	if t.HTTP != 1 && t.HTTP != 2 {
-		return fmt.Errorf("http is %d; versions: 1, 2", t.HTTP)
+	if t.HTTP < 1 || t.HTTP > 3 {
+		return fmt.Errorf("http is %d; versions: 1, 2, 3", t.HTTP)
+	}
+	if t.HTTP == 3 && t.CACertificate == "" {
+		return fmt.Errorf("ca_certificate is missing; http is 3, which is always encrypted")
 	}
 	if t.JWTPrivateKey == "" {
 		return fmt.Errorf("jwt_private_key is missing")
@@ -108,6 +165,16 @@ func (t Target) check() error {
 	if t.Connections < 0 || t.Connections > MaxConnections {
 		return fmt.Errorf("connections %d is not between 1 and %d", t.Connections, MaxConnections)
 	}
+	if err := t.Network.Check(); err != nil {
+		return err
+	}
+	if _, err := t.Emulated(); err != nil {
+		return err
+	}
+	scheme, why := "http", "without"
+	if t.CACertificate != "" {
+		scheme, why = "https", "with"
+	}
 	for channel, entry := range t.Entry {
 		if err := channel.Check(); err != nil {
 			return fmt.Errorf("entry: %w", err)
@@ -115,8 +182,8 @@ func (t Target) check() error {
 		if err := choice.Check(entry.Protocol, protocols, "protocol", "protocols"); err != nil {
 			return fmt.Errorf("entry %s: %w", channel, err)
 		}
-		if u, err := url.Parse(entry.URL); err != nil || u.Scheme != "http" || u.Host == "" || u.Path != "" {
-			return fmt.Errorf("entry %s: url %q is not of the form http://host:port", channel, entry.URL)
+		if u, err := url.Parse(entry.URL); err != nil || u.Scheme != scheme || u.Host == "" || u.Path != "" {
+			return fmt.Errorf("entry %s: url %q is not of the form %s://host:port, as it must be %s ca_certificate", channel, entry.URL, scheme, why)
 		}
 	}
 	return nil

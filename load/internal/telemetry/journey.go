@@ -1,15 +1,12 @@
 package telemetry
 
 import (
-	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"math/rand/v2"
 	"strings"
 	"time"
 
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/status"
 
@@ -18,9 +15,7 @@ import (
 
 // Journey is the trace of one journey, sampled or not.
 type Journey struct {
-	tracing *Tracing
-	root    trace.Span // nil if not sampled
-	ctx     context.Context
+	root    *span // nil if not sampled
 	traceID trace.TraceID
 }
 
@@ -34,27 +29,28 @@ type Subject struct {
 //
 // The root begins at the intended arrival; a child named start_lag holds the time until the generator really started.
 func (t *Tracing) Start(s Subject, intended, started time.Time, sampled bool) *Journey {
-	if t == nil || t.tracer == nil || !sampled {
+	if t == nil || t.recorder == nil || !sampled {
 		return Untraced()
 	}
-	ctx, root := t.tracer.Start(context.Background(), s.Journey,
-		trace.WithNewRoot(), trace.WithTimestamp(intended), trace.WithSpanKind(trace.SpanKindInternal),
-		trace.WithAttributes(
-			attribute.String("shop.journey", s.Journey),
-			attribute.String("shop.channel", s.Channel),
-			attribute.String("shop.topology", t.target.Topology),
-			attribute.String("shop.trial", t.target.Trial),
-			attribute.Int64("shop.seq", s.Seq),
-		))
-	if started.After(intended) {
-		_, lag := t.tracer.Start(ctx, "start_lag", trace.WithTimestamp(intended))
-		lag.End(trace.WithTimestamp(started))
+	root := &span{
+		of: t, name: s.Journey, kind: trace.SpanKindInternal, traceID: randomTraceID(), id: randomSpanID(), start: intended,
+		describe: ofJourney, texts: [3]string{s.Channel}, number: s.Seq,
 	}
-	return &Journey{tracing: t, root: root, ctx: ctx, traceID: root.SpanContext().TraceID()}
+	if started.After(intended) {
+		root.within("start_lag", intended, started)
+	}
+	return &Journey{root: root, traceID: root.traceID}
 }
 
 // Untraced returns the trace of what belongs to no journey.
 func Untraced() *Journey { return &Journey{traceID: randomTraceID()} }
+
+// Handshake adds the span of opening connections before any request.
+func (j *Journey) Handshake(from, to time.Time) {
+	if j.root != nil {
+		j.root.within(Handshake, from, to)
+	}
+}
 
 // TraceID returns the trace's identifier, hexadecimal.
 func (j *Journey) TraceID() string { return j.traceID.String() }
@@ -64,31 +60,35 @@ func (j *Journey) End(ended time.Time, class outcome.Class) {
 	if j.root == nil {
 		return
 	}
-	j.root.SetAttributes(attribute.String("shop.outcome", string(class)))
+	j.root.texts[1] = string(class)
 	if class != outcome.OK {
-		j.root.SetStatus(codes.Error, string(class))
+		j.root.fail(string(class))
 	}
-	j.root.End(trace.WithTimestamp(ended))
+	j.root.ended(ended)
 }
 
 // Call is one request of a journey.
 type Call struct {
-	span    trace.Span // nil if not sampled
+	span    *span // nil if not sampled
 	traceID trace.TraceID
+	ended   time.Time // zero for when its span is closed
 }
+
+// Names of spans of what a request takes before it has reached the edge, and its answer after it has left it.
+const (
+	Handshake = "handshake" // waiting for a connection that was not open
+	LinkUp    = "link_up"   // from the request's first byte until its last has crossed the customer's link
+	LinkDown  = "link_down" // while the answer's last byte crosses it
+)
 
 // Call opens the CLIENT span of a request; route is the path without the identifiers in it.
 func (j *Journey) Call(method, route, path string) Call {
 	if j.root == nil {
 		return Call{traceID: j.traceID}
 	}
-	_, span := j.tracing.tracer.Start(j.ctx, method+" "+route, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(
-			attribute.String("http.request.method", method),
-			attribute.String("url.path", path),
-			attribute.String("url.template", route),
-		))
-	return Call{span: span, traceID: j.traceID}
+	call := j.root.below(method+" "+route, trace.SpanKindClient, time.Now())
+	call.describe, call.texts = ofRequest, [3]string{method, path, route}
+	return Call{span: call, traceID: j.traceID}
 }
 
 // RPC opens the CLIENT span of an RPC; method is its full name: "/shop.order.v1.OrderService/GetOrder".
@@ -96,15 +96,22 @@ func (j *Journey) RPC(method string) Call {
 	if j.root == nil {
 		return Call{traceID: j.traceID}
 	}
-	full := strings.TrimPrefix(method, "/")
-	service, name, _ := strings.Cut(full, "/")
-	_, span := j.tracing.tracer.Start(j.ctx, full, trace.WithSpanKind(trace.SpanKindClient),
-		trace.WithAttributes(
-			attribute.String("rpc.system", "grpc"),
-			attribute.String("rpc.service", service),
-			attribute.String("rpc.method", name),
-		))
-	return Call{span: span, traceID: j.traceID}
+	call := j.root.below(strings.TrimPrefix(method, "/"), trace.SpanKindClient, time.Now())
+	call.describe = ofRPC
+	return Call{span: call, traceID: j.traceID}
+}
+
+// Within adds the span of a part of the request's time.
+func (c Call) Within(name string, from, to time.Time) {
+	if c.span != nil {
+		c.span.within(name, from, to)
+	}
+}
+
+// EndedAt returns the call with the time of its end, which may be some time before its span is closed.
+func (c Call) EndedAt(ended time.Time) Call {
+	c.ended = ended
+	return c
 }
 
 // Traceparent returns the W3C header that carries the call's context.
@@ -112,8 +119,7 @@ func (c Call) Traceparent() string {
 	if c.span == nil {
 		return traceparent(c.traceID, randomSpanID(), '0')
 	}
-	context := c.span.SpanContext()
-	return traceparent(context.TraceID(), context.SpanID(), '1')
+	return traceparent(c.traceID, c.span.id, '1')
 }
 
 // traceparent is called with every request, hence without intermediate texts.
@@ -132,17 +138,14 @@ func (c Call) End(status int, err error) {
 	if c.span == nil {
 		return
 	}
-	if status != 0 {
-		c.span.SetAttributes(attribute.Int("http.response.status_code", status))
-	}
+	c.span.number = int64(status)
 	switch {
 	case err != nil:
-		c.span.SetAttributes(attribute.String("error.type", string(outcome.Of(err))))
-		c.span.SetStatus(codes.Error, string(outcome.Of(err)))
+		c.span.fail(string(outcome.Of(err)))
 	case status >= 400:
-		c.span.SetStatus(codes.Error, "")
+		c.span.fail("")
 	}
-	c.span.End()
+	c.span.ended(c.ended)
 }
 
 // EndRPC closes the span once the answer, or the whole stream, is read; err is the RPC's own error, failure the same with
@@ -151,15 +154,14 @@ func (c Call) EndRPC(err, failure error) {
 	if c.span == nil {
 		return
 	}
-	c.span.SetAttributes(attribute.Int("rpc.grpc.status_code", int(status.Code(err))))
+	c.span.number = int64(status.Code(err))
 	if failure != nil {
-		c.span.SetAttributes(attribute.String("error.type", string(outcome.Of(failure))))
-		c.span.SetStatus(codes.Error, string(outcome.Of(failure)))
+		c.span.fail(string(outcome.Of(failure)))
 	}
-	c.span.End()
+	c.span.ended(c.ended)
 }
 
-// Identifiers of unsampled traces need to be distinct, not secret.
+// Identifiers need to be distinct, not secret.
 func randomTraceID() (id trace.TraceID) {
 	binary.NativeEndian.PutUint64(id[:8], rand.Uint64())
 	binary.NativeEndian.PutUint64(id[8:], rand.Uint64()|1) // all zeros would be invalid

@@ -28,7 +28,9 @@ var (
 //
 //	order_history          INTERNAL  intended ------------------ ended
 //	├── start_lag          INTERNAL  intended -- started
+//	├── handshake          INTERNAL           (before any request)
 //	└── POST /graphql      CLIENT                  (one request)
+//	    └── link_up        INTERNAL
 func TestTree(t *testing.T) {
 	memory := tracetest.NewInMemoryExporter()
 	tracing := openWith(keepOnShutdown{memory}, target.Target{Topology: "hybrid", Trial: "t1"})
@@ -37,7 +39,10 @@ func TestTree(t *testing.T) {
 	j := tracing.Start(entry, intended, started, true)
 	call := j.Call("POST", "/graphql", "/graphql")
 	header := call.Traceparent()
-	call.End(200, nil)
+	opened, answered := started.Add(time.Millisecond), ended.Add(-time.Millisecond)
+	j.Handshake(started, opened)
+	call.Within(LinkUp, opened, answered)
+	call.EndedAt(answered).End(200, nil)
 	j.End(ended, outcome.OK)
 	if err := tracing.Close(context.Background()); err != nil {
 		t.Fatal(err)
@@ -48,11 +53,15 @@ func TestTree(t *testing.T) {
 		spans[span.Name] = span
 	}
 	root, lag, client := spans["order_history"], spans["start_lag"], spans["POST /graphql"]
-	if len(spans) != 3 || root.Parent.IsValid() || lag.Parent.SpanID() != root.SpanContext.SpanID() || client.Parent.SpanID() != root.SpanContext.SpanID() {
+	shook, up := spans[Handshake], spans[LinkUp]
+	if len(spans) != 5 || shook.Parent.SpanID() != root.SpanContext.SpanID() || up.Parent.SpanID() != client.SpanContext.SpanID() || root.Parent.IsValid() || lag.Parent.SpanID() != root.SpanContext.SpanID() || client.Parent.SpanID() != root.SpanContext.SpanID() {
 		t.Fatalf("spans %+v", spans)
 	}
 	if !root.StartTime.Equal(intended) || !root.EndTime.Equal(ended) || !lag.StartTime.Equal(intended) || !lag.EndTime.Equal(started) {
 		t.Errorf("root %v to %v, lag %v to %v", root.StartTime, root.EndTime, lag.StartTime, lag.EndTime)
+	}
+	if !shook.StartTime.Equal(started) || !shook.EndTime.Equal(opened) || !up.StartTime.Equal(opened) || !up.EndTime.Equal(answered) || !client.EndTime.Equal(answered) {
+		t.Errorf("handshake %v to %v, up %v to %v, call until %v", shook.StartTime, shook.EndTime, up.StartTime, up.EndTime, client.EndTime)
 	}
 	if root.SpanKind != trace.SpanKindInternal || lag.SpanKind != trace.SpanKindInternal || client.SpanKind != trace.SpanKindClient {
 		t.Errorf("kinds %v %v %v", root.SpanKind, lag.SpanKind, client.SpanKind)
@@ -72,7 +81,7 @@ func TestTree(t *testing.T) {
 			t.Errorf("%s is %q, expected %q", key, attributes[key], want)
 		}
 	}
-	if tracing.Exported() != 3 || tracing.Dropped() != 0 {
+	if tracing.Exported() != 5 || tracing.Dropped() != 0 {
 		t.Errorf("%d exported, %d dropped", tracing.Exported(), tracing.Dropped())
 	}
 }

@@ -1,4 +1,4 @@
-// Package wire counts what crosses the client's connections: every byte that TCP carries, headers and framing included.
+// Package wire counts what crosses the client's connections: every byte that TCP or UDP carries, headers and framing included.
 package wire
 
 import (
@@ -41,6 +41,14 @@ func (m *Meter) Dial(ctx context.Context, d Dialer, network, address string) (ne
 	return &counted{Conn: connection, meter: m}, nil
 }
 
+// Packets returns a socket whose packets' bytes are counted, for one connection.
+//
+// It has nothing but a socket's plain methods and the sizes of its buffers, so that a packet is one read or one write.
+func (m *Meter) Packets(socket *net.UDPConn) net.PacketConn {
+	m.dialed.Add(1)
+	return &countedPackets{PacketConn: socket, buffers: socket, meter: m}
+}
+
 // Count returns what was counted so far.
 func (m *Meter) Count() Count { return Count{In: m.in.Load(), Out: m.out.Load()} }
 
@@ -81,6 +89,31 @@ func (c *counted) Read(p []byte) (int, error) {
 
 func (c *counted) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
+	c.meter.out.Add(int64(n))
+	return n, err
+}
+
+type buffers interface {
+	SetReadBuffer(bytes int) error
+	SetWriteBuffer(bytes int) error
+}
+
+type countedPackets struct {
+	net.PacketConn
+	buffers
+	meter *Meter
+}
+
+var _ net.PacketConn = (*countedPackets)(nil)
+
+func (c *countedPackets) ReadFrom(p []byte) (int, net.Addr, error) {
+	n, from, err := c.PacketConn.ReadFrom(p)
+	c.meter.in.Add(int64(n))
+	return n, from, err
+}
+
+func (c *countedPackets) WriteTo(p []byte, to net.Addr) (int, error) {
+	n, err := c.PacketConn.WriteTo(p, to)
 	c.meter.out.Add(int64(n))
 	return n, err
 }

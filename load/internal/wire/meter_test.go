@@ -56,6 +56,37 @@ func TestMeterCountsWhatTheOtherSideSees(t *testing.T) {
 	}
 }
 
+// Packets are counted without their headers, both ways.
+func TestMeterCountsPackets(t *testing.T) {
+	var sockets [2]*net.UDPConn
+	for i := range sockets {
+		socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer socket.Close()
+		sockets[i] = socket
+	}
+	var m Meter
+	counted, other := m.Packets(sockets[0]), sockets[1]
+	into := make([]byte, 100)
+	if _, err := counted.WriteTo([]byte("hello"), other.LocalAddr()); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := other.ReadFrom(into); err != nil || n != 5 {
+		t.Fatal(n, err)
+	}
+	if _, err := other.WriteTo([]byte("an answer"), counted.LocalAddr()); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := counted.ReadFrom(into); err != nil || n != 9 {
+		t.Fatal(n, err)
+	}
+	if count := m.Count(); count != (Count{In: 9, Out: 5}) || m.Dialed() != 1 {
+		t.Errorf("counted %+v on %d connections", count, m.Dialed())
+	}
+}
+
 // Settling is limited where something always moves.
 func TestSettleIsLimited(t *testing.T) {
 	var m Meter

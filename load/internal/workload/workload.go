@@ -89,7 +89,9 @@ type file struct {
 	} `yaml:"arrival"`
 	Order Order         `yaml:"order"`
 	Pool  shopdata.Pool `yaml:"pool"`
-	Mix   []struct {
+	// What lies between customers and edge is for the target to say: a tape is the same at every distance.
+	Networks any `yaml:"networks"`
+	Mix      []struct {
 		Journey journey.Name   `yaml:"journey"`
 		Channel target.Channel `yaml:"channel"`
 		Weight  float64        `yaml:"weight"`

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -28,6 +29,20 @@ func TestShippedWorkloads(t *testing.T) {
 		}
 		if filepath.Base(path) == "default.yaml" && len(inMix) != len(journey.Names()) {
 			t.Errorf("%s has %d of %d journeys", path, len(inMix), len(journey.Names()))
+		}
+	}
+}
+
+// What a workload says of networks is for whoever makes the target: the tape is the same without.
+func TestNetworksAreOfNoConcern(t *testing.T) {
+	const mix = "mix:\n  - {journey: browse, channel: web, weight: 1}\n"
+	near, err := Parse("w.yaml", []byte(head+mix))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, networks := range []string{"networks: {web: wifi}\n", "networks:\n  web: {rtt: 40ms, bandwidth: 10mbit/2mbit}\n"} {
+		if far, err := Parse("w.yaml", []byte(head+networks+mix)); err != nil || !reflect.DeepEqual(far, near) {
+			t.Errorf("%s%+v, %v", networks, far, err)
 		}
 	}
 }

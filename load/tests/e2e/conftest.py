@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,12 +78,13 @@ class Terminal:
         return link.resolve() if link.exists() else None
 
     def left_over(self) -> list[str]:
-        """Processes that listen on the terminal's ports."""
+        """Processes that listen on the terminal's ports, over TCP or UDP."""
         ports = range(BASE, BASE + PORTS)
         return [
             f"{connection.pid} on {connection.laddr.port}"
-            for connection in psutil.net_connections(kind="tcp")
-            if connection.status == psutil.CONN_LISTEN and connection.laddr.port in ports
+            for connection in psutil.net_connections(kind="inet")
+            if (connection.status == psutil.CONN_LISTEN or connection.type == socket.SOCK_DGRAM)
+            and connection.laddr.port in ports
         ]
 
 

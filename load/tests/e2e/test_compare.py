@@ -21,6 +21,11 @@ pytestmark = pytest.mark.e2e
         (["profile=huge"], "smoke, compare, quick, full"),
         (["resume=nothing"], "not an interrupted compare"),
         (["resume=latest", "rate=5"], "leave out rate"),
+        (["precision=0"], "precision=0 is not valid: give percent above 0% and up to 50%, such as 5%"),
+        (["precision=200%"], "precision=200% is not valid: give percent above 0% and up to 50%, such as 5%"),
+        (["precision=0.01%"], "At most 100 blocks are run, which give about "),
+        (["precision=5%", "topologies=rest"], "precision= is about the ratio of two topologies: give at least two"),
+        (["precision=5%", "resume=latest"], "leave out precision"),
         (["topology=rest"], "compare has no setting topology; it has: topologies"),
     ],
 )
@@ -47,3 +52,6 @@ def test_what_ctrl_c_ended_goes_on_to_its_end(terminal, interrupted: str) -> Non
     assert "VALID" in done.stdout or "SUSPECT" in done.stdout
     assert (terminal.results / interrupted / "report.html").is_file()
     assert terminal.left_over() == []
+    decided = terminal.make("decide", f"run={interrupted}", "workload=distant")
+    assert decided.returncode in (0, terminal.make_failed), decided.stderr
+    assert f"Which one would we take? By {interrupted} (2 topologies, 1 block, " in decided.stdout

@@ -4,10 +4,15 @@ package shoptest
 
 import (
 	"compress/gzip"
+	"context"
 	"crypto/ed25519"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"encoding/pem"
+	"io"
+	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -16,6 +21,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/http3"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
@@ -49,13 +56,73 @@ type Shop struct {
 	persisted map[string]string
 	orders    atomic.Int64
 	server    *httptest.Server
-	rpc       *grpc.Server
-	services  map[string]service // by full name
-	rules     map[string]rule    // of the transcoder
+
+	connections []*quic.Conn
+	rpc         *grpc.Server
+	services    map[string]service // by full name
+	rules       map[string]rule    // of the transcoder
 }
 
 // Start starts a shop that speaks HTTP/1.1 and HTTP/2 without TLS, until the test ends.
 func Start(t testing.TB) *Shop {
+	t.Helper()
+	s, protocols := prepare(t)
+	protocols.SetUnencryptedHTTP2(true)
+	s.server.Start()
+	s.URL = s.server.URL
+	return s
+}
+
+// StartTLS starts a shop that speaks HTTP/1.1 and HTTP/2 over TLS and shows a certificate, until the test ends.
+func StartTLS(t testing.TB, shown tls.Certificate) *Shop {
+	t.Helper()
+	s, protocols := prepare(t)
+	protocols.SetHTTP2(true)
+	s.server.EnableHTTP2 = true
+	s.server.TLS = &tls.Config{Certificates: []tls.Certificate{shown}}
+	s.server.Config.ErrorLog = log.New(io.Discard, "", 0) // clients that refuse the certificate are what tests are about
+	s.server.StartTLS()
+	s.URL = s.server.URL
+	return s
+}
+
+// StartQUIC starts a shop that speaks HTTP/3 and shows a certificate, until the test ends.
+func StartQUIC(t testing.TB, shown tls.Certificate) *Shop {
+	t.Helper()
+	s, _ := prepare(t)
+	socket, err := net.ListenPacket("udp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	settings := http3.ConfigureTLSConfig(&tls.Config{Certificates: []tls.Certificate{shown}})
+	listener, err := quic.ListenEarly(socket, settings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = listener.Close()
+		s.CloseConnections()
+		_ = socket.Close()
+	})
+	server := &http3.Server{Handler: s.server.Config.Handler}
+	go func() {
+		for {
+			connection, err := listener.Accept(context.Background())
+			if err != nil {
+				return
+			}
+			s.mu.Lock()
+			s.connections = append(s.connections, connection)
+			s.mu.Unlock()
+			go func() { _ = server.ServeQUICConn(connection) }()
+		}
+	}()
+	s.URL = "https://" + socket.LocalAddr().String()
+	return s
+}
+
+// prepare returns a shop whose server has not started, and the versions of HTTP that it speaks.
+func prepare(t testing.TB) (*Shop, *http.Protocols) {
 	t.Helper()
 	rules, err := readRules()
 	if err != nil {
@@ -66,12 +133,9 @@ func Start(t testing.TB) *Shop {
 	s.server = httptest.NewUnstartedServer(http.HandlerFunc(s.serve))
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
-	protocols.SetUnencryptedHTTP2(true)
 	s.server.Config.Protocols = &protocols
-	s.server.Start()
-	s.URL = s.server.URL
 	t.Cleanup(s.server.Close)
-	return s
+	return s, &protocols
 }
 
 // Target returns a target at which every channel speaks the protocol.
@@ -114,7 +178,15 @@ func (s *Shop) Seen() []Seen {
 }
 
 // CloseConnections closes all connections, as a shop that is restarted does.
-func (s *Shop) CloseConnections() { s.server.CloseClientConnections() }
+func (s *Shop) CloseConnections() {
+	s.server.CloseClientConnections()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, connection := range s.connections {
+		_ = connection.CloseWithError(0, "")
+	}
+	s.connections = nil
+}
 
 // Forget drops the registered queries, as a restarted gateway does.
 func (s *Shop) Forget() {

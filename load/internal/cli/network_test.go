@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/link"
+	"hopwise/load/internal/record"
+	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
+)
+
+// A flag takes the place of the target's field; the figures say what was emulated, and those of shards are added only if all of
+// them had the same network.
+func TestNetworkOfAReplay(t *testing.T) {
+	shop := shoptest.Start(t)
+	at := shop.Target(t, target.GraphQL, 2)
+	at.Network = target.Network{Name: "wifi"}
+	targetPath := writeTarget(t, at)
+	tapePath, _ := makeTape(t)
+	out := t.TempDir()
+	folders := []string{filepath.Join(out, "0"), filepath.Join(out, "1"), filepath.Join(out, "far")}
+	for i, rest := range [][]string{{"--shard", "0/2", "--rtt", "5ms"}, {"--shard", "1/2", "--rtt", "5ms"}, {"--shard", "1/2", "--visit", "first"}} {
+		args := append([]string{"replay", "--tape", tapePath, "--target", targetPath, "--out", folders[i]}, rest...)
+		if code, _, stderr := run(t, args...); code != exitOK {
+			t.Fatal(stderr)
+		}
+	}
+	first, second, far := figuresOf(t, folders[0]).Network, figuresOf(t, folders[1]).Network, figuresOf(t, folders[2]).Network
+	if want := alike(record.Link{RTTMs: 5, Down: 30_000_000, Up: 15_000_000}); !maps.Equal(first.Channels, want) || first.Visit != link.Warm || first.Customers == 0 {
+		t.Errorf("%+v, expected %+v", *first, want)
+	}
+	if want := alike(record.Link{RTTMs: 2, Down: 30_000_000, Up: 15_000_000}); !maps.Equal(far.Channels, want) || far.Visit != link.First || far.Customers != figuresOf(t, folders[2]).Journeys {
+		t.Errorf("%+v for %d journeys", *far, figuresOf(t, folders[2]).Journeys)
+	}
+	merged := filepath.Join(out, "merged")
+	if code, _, stderr := run(t, "merge", "--out", merged, "--part", folders[0], "--part", folders[1]); code != exitOK {
+		t.Fatal(stderr)
+	}
+	got := figuresOf(t, merged)
+	if n := got.Network; n.Customers != first.Customers+second.Customers || n.Late != first.Late+second.Late || !maps.Equal(n.Channels, first.Channels) || got.Outcomes["ok"] != got.TapeJourneys {
+		t.Errorf("%+v of %+v and %+v: %+v", *n, *first, *second, got)
+	}
+	if code, _, stderr := run(t, "merge", "--out", merged, "--part", folders[0], "--part", folders[2]); code == exitOK || !strings.Contains(stderr, "network is") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+func alike(l record.Link) map[target.Channel]record.Link {
+	return map[target.Channel]record.Link{target.Web: l, target.Mobile: l, target.Partner: l}
+}
+
+// Each channel has the network that the target says, also one that takes nothing; customers behind different ones are different, and
+// a flag takes the place of all.
+func TestNetworkOfEachChannel(t *testing.T) {
+	shop := shoptest.Start(t)
+	at := shop.Target(t, target.GraphQL, 2)
+	at.Networks = map[target.Channel]target.Network{target.Web: {Name: "wifi"}, target.Mobile: {RTT: "40ms"}, target.Partner: {Name: link.Loopback}}
+	tapePath, _ := makeTape(t)
+	args := []string{"replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", t.TempDir()}
+	if code, _, stderr := run(t, args...); code != exitOK {
+		t.Fatal(stderr)
+	}
+	want := map[target.Channel]record.Link{target.Web: {RTTMs: 2, Down: 30_000_000, Up: 15_000_000}, target.Mobile: {RTTMs: 40}, target.Partner: {}}
+	if got := figuresOf(t, args[6]); !maps.Equal(got.Network.Channels, want) || got.Outcomes["ok"] != got.TapeJourneys || got.Network.Late != 0 {
+		t.Errorf("%+v of %+v, expected %+v", *got.Network, got, want)
+	}
+	rows, err := os.ReadFile(filepath.Join(args[6], "journeys.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	mobile := 0
+	for line := range strings.Lines(string(rows)) {
+		var row record.Row
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		if row.Channel == target.Mobile {
+			mobile++
+			if least := int64(row.Waves) * (40 * time.Millisecond).Nanoseconds(); row.LatencyNs < least {
+				t.Errorf("%s took %d ns; its %d round trips take %d ns", row.Journey, row.LatencyNs, row.Waves, least)
+			}
+		}
+	}
+	if mobile == 0 {
+		t.Error("no journey of a mobile customer")
+	}
+	if code, _, stderr := run(t, append(args, "--network", "loopback")...); code != exitOK || figuresOf(t, args[6]).Network != nil {
+		t.Errorf("exit code %d, %+v: %s", code, figuresOf(t, args[6]).Network, stderr)
+	}
+}
+
+// A round-trip time of 0 that is asked for gives each journey a customer of its own all the same.
+func TestNetworkWithoutDistance(t *testing.T) {
+	shop := shoptest.Start(t)
+	tapePath, _ := makeTape(t)
+	args := []string{"replay", "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.REST, 1)), "--out", t.TempDir(), "--rtt", "0ms"}
+	if code, _, stderr := run(t, args...); code != exitOK {
+		t.Fatal(stderr)
+	}
+	if got := figuresOf(t, args[6]); got.Network == nil || got.Network.Customers == 0 || !maps.Equal(got.Network.Channels, alike(record.Link{})) || got.Outcomes["ok"] != got.TapeJourneys {
+		t.Errorf("%+v of %+v", got.Network, got)
+	}
+}

@@ -1,0 +1,196 @@
+package exchange
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/link"
+	"hopwise/load/internal/stubs/productv1"
+	"hopwise/load/internal/target"
+	"hopwise/load/internal/telemetry"
+	"hopwise/load/internal/wire"
+	"hopwise/load/tests/shoptest"
+)
+
+// distant returns a customer of a shop over TLS, behind a network.
+func distant(t *testing.T, protocol target.Protocol, version int, n target.Network) (*shoptest.Shop, *Client) {
+	t.Helper()
+	authority := shoptest.NewAuthority(t)
+	shop := start(t, version, authority.Issue(t, host, time.Now().Add(time.Hour)))
+	at := shop.Target(t, protocol, version)
+	at.CACertificate, at.Network = authority.Write(t), n
+	customers, err := NewCustomers(at, func([]target.Channel) int { return 1 }, &wire.Meter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(customers.Close)
+	if err := customers.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	client, _, err := customers.Borrow(t.Context(), target.Web)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return shop, client
+}
+
+// What happened to a request follows in order, and takes what the network takes at least: nothing of it is elsewhere.
+func (c crossed) check(t *testing.T, rtt time.Duration) {
+	t.Helper()
+	moment := c.whole.from
+	for _, part := range []stretch{c.handshake, c.up, c.down, {from: c.whole.to}} {
+		if part.from.IsZero() {
+			continue
+		}
+		if part.from.Before(moment) {
+			t.Errorf("%+v begins before %v", part, moment)
+		}
+		moment = part.to
+	}
+	if c.up.length() < rtt/2 || c.down.length() < rtt/2 || c.handshake.length() < time.Duration(c.trips)*rtt {
+		t.Errorf("up %v, down %v, %v for %d round trips: less than at %v", c.up.length(), c.down.length(), c.handshake.length(), c.trips, rtt)
+	}
+	if c.network() != c.up.length()+c.down.length() {
+		t.Errorf("%v is not %v and %v", c.network(), c.up.length(), c.down.length())
+	}
+}
+
+// On a first visit the first request waits for its connection: a round trip for TCP and one for TLS, one for QUIC. The library for
+// gRPC also waits for the server's settings.
+func TestRequestsOverANetwork(t *testing.T) {
+	opening := map[string]int{"HTTP/1.1": 2, "HTTP/2": 2, "HTTP/3": 1, "gRPC": 3}
+	const rtt, requests = 20 * time.Millisecond, 3
+	for name, c := range connected {
+		for _, visit := range link.Visits() {
+			t.Run(fmt.Sprint(name, " ", visit), func(t *testing.T) {
+				t.Parallel()
+				shop, client := distant(t, c.protocol, c.http, target.Network{RTT: rtt.String(), Bandwidth: "10mbit", Visit: visit})
+				x := Untraced(client.At(shop.URL))
+				for i := range requests {
+					if err := ask(t.Context(), x, c.protocol); err != nil {
+						t.Fatal(err)
+					}
+					if i == 0 && c.protocol != target.GRPC {
+						withBody(t, x)
+					}
+				}
+				trips, network := 0, time.Duration(0)
+				if visit == link.First {
+					trips = opening[name]
+				}
+				for i, request := range x.crossed {
+					request.check(t, rtt)
+					network += request.network()
+					if waited := !request.handshake.from.IsZero(); waited != (trips > 0 && i == 0) {
+						t.Errorf("request %d: waited for a connection: %v", i, waited)
+					}
+				}
+				shape := x.Shape()
+				if int64(len(x.crossed)) != shape.Requests || shape.OpeningRoundTrips != int64(trips) || shape.Network != network {
+					t.Errorf("%+v instead of %d round trips and %v, %d requests", shape, trips, network, shape.Requests)
+				}
+			})
+		}
+	}
+}
+
+// Of requests side by side, each one's way up ends when it has come whole, not with another's: not before its own bytes can be
+// through the line, and not after the server has read it.
+func TestRequestsSideBySide(t *testing.T) {
+	const rtt, kbit, padding = 20 * time.Millisecond, 200, 100
+	for _, name := range []string{"HTTP/1.1", "HTTP/2", "gRPC"} {
+		c := connected[name]
+		for _, visit := range link.Visits() {
+			t.Run(fmt.Sprint(name, " ", visit), func(t *testing.T) {
+				t.Parallel()
+				shop, client := distant(t, c.protocol, c.http, target.Network{RTT: rtt.String(), Bandwidth: fmt.Sprintf("10mbit/%dkbit", kbit), Visit: visit})
+				var mu sync.Mutex
+				read := map[int]time.Time{} // by the size of the query or the message
+				shop.Fault = func(w http.ResponseWriter, r shoptest.Seen) bool {
+					mu.Lock()
+					defer mu.Unlock()
+					read[len(r.Query)+len(r.Body)] = time.Now()
+					return false
+				}
+				var exchanges [4]*Exchange
+				var sizes [len(exchanges)]int
+				var requests sync.WaitGroup
+				for i := range exchanges {
+					exchanges[i] = Untraced(client.At(shop.URL))
+					requests.Go(func() {
+						sizes[i] = send(t, exchanges[i], c.protocol, (i+1)*padding)
+					})
+				}
+				requests.Wait()
+				for i, x := range exchanges {
+					request := x.crossed[0]
+					request.check(t, rtt)
+					serialised := time.Duration(sizes[i]) * 8 * time.Millisecond / kbit / 2 // headers are compressed
+					if request.up.length() < rtt/2+serialised {
+						t.Errorf("%d bytes crossed in %v", sizes[i], request.up.length())
+					}
+					if at := read[sizes[i]]; at.IsZero() || request.up.to.After(at) {
+						t.Errorf("%d bytes came at %v, and the server had read them at %v", sizes[i], request.up.to, at)
+					}
+				}
+			})
+		}
+	}
+}
+
+// messageHead is the size of what precedes a message of gRPC.
+const messageHead = 5
+
+// send sends a request with a query or a message of about so many bytes, and returns how many they were.
+func send(t *testing.T, x *Exchange, p target.Protocol, padding int) int {
+	if p == target.GRPC {
+		_, err := productv1.NewProductServiceClient(x.Channel("")).BatchGetProducts(
+			t.Context(), &productv1.BatchGetProductsRequest{Ids: slices.Repeat([]int64{1}, padding)})
+		if err != nil {
+			t.Error(err)
+		}
+		return int(x.Sizes().Out) + messageHead
+	}
+	query := url.Values{"padding": {strings.Repeat("x", padding)}}
+	if _, err := x.Do(t.Context(), Request{Method: http.MethodGet, Route: "/v1/products/{id}", Path: "/v1/products/1", Query: query}); err != nil {
+		t.Error(err)
+	}
+	return len(query.Encode())
+}
+
+func withBody(t *testing.T, x *Exchange) {
+	body := []byte(`{"padding":"` + strings.Repeat(" ", 2000) + `"}`)
+	if _, err := x.Do(t.Context(), Request{Method: http.MethodPost, Route: "/v1/orders", Path: "/v1/orders", Body: body}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Requests that ended before the next began were waited for; of those side by side the one that ended last.
+func TestCritical(t *testing.T) {
+	at := func(from, to int) crossed {
+		instant := func(ms int) time.Time { return time.Unix(0, int64(ms)*int64(time.Millisecond)) }
+		return crossed{whole: stretch{instant(from), instant(to)}, down: stretch{instant(from), instant(to)}}
+	}
+	first, short, long, last := at(0, 10), at(11, 20), at(11, 30), at(30, 35)
+	x := &Exchange{crossed: []crossed{short, first, last, long}}
+	if took := x.Shape().Network; took != 34*time.Millisecond {
+		t.Errorf("%v of %v", took, critical(x.crossed))
+	}
+}
+
+// A link that takes nothing leaves no span, which would get a nanosecond of its own.
+func TestWhatTookNoTimeIsNoPartOfATrace(t *testing.T) {
+	sent := time.Now()
+	c := crossed{up: stretch{sent, sent}, down: stretch{sent, sent.Add(5)}}
+	parts := c.parts()
+	if len(parts) != 1 || parts[0].name != telemetry.LinkDown || parts[0].length() != c.network() {
+		t.Errorf("%+v has the parts %+v", c, parts)
+	}
+}

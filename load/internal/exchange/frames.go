@@ -1,0 +1,121 @@
+package exchange
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+
+	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc/credentials"
+)
+
+// watched are credentials whose connections note how the requests crossed the link that gRPC sends on them.
+//
+// gRPC queues a request and says so; another goroutine sends what is queued. What it writes are frames, which are encrypted behind
+// this point only.
+type watched struct {
+	credentials.TransportCredentials
+	reach reach
+}
+
+// ClientHandshake does the credentials' handshake.
+func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	secure, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	if err != nil {
+		return nil, nil, err
+	}
+	if c := w.reach.At(raw.LocalAddr()); c != nil {
+		secure = newFrames(secure, c)
+	}
+	return secure, info, nil
+}
+
+// Clone copies the credentials.
+func (w watched) Clone() credentials.TransportCredentials {
+	return watched{w.TransportCredentials.Clone(), w.reach}
+}
+
+// Of HTTP/2 (RFC 9113, sections 3.4, 4.1, 6 and 6.5.2).
+const (
+	preface           = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	dataFrame         = 0
+	headerFrame       = 1
+	continuationFrame = 9
+	endStream         = 0x1
+	endHeaders        = 0x4
+	headerTable       = 4096
+)
+
+// frames reads the HTTP/2 frames that are written: their heads, and the header that tells which request a stream is of.
+//
+// gRPC pads no headers and gives no priorities.
+type frames struct {
+	net.Conn
+	connection *connection
+	head       [9]byte
+	have       int    // bytes of the next head
+	skip       int    // bytes that are left before it
+	kind       byte   // of the frame that these belong to
+	flags      byte   // of the same
+	stream     uint32 // of the same; 0 for the connection's own
+	headers    *hpack.Decoder
+}
+
+func newFrames(c net.Conn, of *connection) *frames {
+	f := &frames{Conn: c, connection: of, skip: len(preface)}
+	f.headers = hpack.NewDecoder(headerTable, func(header hpack.HeaderField) {
+		if header.Name == traceparent {
+			f.connection.named(header.Value, f.stream)
+		}
+	})
+	return f
+}
+
+// Write writes whole or partial frames, one caller at a time.
+func (f *frames) Write(p []byte) (int, error) {
+	n, err := f.Conn.Write(p)
+	for left := p[:n]; ; {
+		skipped := min(f.skip, len(left))
+		f.read(left[:skipped])
+		left = left[skipped:]
+		if f.skip -= skipped; f.skip > 0 {
+			return n, err
+		}
+		f.end()
+		taken := copy(f.head[f.have:], left)
+		left = left[taken:]
+		if f.have += taken; f.have < len(f.head) {
+			return n, err
+		}
+		f.begin()
+	}
+}
+
+// begin takes note of the frame that a head begins.
+func (f *frames) begin() {
+	f.have, f.skip = 0, int(binary.BigEndian.Uint32(f.head[:4])>>8)
+	f.kind, f.flags, f.stream = f.head[3], f.head[4], binary.BigEndian.Uint32(f.head[5:])
+}
+
+// read reads a part of a frame. Headers that cannot be read leave their request without a name.
+func (f *frames) read(part []byte) {
+	if f.stream != 0 && f.hasHeaders() {
+		_, _ = f.headers.Write(part)
+	}
+}
+
+func (f *frames) hasHeaders() bool { return f.kind == headerFrame || f.kind == continuationFrame }
+
+// end takes note of a frame that is written whole.
+func (f *frames) end() {
+	if f.stream == 0 {
+		return
+	}
+	if f.hasHeaders() && f.flags&endHeaders != 0 {
+		_ = f.headers.Close()
+	}
+	if f.kind == headerFrame || f.kind == dataFrame {
+		f.connection.wrote(f.stream, f.flags&endStream != 0)
+	}
+	f.stream = 0
+}

@@ -1,0 +1,117 @@
+package exchange
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"hopwise/load/internal/link"
+)
+
+// through reaches the edge over a link, and knows the connections that it opened.
+type through struct {
+	link *link.Link
+	open sync.Map // connection by localAddress
+}
+
+var _ reach = (*through)(nil)
+
+// DialContext opens a connection at the far end of the link.
+func (t *through) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := t.link.Dial(ctx, dialer, network, address)
+	if err != nil {
+		return nil, err
+	}
+	t.open.Store(localAddress(c.LocalAddr()), &connection{traffic: c})
+	return c, nil
+}
+
+// Packets returns a socket whose datagrams cross the link.
+func (t *through) Packets(socket net.PacketConn) net.PacketConn {
+	c := t.link.Packets(socket)
+	t.open.Store(localAddress(c.LocalAddr()), &connection{traffic: c})
+	return c
+}
+
+func (t *through) At(local net.Addr) *connection {
+	c, _ := t.open.Load(localAddress(local))
+	known, _ := c.(*connection)
+	return known
+}
+
+func (t *through) Emulated() bool { return true }
+
+// localAddress is what tells a customer's connections apart.
+func localAddress(a net.Addr) (key struct {
+	network string
+	port    uint16
+}) {
+	address, _ := netip.ParseAddrPort(a.String())
+	key.network, key.port = a.Network(), address.Port()
+	return key
+}
+
+// traffic is what a connection through a link tells of what crosses it.
+type traffic interface {
+	Sent() link.Crossing
+	SentSince(time.Time) link.Crossing
+	Received() link.Passage
+	RoundTrips() int
+}
+
+var (
+	_ traffic = (*link.Conn)(nil)
+	_ traffic = (*link.PacketConn)(nil)
+)
+
+// connection is one through a link.
+type connection struct {
+	traffic
+	mu      sync.Mutex
+	opened  time.Time              // when the first request got it that had waited for it; zero if it was there before the journey
+	streams map[string]uint32      // of gRPC, by traceparent
+	sent    map[uint32]sentRequest // of gRPC, by stream
+}
+
+// sentRequest is how a request went to the link.
+type sentRequest struct{ first, last link.Crossing }
+
+// wrote notes that a part of a request of gRPC was sent just now.
+func (c *connection) wrote(stream uint32, ends bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.Sent()
+	request, begun := c.sent[stream]
+	if !begun {
+		request.first = now
+	}
+	if ends {
+		request.last = now
+	}
+	if c.sent == nil {
+		c.sent = map[uint32]sentRequest{}
+	}
+	c.sent[stream] = request
+}
+
+// named notes which request a stream of gRPC is of.
+func (c *connection) named(traceparent string, stream uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.streams == nil {
+		c.streams = map[string]uint32{}
+	}
+	c.streams[traceparent] = stream
+}
+
+// requestOf returns how a request of gRPC was sent, and forgets it.
+func (c *connection) requestOf(traceparent string) sentRequest {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stream := c.streams[traceparent]
+	defer delete(c.streams, traceparent)
+	defer delete(c.sent, stream)
+	return c.sent[stream]
+}

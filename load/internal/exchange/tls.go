@@ -1,0 +1,66 @@
+package exchange
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"hopwise/load/internal/target"
+)
+
+// newTLS returns how connections to the target's entries are encrypted, and what certificates are trusted; nil for a target
+// without TLS.
+func newTLS(t target.Target) (*tls.Config, error) {
+	if t.CACertificate == "" {
+		return nil, nil
+	}
+	text, err := os.ReadFile(t.CACertificate)
+	if err != nil {
+		return nil, fmt.Errorf("ca_certificate: %w", err)
+	}
+	trusted := x509.NewCertPool()
+	if !trusted.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("ca_certificate %s: has no certificate in PEM form", t.CACertificate)
+	}
+	return &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS13}, nil
+}
+
+// explain adds to an error of an opening connection what the connection needs.
+func (c *Client) explain(err error) error {
+	if isUnanswered(err) {
+		return fmt.Errorf("%w; HTTP/3 needs UDP at this port, which a firewall may block: let it pass, or choose HTTP/2", err)
+	}
+	if !isCertificate(err) {
+		return err
+	}
+	return fmt.Errorf("%w; a certificate must be within its time, for the URL's host, and signed by the one in %s", err, c.caCertificate)
+}
+
+func isCertificate(err error) bool {
+	refused := (*tls.CertificateVerificationError)(nil)
+	return errors.As(err, &refused)
+}
+
+// cause returns why no gRPC connection can be opened to an address, which a channel does not tell.
+func (c *Client) cause(ctx context.Context, address string) error {
+	connection, err := c.dial(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer connection.Close()
+	if c.tls != nil {
+		settings := c.tls.Clone()
+		settings.NextProtos = []string{"h2"}
+		if settings.ServerName, _, err = net.SplitHostPort(address); err != nil {
+			return err
+		}
+		if err := tls.Client(connection, settings).HandshakeContext(ctx); err != nil {
+			return err
+		}
+	}
+	return errors.New("no HTTP/2 connection can be opened to it")
+}

@@ -1,0 +1,239 @@
+package exchange
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/stubs/productv1"
+	"hopwise/load/internal/target"
+	"hopwise/load/tests/shoptest"
+)
+
+const host = "127.0.0.1"
+
+// connected is what clients speak over TLS, as the target's protocol and HTTP version.
+var connected = map[string]struct {
+	protocol target.Protocol
+	http     int
+	proto    string
+}{
+	"HTTP/1.1": {target.REST, 1, "HTTP/1.1"},
+	"HTTP/2":   {target.REST, 2, "HTTP/2.0"},
+	"HTTP/3":   {target.GraphQL, 3, "HTTP/3.0"},
+	"gRPC":     {target.GRPC, 1, "HTTP/2.0"},
+}
+
+func start(t *testing.T, http int, shown tls.Certificate) *shoptest.Shop {
+	t.Helper()
+	if http == 3 {
+		return shoptest.StartQUIC(t, shown)
+	}
+	return shoptest.StartTLS(t, shown)
+}
+
+func ask(ctx context.Context, x *Exchange, p target.Protocol) error {
+	if p == target.GRPC {
+		_, err := productv1.NewProductServiceClient(x.Channel("")).GetProduct(ctx, &productv1.GetProductRequest{Id: 1})
+		return err
+	}
+	_, err := x.Do(ctx, Request{Method: http.MethodGet, Route: "/v1/products/{id}", Path: "/v1/products/1"})
+	return err
+}
+
+func TestTLS(t *testing.T) {
+	authority := shoptest.NewAuthority(t)
+	for name, c := range connected {
+		t.Run(name, func(t *testing.T) {
+			shop := start(t, c.http, authority.Issue(t, host, time.Now().Add(time.Hour)))
+			at := shop.Target(t, c.protocol, c.http)
+			at.CACertificate = authority.Write(t)
+			client, err := NewClient(at, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer client.Close()
+			if err := client.Connect(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := ask(t.Context(), Untraced(client.At(shop.URL)), c.protocol); err != nil {
+				t.Fatal(err)
+			}
+			if seen := shop.Seen(); len(seen) != 1 || seen[0].Proto != c.proto {
+				t.Errorf("%+v instead of one request over %s", seen, c.proto)
+			}
+			// One connection, whose handshake alone is more than the request and its answer.
+			if meter := client.Meter(); meter.Dialed() != 1 || meter.Count().In < 500 {
+				t.Errorf("%d connections, %+v", meter.Dialed(), meter.Count())
+			}
+		})
+	}
+}
+
+// Transports complete the TLS settings that they are given, side by side when a client connects: none may share them.
+func TestTransportsShareNoTLSSettings(t *testing.T) {
+	authority := shoptest.NewAuthority(t)
+	shop := start(t, 2, authority.Issue(t, host, time.Now().Add(time.Hour)))
+	at := shop.Target(t, target.REST, 2)
+	at.CACertificate = authority.Write(t)
+	client, err := NewClient(at, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	settings := map[*tls.Config]bool{client.tls: true}
+	for _, transport := range client.transports {
+		settings[transport.(*http.Transport).TLSClientConfig] = true
+	}
+	if len(settings) != 4 {
+		t.Errorf("%d settings for 3 transports and their client", len(settings))
+	}
+	if added := client.tls.NextProtos; added != nil {
+		t.Errorf("the client's settings gained %q", added)
+	}
+}
+
+func TestCertificatesThatAreRefused(t *testing.T) {
+	authority, later := shoptest.NewAuthority(t), time.Now().Add(time.Hour)
+	trusted := authority.Write(t)
+	for name, c := range map[string]struct {
+		shown tls.Certificate
+		want  string
+	}{
+		"expired":            {authority.Issue(t, host, time.Now().Add(-time.Hour)), "certificate has expired"},
+		"foreign":            {shoptest.NewAuthority(t).Issue(t, host, later), "certificate signed by unknown authority"},
+		"for another name":   {authority.Issue(t, "shop.example", later), "cannot validate certificate for 127.0.0.1"},
+		"for another number": {authority.Issue(t, "127.0.0.9", later), "certificate is valid for 127.0.0.9, not 127.0.0.1"},
+	} {
+		for spoken, one := range connected {
+			t.Run(name+" over "+spoken, func(t *testing.T) {
+				shop := start(t, one.http, c.shown)
+				at := shop.Target(t, one.protocol, one.http)
+				at.CACertificate = trusted
+				client, err := NewClient(at, 1)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer client.Close()
+				err = client.Connect(t.Context())
+				if err == nil {
+					t.Fatal("the certificate was accepted")
+				}
+				for _, want := range []string{shop.URL, c.want, "must be within its time, for the URL's host", trusted} {
+					if !strings.Contains(err.Error(), want) {
+						t.Errorf("%v; expected %q", err, want)
+					}
+				}
+				// In a load, such a connection is none: nothing was sent.
+				err = ask(t.Context(), Untraced(client.At(shop.URL)), one.protocol)
+				if outcome.Of(err) != outcome.Client {
+					t.Errorf("%v instead of a failure of the client", err)
+				}
+				if seen := shop.Seen(); len(seen) != 0 {
+					t.Errorf("%d requests were sent", len(seen))
+				}
+			})
+		}
+	}
+}
+
+// A port that no UDP packet gets through to.
+func TestBlockedUDP(t *testing.T) {
+	silent, err := net.ListenPacket("udp", host+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	url := "https://" + silent.LocalAddr().String()
+	at := target.Target{
+		HTTP: 3, CACertificate: shoptest.NewAuthority(t).Write(t),
+		Entry: map[target.Channel]target.Entry{target.Web: {Protocol: target.REST, URL: url}},
+	}
+	client, err := NewClient(at, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	err = client.Connect(t.Context())
+	if want := "HTTP/3 needs UDP at this port, which a firewall may block"; err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v; expected %q", err, want)
+	}
+	if err := ask(t.Context(), Untraced(client.At(url)), target.REST); outcome.Of(err) != outcome.Client {
+		t.Errorf("%v instead of a failure of the client", err)
+	}
+}
+
+// A QUIC connection that the shop closed is opened anew by a later request, and closed connections keep no socket.
+func TestLostQUICConnection(t *testing.T) {
+	authority := shoptest.NewAuthority(t)
+	shop := shoptest.StartQUIC(t, authority.Issue(t, host, time.Now().Add(time.Hour)))
+	at := shop.Target(t, target.REST, 3)
+	at.CACertificate = authority.Write(t)
+	before := sockets(t)
+	client, err := NewClient(at, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := client.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	shop.CloseConnections()
+	limited, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for client.Meter().Dialed() < 2 {
+		if err := ask(limited, Untraced(client.At(shop.URL)), target.REST); limited.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := ask(limited, Untraced(client.At(shop.URL)), target.REST); err != nil {
+		t.Error(err)
+	}
+	client.Close()
+	for sockets(t) > before {
+		if limited.Err() != nil {
+			t.Fatalf("%d sockets are left, %d before", sockets(t), before)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// sockets counts the open sockets of this process.
+func sockets(t *testing.T) (count int) {
+	t.Helper()
+	files, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		t.Skipf("this system does not tell which sockets are open: %v", err)
+	}
+	for _, file := range files {
+		if to, err := os.Readlink(filepath.Join("/proc/self/fd", file.Name())); err == nil && strings.HasPrefix(to, "socket:") {
+			count++
+		}
+	}
+	return count
+}
+
+func TestUnreadableCACertificate(t *testing.T) {
+	shop := shoptest.Start(t)
+	none := filepath.Join(t.TempDir(), "none.pem")
+	nonsense := filepath.Join(t.TempDir(), "nonsense.pem")
+	if err := os.WriteFile(nonsense, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{none: "no such file", nonsense: "has no certificate in PEM form"} {
+		at := shop.Target(t, target.REST, 2)
+		at.CACertificate = file
+		if _, err := NewClient(at, 1); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), file) {
+			t.Errorf("%v; expected %q", err, want)
+		}
+	}
+}

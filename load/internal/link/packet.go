@@ -1,0 +1,116 @@
+package link
+
+import (
+	"net"
+	"sync"
+	"time"
+)
+
+// PacketConn carries datagrams through a link. It loses none, and QUIC does its own congestion control over it.
+type PacketConn struct {
+	net.PacketConn
+	record
+	link     *Link
+	up, down *queue
+	limit    deadline   // of WriteTo
+	mu       sync.Mutex // keeps datagrams in the order in which they were handed in
+}
+
+var _ net.PacketConn = (*PacketConn)(nil)
+
+// Packets returns a socket whose datagrams go through the link both ways.
+func (l *Link) Packets(far net.PacketConn) *PacketConn {
+	up, down := newQueue(l.clock), newQueue(l.clock)
+	c := &PacketConn{PacketConn: far, record: newRecord(up, down, 0), link: l, up: up, down: down}
+	go c.sendUp()
+	go c.receive()
+	return c
+}
+
+func (c *PacketConn) sendUp() {
+	_ = c.up.drain(func(p *parcel) error {
+		_, _ = c.PacketConn.WriteTo(p.data, p.address) // a datagram that cannot be sent is lost, as on any network
+		return nil
+	})
+}
+
+func (c *PacketConn) receive() {
+	buffer := make([]byte, readSize)
+	for {
+		n, from, err := c.PacketConn.ReadFrom(buffer)
+		if err != nil {
+			now := time.Now()
+			c.down.add(&parcel{Passage: Passage{now, now}, err: err})
+			return
+		}
+		send(c.down, &c.link.down, buffer[:n], from)
+	}
+}
+
+// send hands a copy of a datagram in.
+func send(q *queue, over *line, data []byte, address net.Addr) {
+	now := time.Now()
+	due := over.carry(now, now, len(data)+udpHeaders)
+	q.add(&parcel{Passage: Passage{now, due}, data: append([]byte(nil), data...), address: address})
+}
+
+// ReadFrom reads the next datagram that has come out of the link.
+func (c *PacketConn) ReadFrom(p []byte) (int, net.Addr, error) {
+	n, from, err := c.down.readFrom(p)
+	c.answered()
+	return n, from, err
+}
+
+// WriteTo hands a datagram to the link; it never waits.
+func (c *PacketConn) WriteTo(p []byte, address net.Addr) (int, error) {
+	if err := writable(c.down, &c.limit); err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	send(c.up, &c.link.up, p, address)
+	c.asked()
+	return len(p), nil
+}
+
+// Close closes the socket; what is still in the link is lost.
+func (c *PacketConn) Close() error {
+	c.down.close()
+	c.up.close()
+	return c.PacketConn.Close()
+}
+
+// SetReadBuffer sets the size of the real socket's buffer, if it has one.
+func (c *PacketConn) SetReadBuffer(bytes int) error {
+	if socket, ok := c.PacketConn.(interface{ SetReadBuffer(bytes int) error }); ok {
+		return socket.SetReadBuffer(bytes)
+	}
+	return nil
+}
+
+// SetWriteBuffer sets the size of the real socket's buffer, if it has one.
+func (c *PacketConn) SetWriteBuffer(bytes int) error {
+	if socket, ok := c.PacketConn.(interface{ SetWriteBuffer(bytes int) error }); ok {
+		return socket.SetWriteBuffer(bytes)
+	}
+	return nil
+}
+
+// SetDeadline sets the deadlines of ReadFrom and WriteTo.
+func (c *PacketConn) SetDeadline(t time.Time) error {
+	c.down.deadline.set(t)
+	c.limit.set(t)
+	return nil
+}
+
+// SetReadDeadline sets the deadline of ReadFrom, also of one that waits.
+func (c *PacketConn) SetReadDeadline(t time.Time) error {
+	c.down.deadline.set(t)
+	return nil
+}
+
+// SetWriteDeadline sets the deadline of WriteTo.
+func (c *PacketConn) SetWriteDeadline(t time.Time) error {
+	c.limit.set(t)
+	return nil
+}

@@ -1,0 +1,68 @@
+package link
+
+import (
+	"sync"
+	"time"
+)
+
+// stream is one direction of a connection, over the line that it shares with the customer's other connections.
+type stream struct {
+	*queue
+	line   *line
+	back   time.Duration // that an acknowledgement travels
+	mu     sync.Mutex
+	window *window   // nil if it is as large as the line needs
+	left   time.Time // when the last byte so far leaves
+}
+
+func (l *Link) stream(over *line) *stream {
+	s := &stream{queue: newQueue(l.clock), line: over, back: l.network.RTT - over.delay}
+	if l.visit == First {
+		s.window = newWindow()
+	}
+	return s
+}
+
+// send hands a copy of the data in.
+func (s *stream) send(data []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	data = append([]byte(nil), data...)
+	size := s.line.size()
+	if s.window != nil {
+		size = segment
+	}
+	for len(data) > 0 {
+		part := data[:min(size, len(data))]
+		data = data[len(part):]
+		s.add(&parcel{Passage: Passage{now, s.carry(now, len(part))}, data: part, more: len(data) > 0})
+	}
+}
+
+// end hands the stream's end in, behind all that was sent, and returns when it comes out.
+func (s *stream) end(err error) time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	due := s.carry(now, 0)
+	s.add(&parcel{Passage: Passage{now, due}, err: err})
+	return due
+}
+
+// carry returns when the bytes come out: after those before them, and no sooner than the window admits them.
+func (s *stream) carry(now time.Time, payload int) time.Time {
+	earliest := now
+	if s.left.After(now) {
+		earliest = s.left
+	}
+	if s.window != nil {
+		earliest = s.window.opens(earliest, payload)
+	}
+	due := s.line.carry(now, earliest, onWire(payload))
+	s.left = due.Add(-s.line.delay)
+	if s.window != nil {
+		s.window.sent(payload, due.Add(s.back))
+	}
+	return due
+}

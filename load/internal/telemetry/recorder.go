@@ -1,0 +1,121 @@
+package telemetry
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"go.opentelemetry.io/otel"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+const (
+	batchSpans  = 512
+	mostBatches = 256 // about 130,000 spans, or 40 MB
+)
+
+// recorder keeps spans until the receiver takes them, which is after the load: encoding and sending them would take CPU time from
+// it. Only a recorder that is more than half full sends some before, and one that is full loses what comes.
+type recorder struct {
+	exporter sdktrace.SpanExporter
+	ended    atomic.Int64
+	exported atomic.Int64
+	pressed  chan struct{} // a batch has come beyond the half
+	closing  chan struct{}
+	relieved chan struct{} // nothing is sent any more but by close
+
+	mu      sync.Mutex
+	open    []sdktrace.ReadOnlySpan
+	batches [][]sdktrace.ReadOnlySpan // full ones, oldest first
+}
+
+func newRecorder(exporter sdktrace.SpanExporter) *recorder {
+	r := &recorder{exporter: exporter, pressed: make(chan struct{}, 1), closing: make(chan struct{}), relieved: make(chan struct{})}
+	go r.relieve()
+	return r
+}
+
+// add keeps a span that has ended, if there is room.
+func (r *recorder) add(s *span) {
+	r.ended.Add(1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.batches) == mostBatches {
+		return
+	}
+	if r.open == nil {
+		r.open = make([]sdktrace.ReadOnlySpan, 0, batchSpans)
+	}
+	if r.open = append(r.open, s); len(r.open) < batchSpans {
+		return
+	}
+	r.batches, r.open = append(r.batches, r.open), nil
+	if len(r.batches) > mostBatches/2 {
+		select {
+		case r.pressed <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// relieve sends the oldest batches during the load while the recorder is more than half full. What the exporter could not send,
+// although it tried again and again within its time limit, stays until the next batch has come, or until the end.
+func (r *recorder) relieve() {
+	defer close(r.relieved)
+	for {
+		select {
+		case <-r.closing:
+			return
+		case <-r.pressed:
+		}
+		for batch := r.oldest(mostBatches / 2); batch != nil && r.send(context.Background(), batch); batch = r.oldest(mostBatches / 2) {
+			r.forgetOldest()
+		}
+	}
+}
+
+// oldest returns the batch to send next, nil unless more than so many are waiting.
+func (r *recorder) oldest(beyond int) []sdktrace.ReadOnlySpan {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.batches) <= beyond {
+		return nil
+	}
+	return r.batches[0]
+}
+
+func (r *recorder) forgetOldest() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.batches = r.batches[1:]
+}
+
+// send says whether the receiver has taken a batch.
+func (r *recorder) send(ctx context.Context, batch []sdktrace.ReadOnlySpan) bool {
+	if err := r.exporter.ExportSpans(ctx, batch); err != nil {
+		otel.Handle(err)
+		return false
+	}
+	r.exported.Add(int64(len(batch)))
+	return true
+}
+
+// close sends all that is left, until the context ends; what cannot be sent now is lost.
+func (r *recorder) close(ctx context.Context) error {
+	close(r.closing)
+	select {
+	case <-r.relieved:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	r.mu.Lock()
+	if len(r.open) > 0 {
+		r.batches, r.open = append(r.batches, r.open), nil
+	}
+	r.mu.Unlock()
+	for batch := r.oldest(0); batch != nil && ctx.Err() == nil; batch = r.oldest(0) {
+		r.send(ctx, batch)
+		r.forgetOldest()
+	}
+	return r.exporter.Shutdown(ctx)
+}

@@ -1,0 +1,109 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"hopwise/load/internal/outcome"
+	"hopwise/load/internal/target"
+)
+
+// moody takes spans only while it is not away.
+type moody struct {
+	away  atomic.Bool
+	tries chan struct{} // one for each export
+	hold  chan struct{} // exports wait until it is closed; nil to go on
+}
+
+func (m *moody) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error {
+	select {
+	case m.tries <- struct{}{}:
+	default:
+	}
+	if m.hold != nil {
+		<-m.hold
+	}
+	if m.away.Load() {
+		return errors.New("away")
+	}
+	return nil
+}
+
+func (*moody) Shutdown(context.Context) error { return nil }
+
+// tracedBy returns a tracing that exports to a receiver, and a function that makes spans.
+func tracedBy(m *moody) (*Tracing, func(spans int)) {
+	m.tries = make(chan struct{}, 1)
+	tracing := openWith(m, target.Target{})
+	return tracing, func(spans int) {
+		for range spans {
+			tracing.Start(entry, intended, intended, true).End(intended.Add(time.Second), outcome.OK)
+		}
+	}
+}
+
+func closed(t *testing.T, tracing *Tracing, exported, dropped int64) {
+	t.Helper()
+	if err := tracing.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if tracing.Exported() != exported || tracing.Dropped() != dropped {
+		t.Errorf("%d exported, %d dropped; expected %d and %d", tracing.Exported(), tracing.Dropped(), exported, dropped)
+	}
+}
+
+// Encoding and sending would take CPU time from the load, so it waits for the end.
+func TestSpansWaitForTheEndOfTheLoad(t *testing.T) {
+	receiver := &moody{}
+	tracing, spans := tracedBy(receiver)
+	const half = mostBatches / 2 * batchSpans
+	spans(half)
+	select {
+	case <-receiver.tries:
+		t.Error("spans were sent during the load")
+	default:
+	}
+	closed(t, tracing, half, 0)
+}
+
+func TestASpanBeyondTheBoundIsLostAndCounted(t *testing.T) {
+	receiver := &moody{hold: make(chan struct{})}
+	tracing, spans := tracedBy(receiver)
+	const room, more = mostBatches * batchSpans, 700
+	spans(room + more)
+	<-receiver.tries // it was sent to meanwhile, and hangs
+	close(receiver.hold)
+	closed(t, tracing, room, more)
+}
+
+func TestSpansAreKeptForAReceiverThatComesBack(t *testing.T) {
+	receiver := &moody{}
+	receiver.away.Store(true)
+	tracing, spans := tracedBy(receiver)
+	const many = (mostBatches/2 + 1) * batchSpans
+	spans(many)
+	<-receiver.tries
+	receiver.away.Store(false)
+	closed(t, tracing, many, 0)
+}
+
+func TestSpansAreLostWithAReceiverThatStaysAway(t *testing.T) {
+	receiver := &moody{}
+	receiver.away.Store(true)
+	tracing, spans := tracedBy(receiver)
+	spans(3 * batchSpans)
+	closed(t, tracing, 0, 3*batchSpans)
+}
+
+func TestASpanCostsTime(t *testing.T) {
+	for _, kind := range []string{"CLIENT", "INTERNAL"} {
+		if cost := SpanCosts()[kind]; cost <= 0 || cost > 1e6 {
+			t.Errorf("a span of kind %s costs %v ns", kind, cost)
+		}
+	}
+}

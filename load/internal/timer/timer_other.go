@@ -1,0 +1,60 @@
+//go:build !linux
+
+// Package timer waits more precisely than the runtime's own timers do on Linux.
+package timer
+
+import (
+	"os"
+	"sync"
+	"time"
+)
+
+// Timer waits with the runtime's timers, which are precise enough outside of Linux.
+type Timer struct {
+	timer       *time.Timer
+	once        sync.Once
+	interrupted chan struct{}
+}
+
+// New returns a timer that is not set.
+func New() (*Timer, error) {
+	t := &Timer{timer: time.NewTimer(time.Hour), interrupted: make(chan struct{})}
+	t.timer.Stop()
+	return t, nil
+}
+
+// Set makes the timer expire after the duration, instead of when it would have; also while somebody waits for it.
+func (t *Timer) Set(d time.Duration) error {
+	t.timer.Reset(d)
+	return nil
+}
+
+// Expired returns once the timer has expired, with an error if it is interrupted or closed, before or meanwhile.
+func (t *Timer) Expired() error {
+	select {
+	case <-t.timer.C:
+		return nil
+	case <-t.interrupted:
+		return os.ErrDeadlineExceeded
+	}
+}
+
+// Wait returns after the duration, with an error if the timer is interrupted or closed, before or meanwhile.
+func (t *Timer) Wait(d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
+	if err := t.Set(d); err != nil {
+		return err
+	}
+	return t.Expired()
+}
+
+// Interrupt ends the present wait and every later one.
+func (t *Timer) Interrupt() { t.once.Do(func() { close(t.interrupted) }) }
+
+// Close ends all waits and frees the timer.
+func (t *Timer) Close() {
+	t.timer.Stop()
+	t.Interrupt()
+}
