@@ -176,6 +176,8 @@ function phases.log()
     details = kong.response.get_source(),
     duration_ms = duration_ns and math.floor(duration_ns / 1e6) or cjson.null,
     duration_ns = duration_ns or cjson.null,
+    sending_ns = cjson.null,
+    behind_ns = cjson.null,
     upstream = ctx.service and ctx.service.name or cjson.null,
     bytes_in = tonumber(var.content_length) or 0,
     bytes_out = tonumber(var.body_bytes_sent),

@@ -35,9 +35,9 @@ from mesh.options import (
     Mtls,
     Plugins,
     Replicas,
-    Rtt,
     Scale,
     Store,
+    Tls,
     TopologyName,
 )
 from mesh.paths import ROOT, RUNS, RunFolder
@@ -64,6 +64,7 @@ def up(
     topology: TopologyName = "hybrid",
     edge: Edge = None,
     plugins: Plugins = None,
+    tls: Tls = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -72,7 +73,6 @@ def up(
     scale: Scale = None,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
     http: Http = None,
-    rtt: Rtt = None,
     delay: Delay = None,
     abort: Abort = None,
     detach: Annotated[
@@ -85,6 +85,7 @@ def up(
         given = {
             "edge": edge,
             "plugins": plugins,
+            "tls": tls,
             "mesh": mesh,
             "mtls": mtls,
             "canary": canary,
@@ -92,7 +93,6 @@ def up(
             "store": store,
             "scale": scale,
             "http": http,
-            "rtt": rtt,
             "delay": delay,
             "abort": abort,
         }
@@ -116,6 +116,7 @@ def up(
                 edge=system.url,
                 logs=str(system.logs),
                 since=time.time(),
+                ca_certificate=str(system.ca_certificate or ""),
             )
             write_state(folder, state)
             restarts = Restarts(system, say=lambda what: print(what, file=sys.stderr, flush=True))
@@ -258,6 +259,7 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
     lines = dict(state.urls)
     if "Jaeger" in lines:
         lines["Jaeger"] += "  (API only; set JAEGER_BIN to a release binary for its web pages)"
+    lines |= {"CA certificate": state.ca_certificate} if state.ca_certificate else {}
     lines |= {"Logs": state.logs, **_faults(state)}
     width = max(map(len, lines))
     for title, text in lines.items():

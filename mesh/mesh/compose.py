@@ -117,12 +117,11 @@ def _postgres(places: ClusterPlaces, root: str) -> Service:
 
 def _database(data: Data, places: ClusterPlaces) -> Service:
     """Makes the seeded database if it is not there: what people have bought outlives a restart."""
-    module = "python -m shop.database"
+    prepare = f"prepare --scale {data.scale} --seed {data.seed} --wait {START_LIMIT_S} --trial {TRIAL_DATABASE} --keep"
     steps = (
         f'SHOP_ROLE_PASSWORDS="$(cat {SECRETS / ADMIN / "role-passwords"})"',
         "export SHOP_ROLE_PASSWORDS",
-        f'template="$({module} prepare --scale {data.scale} --seed {data.seed} --wait {START_LIMIT_S} | tail -n 1)"',
-        f'exec {module} trial --template "$template" --name {TRIAL_DATABASE} --keep',
+        f"exec python -m shop.database {prepare}",
     )
     return _task(
         _image("shop"),

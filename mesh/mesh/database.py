@@ -19,7 +19,7 @@ from mesh.errors import InputError, StartError
 from mesh.paths import RunFolder
 from mesh.places import Places
 from mesh.ports import HOST, Ports
-from mesh.processes import Component
+from mesh.processes import STORE_RANK, Component
 from mesh.readiness import postmaster_ready
 
 POSTGRES = "postgres"
@@ -166,7 +166,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
     if not new.is_done():
         if data.is_dir():
             print(f"The database in {data} has a different password, or none, so it is recreated.", file=sys.stderr)
-        components.append(Component("initdb", argv=new.initdb, start_limit_s=60, stop_rank=9))
+        components.append(Component("initdb", argv=new.initdb, start_limit_s=60, stop_rank=STORE_RANK))
 
     def argv() -> Sequence[str]:
         new.take()
@@ -181,7 +181,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
         after=frozenset(component.name for component in components),
         start_limit_s=60,  # it may have to replay its log after a crash
         stop_limit_s=20,
-        stop_rank=9,
+        stop_rank=STORE_RANK,
         stop_signal=signal.SIGINT,  # "fast": ends the sessions, and leaves a clean data folder
         death_signal=signal.SIGINT,
     )

@@ -35,12 +35,16 @@ class Interrupts:
 
     A KeyboardInterrupt between a process's start and the note of its pid would leave the process behind. So, while
     held, a signal is only remembered; `check` raises it at the points that can take it.
+
+    What is raised at once may never arrive: Python drops an exception that comes up in a weak reference's callback, and
+    some C extensions drop one while they are imported. `check` therefore raises such a signal again.
     """
 
     def __init__(self) -> None:
         self._before: dict[signal.Signals, Any] = {}
         self._held = True
-        self._pending: int | None = None
+        self._pending: int | None = None  # held back
+        self._raised: int | None = None
 
     def install(self) -> None:
         """Take the signals over, held; does nothing outside of the main thread, where Python allows no handlers."""
@@ -62,17 +66,23 @@ class Interrupts:
         self._held = True
 
     def release(self) -> None:
-        """From here on, raise signals as they come."""
+        """From here on, raise signals as they come.
+
+        Raises:
+            Interrupted: One has come already.
+        """
         self._held = False
+        self.check()
 
     def check(self) -> None:
-        """Raise the signal that was held back, if any.
+        """Raise the signal that was held back, or that was raised and did not arrive.
 
         Raises:
             Interrupted: A signal has come.
         """
-        if self._pending is not None:
-            signum, self._pending = self._pending, None
+        signum = self._pending or self._raised
+        self._pending = self._raised = None
+        if signum is not None:
             raise Interrupted(signum)
 
     @contextmanager
@@ -83,11 +93,12 @@ class Interrupts:
             yield
         finally:
             self._held = before
-        if not self._held:
+        if not self._held and self._pending is not None:
             self.check()
 
     def _on_signal(self, signum: int, _frame: FrameType | None) -> None:
         if not self._held:
+            self._raised = signum
             raise Interrupted(signum)
         self._pending = signum
         print("Stopping what was started, please wait …", file=sys.stderr, flush=True)

@@ -32,6 +32,7 @@ class RunFolder:
     Attributes:
         logs: Folder of the newest start's logs, one for each component.
         keys: Folder of secrets: the key pair that signs tokens, the database's password. Only the run's user may read.
+        telemetry: Folder of what the newest start's processes say of their own spans.
         config: Folder of the configuration that is made for a run, such as Envoy's.
         postgres: PostgreSQL's data folder, kept between runs; for root a link to it.
         postgres_password: File with the password of PostgreSQL's superuser.
@@ -47,6 +48,7 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.logs = path / "logs"
+        self.telemetry = path / "telemetry"
         self.keys = path / "keys"
         self.config = path / "config"
         self.postgres = path / "postgres"

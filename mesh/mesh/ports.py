@@ -64,12 +64,13 @@ class Ports:
         """Loopback address of the sidecar of one of a component's replicas."""
         return at_replica(self.addresses[component], replica)
 
-    def require_free(self, names: Iterable[str], at: str | None = None) -> None:
+    def require_free(self, names: Iterable[str], at: str | None = None, *, udp: bool = False) -> None:
         """Check that nothing listens on these ports.
 
         Args:
             names: Names of the ports.
             at: Address that they are at; None for wherever callers find them.
+            udp: Whether they are ports of UDP, not of TCP.
 
         Raises:
             PortError: Some are taken; the message names each of them, the process that has it, and what to do.
@@ -77,11 +78,11 @@ class Ports:
         places = [
             (name, place) for name in names for place in (self.reached(name) if at is None else [Place(at, self[name])])
         ]
-        taken = [(name, place) for name, place in places if not _free(place)]
+        taken = [(name, place) for name, place in places if not _free(place, udp=udp)]
         if not taken:
             return
-        owners = _owners()
-        lines = [f"  {place} ({name}){owners.get(place.port, '')}" for name, place in taken]
+        owners, over = _owners(udp=udp), ", UDP" if udp else ""
+        lines = [f"  {place} ({name}{over}){owners.get(place.port, '')}" for name, place in taken]
         raise PortError(
             "These ports are in use:\n"
             + "\n".join(lines)
@@ -128,10 +129,11 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
     return Ports(int(given), dict(data["offsets"]), dict(data["addresses"]))
 
 
-def _free(place: Place) -> bool:
-    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
-        # Connections of the run before may still linger in TIME_WAIT; only a listener is in the way.
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+def _free(place: Place, *, udp: bool) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as probe:
+        if not udp:
+            # Connections of the run before may still linger in TIME_WAIT; only a listener is in the way.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind((place.host, place.port))
         except OSError:
@@ -139,12 +141,12 @@ def _free(place: Place) -> bool:
     return True
 
 
-def _owners() -> dict[int, str]:
+def _owners(*, udp: bool) -> dict[int, str]:
     owners: dict[int, str] = {}
     # Listing other users' connections may be forbidden; the owner is only a help.
     with contextlib.suppress(psutil.Error, OSError):
-        for connection in psutil.net_connections(kind="tcp"):
-            if connection.status == psutil.CONN_LISTEN and connection.pid and connection.laddr:
+        for connection in psutil.net_connections(kind="udp" if udp else "tcp"):
+            if (udp or connection.status == psutil.CONN_LISTEN) and connection.pid and connection.laddr:
                 with contextlib.suppress(psutil.Error):
                     name = psutil.Process(connection.pid).name()
                     owners[connection.laddr.port] = f": process {connection.pid}, {name}"

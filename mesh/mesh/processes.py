@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from mesh.readiness import Check
 
 POLL_S = 0.01
 TAIL_LINES = 15
+STORE_RANK = 9
+"""The stop rank of what keeps data: it stops after all that would still write to it."""
 PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
 """Variables of the user's environment that components get. Proxies (gRPC would send 127.0.0.1 through one) and OTEL_*
 settings would change what is measured."""
@@ -37,12 +39,13 @@ class Component:
         env: Variables besides those of `PASSED_ON`.
         ready: Checks whether it answers; None for a task, which is ready once it has exited with 0.
         after: Components that must be ready before it starts.
+        imports_meanwhile: Whether it starts at once all the same, and goes on from its imports when its standard input
+            ends, which is when those components are ready.
         stop_rank: Components of the lowest rank are stopped first, those of one rank together.
         start_limit_s: How long it may take to get ready, in seconds.
         stop_limit_s: How long it may take to stop before it is killed, in seconds.
         stop_signal: Signal that asks it to stop.
         death_signal: Signal that it gets when its supervisor is killed.
-        on_output: Receives a task's standard output once it has ended.
         echo: Whether the user sees a task's progress (its standard error).
         replica_of: The component that it is a further replica of, under whose name its resources count; empty for none.
     """
@@ -52,12 +55,12 @@ class Component:
     env: Mapping[str, str] = field(default_factory=dict)
     ready: Check | None = None
     after: frozenset[str] = frozenset()
+    imports_meanwhile: bool = False
     stop_rank: int = 0
     start_limit_s: float = 30.0
     stop_limit_s: float = 10.0
     stop_signal: signal.Signals = signal.SIGTERM
     death_signal: signal.Signals = signal.SIGKILL
-    on_output: Callable[[str], None] | None = None
     echo: bool = False
     replica_of: str = ""
 
@@ -88,11 +91,16 @@ class Supervisor:
         waiting = {component.name: component for component in components}
         starting: dict[str, _Running] = {}
         while waiting or starting:
-            for name in [name for name, item in waiting.items() if item.after <= self._done]:
+            for name in [n for n, item in waiting.items() if item.imports_meanwhile or item.after <= self._done]:
                 starting[name] = self._spawn(waiting.pop(name))
-            if not starting:
+            for running in starting.values():
+                if running.held and running.component.after <= self._done:
+                    running.let_go()
+            held = [name for name, running in starting.items() if running.held]
+            if len(held) == len(starting):
                 raise StartError(
-                    f"{', '.join(waiting)}: cannot start: depends on components that are not part of this topology."
+                    f"{', '.join([*held, *waiting])}: cannot start: depends on components that are not part of this "
+                    "topology."
                 )
             for name in [name for name, running in starting.items() if running.is_ready()]:
                 self._note_ready(starting.pop(name))
@@ -126,15 +134,18 @@ class Supervisor:
                 self._stop([self._running[name]])
             self.start([self._components[name]])
 
-    def stop(self) -> list[str]:
-        """Stop everything, gracefully where that works in time.
+    def stop(self, ranks: Container[int] | None = None) -> list[str]:
+        """Stop components, gracefully where that works in time.
+
+        Args:
+            ranks: Only those of these stop ranks; None for all.
 
         Returns:
             The components that had to be killed.
         """
         killed: list[str] = []
-        while self._running:
-            rank = min(running.component.stop_rank for running in self._running.values())
+        running_ranks = {running.component.stop_rank for running in self._running.values()}
+        for rank in sorted(rank for rank in running_ranks if ranks is None or rank in ranks):
             killed += self._stop([r for r in self._running.values() if r.component.stop_rank == rank])
         return killed
 
@@ -151,25 +162,22 @@ class Supervisor:
 
     def _spawn(self, component: Component) -> _Running:
         again = component.name in self._components
-        log, output = (self._folder.logs / f"{component.name}.{ending}" for ending in ("log", "out"))
+        log = self._folder.logs / f"{component.name}.log"
         argv = guarded(component.argv(), component.death_signal)
-        is_task = component.ready is None
-        with contextlib.ExitStack() as files:
-            err = files.enter_context(log.open("ab" if again else "wb"))
-            out = files.enter_context(output.open("wb")) if is_task else err
+        with log.open("ab" if again else "wb") as err:
             try:
                 process = subprocess.Popen(  # noqa: S603 - the command lines are our own
                     argv,
                     env={**{name: os.environ[name] for name in PASSED_ON if name in os.environ}, **component.env},
-                    stdin=subprocess.DEVNULL,
-                    stdout=out,
+                    stdin=subprocess.PIPE if component.imports_meanwhile else subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL if component.ready is None else err,
                     stderr=err,
                     start_new_session=True,  # Ctrl-C in the terminal is the supervisor's to handle
                 )
             except OSError as error:
                 raise StartError(f"{component.name}: {argv[0]} cannot be started: {error.strerror}") from error
         started = Started.of(component.name, process.pid, component.stop_signal)
-        running = _Running(component, process, started, log, output, time.monotonic())
+        running = _Running(component, process, started, log, time.monotonic())
         self._running[component.name] = running
         self._components[component.name] = component
         self._record()
@@ -182,8 +190,6 @@ class Supervisor:
             del self._running[component.name]
             self._record()
             running.show_progress()
-            if component.on_output is not None:
-                component.on_output(running.output.read_text())
 
     def _require_alive(self, starting: Mapping[str, _Running]) -> None:
         for name, running in starting.items():
@@ -191,7 +197,7 @@ class Supervisor:
             if code is not None and not (code == 0 and running.component.ready is None):
                 raise StartError(f"{name} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
             limit = running.component.start_limit_s
-            if time.monotonic() - running.began > limit:
+            if not running.held and time.monotonic() - running.began > limit:
                 raise StartError(f"{name} was not ready within {limit:g} s.\n{running.log_end()}")
 
     def _stop(self, these: Sequence[_Running]) -> list[str]:
@@ -225,12 +231,23 @@ class _Running:
     process: subprocess.Popen[bytes]
     started: Started
     log: Path
-    output: Path
     began: float
     shown: int = 0
 
+    @property
+    def held(self) -> bool:
+        stdin = self.process.stdin
+        return stdin is not None and not stdin.closed
+
+    def let_go(self) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.began = time.monotonic()
+
     def is_ready(self) -> bool:
         self.show_progress()
+        if self.held:
+            return False
         if self.component.ready is None:
             return self.process.poll() == 0
         # A process that has ended is not ready, even if its port answers: that is somebody else's.
@@ -258,6 +275,8 @@ class _Running:
     def sweep_group(self) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid, signal.SIGKILL)
+        if self.process.stdin is not None:
+            self.process.stdin.close()
 
     def log_end(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -76,12 +77,12 @@ class Run:
             self.require_free()
             for log in self.folder.logs.iterdir():
                 log.unlink()
+            shutil.rmtree(self.folder.telemetry, ignore_errors=True)
             self._supervisor.start(self.components())
-            self._interrupts.check()
+            self._interrupts.release()
         except BaseException:
             self._close()
             raise
-        self._interrupts.release()
         return self
 
     def __exit__(
@@ -89,6 +90,8 @@ class Run:
     ) -> None:
         self._interrupts.hold()
         self._close()
+        if kind is None:
+            self._interrupts.check()
 
     @property
     def logs(self) -> Path:
@@ -96,11 +99,13 @@ class Run:
         return self.folder.logs
 
     def check(self) -> None:
-        """Check that every component still runs.
+        """Check that every component still runs and that nobody has asked to stop.
 
         Raises:
             ComponentDiedError: One has ended; the message names it and has the end of its log.
+            Interrupted: The user has asked to stop, at a moment when Python dropped the exception.
         """
+        self._interrupts.check()
         for error in self.ended():
             raise error
 
@@ -129,13 +134,21 @@ class Run:
         """
         self._supervisor.restart(component)
 
+    def stop_ranks(self, ranks: Container[int]) -> None:
+        """Stop the components of these stop ranks, as the end of the run would."""
+        with self._interrupts.held():
+            self._stop(ranks)
+
+    def _stop(self, ranks: Container[int] | None = None) -> None:
+        killed = self._supervisor.stop(ranks)
+        if killed:
+            print(f"Killed, because they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
+
     def _close(self) -> None:
         self._interrupts.hold()
         atexit.unregister(self._close)
         try:
-            killed = self._supervisor.stop()
-            if killed:
-                print(f"Killed, because they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
+            self._stop()
             self.tidy()
         finally:
             self._lock.release()

@@ -31,6 +31,7 @@ class State:
         edge: URL that clients reach it at.
         logs: Folder of the logs.
         since: When it was ready, in seconds since the epoch.
+        ca_certificate: File of the certificate that clients must trust; empty without TLS.
         restarts: How often each component was restarted.
     """
 
@@ -40,6 +41,7 @@ class State:
     edge: str
     logs: str
     since: float
+    ca_certificate: str = ""
     restarts: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from mesh.database import Database
 from mesh.keys import KeyPair
@@ -19,7 +20,9 @@ from mesh.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, po
 
 SCHEMES: Mapping[Protocol, str] = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "graphql"}
 TRIAL_DATABASE = "shop_trial"
-PREPARE, CLONE = "database-prepare", "database-clone"
+DATABASE_TASK = "database"
+#: Stop ranks: gateways are stopped before what they call.
+GATEWAY_RANK, SERVICE_RANK = 1, 2
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,7 @@ class Surroundings:
         delay_ms: Time added to every request that a component serves, by component.
         workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
         encrypted: Whether the sidecars prove to each other who they are.
+        telemetry: Folder in which every process accounts for its spans; None for no account.
     """
 
     topology: Topology
@@ -62,6 +66,7 @@ class Surroundings:
     delay_ms: Mapping[str, float] = field(default_factory=dict)
     workloads: Mapping[str, Workload] = field(default_factory=dict)
     encrypted: bool = False
+    telemetry: Path | None = None
 
 
 def role_name(service: str) -> str:
@@ -132,8 +137,8 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
     Args:
         component: Name of the component.
         around: Surroundings of the run.
-        after: Components that must be ready before a service starts; a gateway connects on its first request, and waits
-            for none.
+        after: Components that must be ready before a service connects; a gateway connects on its first request, and
+            waits for none.
         replica: Which of the component's processes it is, from 1.
     """
     name = replica_name(component, replica)
@@ -148,51 +153,44 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
         place = around.places.listens(port_name(component, protocol), replica)
         serving = protocol is Protocol.GRPC
         ready = grpc_serving(place.port, place.host) if serving else http_ok(place.port, "/healthz", place.host)
+    account = {} if around.telemetry is None else {"SHOP_TELEMETRY_FOLDER": str(around.telemetry)}
     return Component(
         name,
         argv=lambda: [sys.executable, "-m", module_of(service)],
-        env={**environment(component, around, replica), "SHOP_INSTANCE": name},
+        env={
+            **environment(component, around, replica),
+            "SHOP_INSTANCE": name,
+            **account,
+            **({} if is_gateway else {"SHOP_AWAIT_STDIN": "on"}),
+        },
         ready=ready,
         after=frozenset() if is_gateway else after,
-        stop_rank=1 if is_gateway else 2,
+        imports_meanwhile=not is_gateway,
+        stop_rank=GATEWAY_RANK if is_gateway else SERVICE_RANK,
         replica_of=component if replica > 1 else "",
     )
 
 
-def database_tasks(database: Database, data: Data, after: frozenset[str]) -> list[Component]:
-    """The tasks that give a run its data: the seeded template if it is not there, then a clone of it.
+def database_task(database: Database, data: Data, after: frozenset[str]) -> Component:
+    """The task that gives a run its data: the seeded template if it is not there, then a copy of it.
 
     Args:
         database: The database server.
         data: The data.
-        after: Components that must be ready before.
+        after: Components that must be ready before it connects.
     """
-    template: list[str] = []
-    admin = {"SHOP_ADMIN_URL": database.admin_url}
-
-    def note(output: str) -> None:
-        template.append(output.strip().splitlines()[-1])
-
-    def module(command: str, *options: str) -> list[str]:
-        return [sys.executable, "-m", "shop.database", command, *options]
-
-    return [
-        Component(
-            PREPARE,
-            argv=lambda: module("prepare", "--scale", str(data.scale), "--seed", str(data.seed)),
-            env={**admin, "SHOP_ROLE_PASSWORDS": json.dumps(role_passwords(database))},
-            after=after,
-            start_limit_s=120.0 + 60.0 * data.scale,
-            stop_rank=2,
-            on_output=note,
-            echo=True,
-        ),
-        Component(
-            CLONE,
-            argv=lambda: module("trial", "--template", template[0], "--name", TRIAL_DATABASE),
-            env=admin,
-            after=frozenset({PREPARE}),
-            start_limit_s=60.0 + 10.0 * data.scale,
-            stop_rank=2,
-        ),
-    ]
+    command = ["prepare", "--scale", str(data.scale), "--seed", str(data.seed), "--trial", TRIAL_DATABASE]
+    return Component(
+        DATABASE_TASK,
+        argv=lambda: [sys.executable, "-m", "shop.database", *command],
+        env={
+            "SHOP_ADMIN_URL": database.admin_url,
+            "SHOP_ROLE_PASSWORDS": json.dumps(role_passwords(database)),
+            "SHOP_AWAIT_STDIN": "on",
+        },
+        after=after,
+        imports_meanwhile=True,
+        start_limit_s=180.0 + 70.0 * data.scale,
+        stop_rank=SERVICE_RANK,
+        echo=True,
+    )

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from mesh.errors import SwitchError
+from mesh.network import MS, NAMES, TIME, VISITS, Network, read_bandwidth, read_rtt
 from mesh.topology import GATEWAYS, SERVES, SERVICES
 
 MOST_CONNECTIONS = 256
 MOST_REPLICAS = 8
 MOST_LOAD_NODES = 32
+HTTP3 = 3
 LONGEST_DELAY_MS = 1_000.0
 SHORTEST_ISTIO_DELAY_MS = 1.0
 
@@ -24,6 +26,7 @@ class Switches:
 
     edge: str = "envoy"
     plugins: str = "none"
+    tls: str = "off"
     mesh: str = "none"
     mtls: str = "off"
     canary: int = 0
@@ -34,10 +37,24 @@ class Switches:
     trace: float = 0.2
     scale: int = 1
     http: int = 2
-    rtt_ms: int = 0
+    network: str = "loopback"
+    rtt_ms: float | None = None
+    bandwidth: str = ""
+    visit: str = "warm"
     connections: int = 4
     delay_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
     abort_share: Mapping[str, float] = field(default_factory=dict, hash=False)
+    networks: Mapping[str, Network] = field(default_factory=dict, hash=False)
+
+    @property
+    def customers_network(self) -> Network:
+        """What lies between every customer and the edge, unless `networks` has one for each channel."""
+        return Network(self.network, self.rtt_ms, self.bandwidth)
+
+    @property
+    def emulates_network(self) -> bool:
+        """Whether each customer has an emulated link, and connections, of their own."""
+        return self.customers_network.is_emulated or bool(self.networks)
 
     @property
     def meshed(self) -> bool:
@@ -48,6 +65,11 @@ class Switches:
     def encrypted(self) -> bool:
         """Whether sidecars prove to each other who they are, and encrypt what they send."""
         return self.mtls == "on"
+
+    @property
+    def scheme(self) -> str:
+        """Scheme of the URLs at which clients reach the topology."""
+        return "https" if self.tls == "on" else "http"
 
     @property
     def in_cluster(self) -> bool:
@@ -74,10 +96,11 @@ class Switch:
     read: Callable[[str, str], Any]
 
 
-def parse_switches(**given: str | float | None) -> Switches:
+def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: str | float | None) -> Switches:
     """Check the switches that a user gave.
 
     Args:
+        networks: Each channel's network, which holds unless the user gave `network`, `rtt` or `bandwidth`.
         given: Values by the names of `SWITCHES`; None or an empty text stands for the default.
 
     Raises:
@@ -90,8 +113,22 @@ def parse_switches(**given: str | float | None) -> Switches:
             if value not in (None, "")
         }
     )
-    if switches.edge == "none" and switches.http == 2:
+    if networks and not any(given.get(name) for name in _NETWORK):
+        switches = replace(switches, networks=dict(networks))
+    if switches.emulates_network:
+        switches = _with_network(switches, given)
+    elif switches.visit != "warm":
+        raise SwitchError(f"visit={switches.visit} needs a network; give network, rtt or bandwidth too, or visit=warm.")
+    if switches.edge == "none" and switches.http > 1:
         raise SwitchError("edge=none needs http=1: without an edge, clients reach gateways that speak HTTP/1.1 only.")
+    if switches.http == HTTP3:
+        if switches.edge != "envoy":
+            raise SwitchError(
+                f"http=3 with edge={switches.edge}, which speaks HTTP/1.1 and 2 only; give edge=envoy, or http=2."
+            )
+        if given.get("tls") == "off":
+            raise SwitchError("http=3 with tls=off: QUIC is always encrypted; give tls=on or leave it out, or http=2.")
+        switches = replace(switches, tls="on")
     if switches.edge == "none" and switches.meshed:
         raise SwitchError(
             f"edge=none with mesh={switches.mesh}: clients are outside of the mesh and enter it by the edge; "
@@ -99,6 +136,8 @@ def parse_switches(**given: str | float | None) -> Switches:
         )
     if switches.edge == "none" and switches.plugins != "none":
         raise SwitchError(f"plugins={switches.plugins} needs an edge; give edge=envoy or edge=kong, or plugins=none.")
+    if switches.edge == "none" and switches.tls == "on":
+        raise SwitchError("tls=on needs an edge, which ends TLS; give edge=envoy or edge=kong, or tls=off.")
     for name in ("mtls", "canary", "abort"):
         if not switches.meshed and getattr(switches, _IN_RESULTS.get(name, name)) not in ("off", 0, {}):
             raise SwitchError(
@@ -114,6 +153,24 @@ def parse_switches(**given: str | float | None) -> Switches:
         _require_istio_delays(switches.delay_ms)
     _require_fit_for_runtime(switches)
     return switches
+
+
+def _with_network(switches: Switches, given: Mapping[str, str | float | None]) -> Switches:
+    """Customers at a distance reach the edge over TLS, unless the user says otherwise."""
+    cause = next((f"{name}={given[name]}" for name in reversed(_NETWORK) if given.get(name)), "the workload's networks")
+    if switches.in_cluster:
+        raise SwitchError(
+            f"{cause} with runtime=kubernetes: between the load's pods and the edge lies the cluster's own network, "
+            "and none is emulated; give runtime=native, or network=loopback."
+        )
+    if given.get("tls"):
+        return switches
+    if switches.edge == "none":
+        raise SwitchError(
+            f"{cause} with edge=none: customers at a distance reach the shop over TLS, which needs an edge; give "
+            "edge=envoy or edge=kong, or tls=off."
+        )
+    return replace(switches, tls="on")
 
 
 def _require_one_store(switches: Switches) -> None:
@@ -141,6 +198,12 @@ def _require_fit_for_runtime(switches: Switches) -> None:
         return
     if switches.mesh == "envoy":
         raise SwitchError("mesh=envoy with runtime=kubernetes: a cluster's mesh is Istio's; give mesh=istio, or none.")
+    if switches.tls == "on":
+        cause = "http=3" if switches.http == HTTP3 else "tls=on"
+        raise SwitchError(
+            f"{cause} with runtime=kubernetes: the load's pods reach the edge without TLS, and a cluster's own gateway "
+            f"ends that of other clients; give {'http=2' if switches.http == HTTP3 else 'tls=off'}, or runtime=native."
+        )
     if switches.store == "memory":
         raise SwitchError("store=memory with runtime=kubernetes: give store=postgres, which is the default.")
 
@@ -173,20 +236,15 @@ def _choice(about: str, *valid: str, to: Callable[[str], Any] = str) -> Switch:
         return to(given)
 
     in_words = " or ".join(valid)
-    only = len(valid) == 1
-    return Switch(f"{about}; only {in_words} is available." if only else f"{about}: {in_words}.", in_words, read)
+    return Switch(f"{about}: {in_words}.", in_words, read)
 
 
 def _whole(about: str, lowest: int, highest: int) -> Switch:
     def read(name: str, given: str) -> int:
         if given.isascii() and given.isdigit() and lowest <= int(given) <= highest:
             return int(given)
-        if lowest == highest:
-            raise SwitchError(f"{name}={given} is not available in this version; valid: {lowest}.")
         raise SwitchError(f"{name}={given}: must be an integer from {lowest} to {highest}.")
 
-    if lowest == highest:
-        return Switch(f"{about}; only {lowest} is available.", str(lowest), read)
     return Switch(f"{about}, {lowest} to {highest}.", f"{lowest} to {highest}", read)
 
 
@@ -200,8 +258,6 @@ def _share(name: str, given: str) -> float:
     return share
 
 
-_DELAY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)", re.ASCII)
-_MS = {"us": 0.001, "ms": 1.0, "s": 1_000.0}
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
 _COUNT = re.compile(r"[0-9]+", re.ASCII)
 
@@ -210,8 +266,8 @@ def _delays(name: str, given: str) -> dict[str, float]:
     """Reads `payment:2ms,product:500us`; times are kept to the microsecond."""
     delays: dict[str, float] = {}
     for component, value in _by_component(name, given, "a delay", "TIME", "payment:2ms or payment:2ms,product:500us"):
-        match = _DELAY.fullmatch(value)
-        delay_ms = round(float(match[1]) * _MS[match[2]], 3) if match else 0.0
+        match = TIME.fullmatch(value)
+        delay_ms = round(float(match[1]) * MS[match[2]], 3) if match else 0.0
         if not 0 < delay_ms <= LONGEST_DELAY_MS:
             raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: above 0 (from 1us) to 1s.")
         delays[component] = delay_ms
@@ -245,7 +301,7 @@ def _replicas(name: str, given: str) -> dict[str, int]:
 
 def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
     """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
-    pattern = {"TIME": _DELAY, "PERCENT": _PERCENT, "N": _COUNT}[value]
+    pattern = {"TIME": TIME, "PERCENT": _PERCENT, "N": _COUNT}[value]
     seen: set[str] = set()
     for item in map(str.strip, given.split(",")):
         component, _, rest = item.partition(":")
@@ -266,6 +322,7 @@ def _by_component(name: str, given: str, what: str, value: str, examples: str) -
 SWITCHES: Mapping[str, Switch] = {
     "edge": _choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
     "plugins": _choice("What the edge does besides routing", "none", "typical", "all"),
+    "tls": _choice("TLS 1.3 between client and edge", "off", "on"),
     "mesh": _choice("Sidecar mesh", "none", "envoy", "istio"),
     "mtls": _choice("Mutual TLS between sidecars", "off", "on"),
     "canary": _whole("Percent of calls to product that go to a second instance, the canary", 0, 100),
@@ -277,12 +334,24 @@ SWITCHES: Mapping[str, Switch] = {
     "load_nodes": _whole("Load generators in the cluster that share the tape", 1, MOST_LOAD_NODES),
     "trace": Switch("Share of journeys to trace, 0 to 1.", "0 to 1", _share),
     "scale": _whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
-    "http": _choice("HTTP version between client and edge", "1", "2", to=int),
-    "rtt": _whole("Extra client round-trip time in ms", 0, 0),
+    "http": _choice("HTTP version between client and edge", "1", "2", "3", to=int),
+    "network": _choice("Network between each customer and the edge", *NAMES),
+    "rtt": Switch(
+        "Round-trip time between customer and edge, such as 40ms, 0ms to 2s; in place of the network's.",
+        "40ms",
+        read_rtt,
+    ),
+    "bandwidth": Switch(
+        "Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.",
+        "10mbit/2mbit",
+        read_bandwidth,
+    ),
+    "visit": _choice("With a network, whether customers' connections are open from before", *VISITS),
     "connections": _whole("Client connections to the edge, or without one to each gateway", 1, MOST_CONNECTIONS),
     "delay": Switch(
         "Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", _delays
     ),
     "abort": Switch("Share of calls to fail per component, such as payment:1%.", "payment:1%,user:0.5%", _aborts),
 }
+_NETWORK = ("network", "rtt", "bandwidth")
 _IN_RESULTS = {"rtt": "rtt_ms", "delay": "delay_ms", "abort": "abort_share"}

@@ -23,14 +23,25 @@ from mesh.ports import Ports
 from mesh.process_record import lock_holder, write_json
 from mesh.processes import Component
 from mesh.run import Run
-from mesh.shop_processes import CLONE, TRIAL_DATABASE, Data, Surroundings, database_tasks, shop_component
+from mesh.shop_processes import (
+    DATABASE_TASK,
+    GATEWAY_RANK,
+    SERVICE_RANK,
+    TRIAL_DATABASE,
+    Data,
+    Surroundings,
+    database_task,
+    shop_component,
+)
 from mesh.sidecars.stats import SidecarFacts, read_facts
 from mesh.sidecars.workloads import workloads
-from mesh.switches import Switches
+from mesh.span_accounts import SpanAccount, span_accounts
+from mesh.switches import HTTP3, Switches
 from mesh.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
 
 if TYPE_CHECKING:
     from mesh.istio.mesh import IstioMesh
+    from mesh.sidecars.certificates import Certificate
 
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
@@ -83,6 +94,7 @@ class System(Run):
         own_mesh = switches.meshed and not switches.in_cluster
         self.workloads = workloads(topology, ports, self.folder, canary=switches.canary > 0) if own_mesh else ()
         self._istio: IstioMesh | None = None
+        self._certificate: Certificate | None = None
 
     @property
     def database_name(self) -> str:
@@ -98,6 +110,11 @@ class System(Run):
     def url(self) -> str:
         """Where clients reach the topology: the edge, or without one the first channel's gateway."""
         return self._entrance(next(iter(self.topology.entry.values())))
+
+    @property
+    def ca_certificate(self) -> Path | None:
+        """File of the certificate that clients must trust to reach the edge; None without TLS."""
+        return None if self._certificate is None else self._certificate.trusted
 
     @property
     def urls(self) -> dict[str, str]:
@@ -138,6 +155,14 @@ class System(Run):
         """Counts of the spans that have reached Jaeger since it started."""
         return span_counts(self.ports)
 
+    def span_accounts(self) -> dict[str, SpanAccount]:
+        """What the shop's processes last said of their spans, by name; complete once they have stopped."""
+        return span_accounts(self.folder)
+
+    def spans_lost(self) -> int:
+        """Spans that the shop's processes never got to Jaeger, by their own count; complete once they have stopped."""
+        return sum(account.lost for account in self.span_accounts().values())
+
     def sidecar_facts(self) -> SidecarFacts | None:
         """What the sidecars say of themselves now; None without a mesh."""
         if not self.workloads:
@@ -161,6 +186,8 @@ class System(Run):
 
     def require_free(self) -> None:
         super().require_free()
+        if self.switches.http == HTTP3:
+            self.ports.require_free([EDGE], udp=True)
         for workload in self.workloads:
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
             self.ports.require_free(["sidecar-admin", *own], at=workload.address)
@@ -171,6 +198,14 @@ class System(Run):
             self._istio.renew_tokens()
         return super().ended()
 
+    def stop_serving(self) -> None:
+        """Stop gateways and services, which send their last spans as they stop.
+
+        Edge and sidecars send theirs at intervals, and drop what is left if they are stopped: they stay with the trace
+        store until their spans have been read, as does the database, which is audited.
+        """
+        self.stop_ranks((GATEWAY_RANK, SERVICE_RANK))
+
     def tidy(self) -> None:
         self.folder.remove_sockets()
 
@@ -178,6 +213,11 @@ class System(Run):
         if self.workloads or self.switches.edge == "kong":
             self.folder.fresh_sockets()
         keys = key_pair(self.folder)
+        if self.switches.tls == "on":
+            # Certificates take a moment to import, which a run without TLS need not wait for.
+            from mesh.edge.certificate import edge_certificate
+
+            self._certificate = edge_certificate(self.folder)
         around = Surroundings(
             self.topology,
             self.ports,
@@ -190,14 +230,15 @@ class System(Run):
             {} if self.workloads else self.switches.delay_ms,
             {workload.name: workload for workload in self.workloads},
             encrypted=self.switches.encrypted,
+            telemetry=self.folder.telemetry,
         )
         write_json(self.target, self._target(str(keys.private), self.ports))
         store = _database_components(self.database, self.folder, self.ports)
         return [
             *store,
-            *database_tasks(self.database, self._data, after=frozenset(item.name for item in store)),
+            database_task(self.database, self._data, after=frozenset(item.name for item in store)),
             jaeger_component(self.ports, self._environ),
-            *(shop_component(name, around, frozenset({CLONE}), replica) for name, replica in self._replicas()),
+            *(shop_component(name, around, frozenset({DATABASE_TASK}), replica) for name, replica in self._replicas()),
             *self._sidecars(),
             *([self._edge()] if self._has_edge else []),
         ]
@@ -217,6 +258,8 @@ class System(Run):
             sidecar,
             plugins=self.switches.plugins,
             jwt_public_key=key_pair(self.folder).public.read_text(),
+            certificate=self._certificate,
+            quic=self.switches.http == HTTP3,
         )
         return edge_component(self.switches.edge, plan, self.folder, self._environ)
 
@@ -246,8 +289,10 @@ class System(Run):
             "topology": self.topology.name,
             "trial": self.trial,
             "http": self.switches.http,
+            **({} if self.ca_certificate is None else {"ca_certificate": str(self.ca_certificate)}),
             "connections": self.switches.connections,
             "plan": self.topology.plan.value,
+            **_network(self.switches),
             "entry": entry,
             "otlp": str(places.reached("jaeger-otlp-grpc")[0]),
             "jwt_private_key": private_key,
@@ -255,7 +300,17 @@ class System(Run):
 
     def _entrance(self, entered: str, places: Places | None = None) -> str:
         """Where a channel's clients send their requests: to the edge, or without one to the channel's gateway."""
-        return (places or self.ports).reached(EDGE if self._has_edge else entered)[0].url
+        return f"{self.switches.scheme}://{(places or self.ports).reached(EDGE if self._has_edge else entered)[0]}"
+
+
+def _network(switches: Switches) -> dict[str, Any]:
+    """What lies between customers and edge, as the load generator reads it; empty if nothing is emulated."""
+    if not switches.emulates_network:
+        return {}
+    if switches.networks:
+        networks = {channel: network.as_target() for channel, network in switches.networks.items()}
+        return {"networks": networks, "visit": switches.visit}
+    return {**switches.customers_network.as_target(), "visit": switches.visit}
 
 
 def require_fit(topology: Topology, switches: Switches) -> None:
@@ -272,6 +327,10 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         )
     if switches.edge == "kong":
         require_kong(topology)
+    if switches.http == HTTP3 and topology.speaks_grpc_only:
+        raise SwitchError(
+            f"http=3: the clients of {topology.name} speak gRPC only, which always has HTTP/2; valid with it: 1, 2."
+        )
     for name, given in (
         ("delay", switches.delay_ms),
         ("abort", switches.abort_share),

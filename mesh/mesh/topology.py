@@ -145,6 +145,11 @@ class Topology(BaseModel):
         return "grpc" if spoken is Protocol.GRPC else "rest-services"
 
     @property
+    def speaks_grpc_only(self) -> bool:
+        """Whether the clients of every channel speak gRPC, which always has HTTP/2."""
+        return all(self.client_speaks(channel) == "grpc" for channel in self.entry)
+
+    @property
     def services(self) -> list[str]:
         """The services that a link leads to, callees before their callers."""
         return [name for name in SERVICES if any(name in callees for callees in self.links.values())]

@@ -19,6 +19,15 @@ STAMP = VENV / ".synced"
 LOCK = ROOT / "requirements.lock"
 # Of the others, only the program in the package is wanted.
 IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), "build": ("--no-deps",)}
+# What a run starts, and what that loads later. Python compiles a module when it is first imported, and the processes of
+# a first run, which start side by side, would each do so.
+STARTED = (
+    *("experiment.commands.bench", "experiment.runner", "experiment.trial.replay", "experiment.trial.record"),
+    *("hops.analysis.summary", "hops.report", "hops.terminal.bench", "hops.tables.seconds", "vl_convert"),
+    *("shop.database.__main__", "shop.database.seed", "shop.database.trial", "shop.database.audit"),
+    *(f"shop.{name}.__main__" for name in ("order", "payment", "product", "user")),
+    *("graphql_gateway.bootstrap", "rest_gateway.__main__", "grpc_health.v1.health_pb2"),
+)
 LIMITS = {"UV_PYTHON_DOWNLOADS": "never", "UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "2", "VIRTUAL_ENV": ""}
 ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "
@@ -71,6 +80,8 @@ def sync() -> None:
     )
     options = [*into_venv, "--quiet", "--no-deps", "--no-build-isolation", "--offline", "--editable", str(ROOT)]
     _require([program, "pip", "install", *options], "The project's own packages cannot be installed")
+    imports = f"import {', '.join(STARTED)}"
+    _require([str(VENV / "bin" / "python"), "-c", imports], "The project's own packages cannot be imported")
     STAMP.touch()
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
@@ -23,6 +24,9 @@ from mesh.envoy_config import (
 )
 from mesh.places import Place
 from mesh.topology import GATEWAYS, Protocol, Topology
+
+if TYPE_CHECKING:
+    from mesh.sidecars.certificates import Certificate
 
 MATCHES: Mapping[Match, Callable[[str], Mapping[str, Any]]] = {
     Match.EXACTLY: lambda path: {"path": path},
@@ -52,7 +56,10 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     resources = config["static_resources"]
     (listener,) = resources["listeners"]
     listener["address"] = tcp_address(plan.listen.host, plan.listen.port)
-    manager = listener["filter_chains"][0]["filters"][0]["typed_config"]
+    (chain,) = listener["filter_chains"]
+    if plan.certificate is not None:
+        chain["transport_socket"] = _tls(plan.certificate)
+    manager = chain["filters"][0]["typed_config"]
     _limit(manager)
     manager["access_log"][0]["typed_config"]["path"] = str(plan.access_log)
     manager["local_reply_config"] = {"mappers": _mappers()}
@@ -72,6 +79,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     manager["access_log"] += [plugin.envoy_log for plugin in plugins if plugin.envoy_log]
     for plugin in plugins:
         manager.update(plugin.envoy_manager)
+    if plan.quic and plan.certificate is not None:
+        resources["listeners"].append(_quic(listener, plan.certificate))
     over_http1, over_http2, collector = resources["clusters"]
     upstreams = [plan.upstreams[name] for name in dict.fromkeys(route.component for route in routes(topology))]
     resources["clusters"] = [
@@ -82,6 +91,46 @@ def render(plan: EdgePlan) -> dict[str, Any]:
         _found_at({**collector, **endpoints(OTLP_CLUSTER, [_address(plan.otlp_grpc)])}, [plan.otlp_grpc]),
     ]
     return config
+
+
+def _tls(certificate: Certificate) -> dict[str, Any]:
+    full_type = f"{TYPES}/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"
+    return {
+        "name": "envoy.transport_sockets.tls",
+        "typed_config": {"@type": full_type, **_shown(certificate, limits.ALPN)},
+    }
+
+
+def _quic(listener: Mapping[str, Any], certificate: Certificate) -> dict[str, Any]:
+    """The listener for HTTP/3: the same port number and filters, over UDP."""
+    over_udp = copy.deepcopy(dict(listener))
+    over_udp["name"] = f"{listener['name']}-quic"
+    over_udp["address"]["socket_address"]["protocol"] = "UDP"
+    over_udp["udp_listener_config"] = {"quic_options": {}}
+    (chain,) = over_udp["filter_chains"]
+    full_type = f"{TYPES}/envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport"
+    chain["transport_socket"] = {
+        "name": "envoy.transport_sockets.quic",
+        "typed_config": {"@type": full_type, "downstream_tls_context": _shown(certificate, ["h3"])},
+    }
+    manager = chain["filters"][0]["typed_config"]
+    manager["codec_type"] = "HTTP3"
+    over_http2 = manager.pop("http2_protocol_options")
+    manager["http3_protocol_options"] = {"quic_protocol_options": over_http2}
+    return over_udp
+
+
+def _shown(certificate: Certificate, protocols: Sequence[str]) -> dict[str, Any]:
+    shown = {
+        "certificate_chain": {"filename": str(certificate.chain)},
+        "private_key": {"filename": str(certificate.key)},
+    }
+    common = {
+        "tls_params": {"tls_minimum_protocol_version": "TLSv1_3", "tls_maximum_protocol_version": "TLSv1_3"},
+        "alpn_protocols": protocols,
+        "tls_certificates": [shown],
+    }
+    return {"common_tls_context": common}
 
 
 def _limit(manager: dict[str, Any]) -> None:

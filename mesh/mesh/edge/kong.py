@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
@@ -15,6 +15,9 @@ from mesh.edge.routes import Match, Route, routes
 from mesh.errors import SwitchError
 from mesh.paths import ROOT
 from mesh.topology import EDGE, Protocol, Topology
+
+if TYPE_CHECKING:
+    from mesh.sidecars.certificates import Certificate
 
 LUA = ROOT / "gateway" / "kong"
 """Folder of what Kong runs for each request besides its plugins."""
@@ -50,7 +53,7 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     config = {
         "_format_version": "3.0",
         "services": [_service(plan, upstream, table) for upstream in plan.upstreams.values()],
-        "routes": [_health()],
+        "routes": [_health(plan)],
         "upstreams": [_upstream(upstream) for upstream in plan.upstreams.values() if upstream.is_balanced],
         "plugins": [
             {"name": "pre-function", "config": {phase: [_edge_lua()] for phase in PHASES}},
@@ -69,7 +72,7 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_ADMIN_LISTEN": "off",
         "KONG_ADMIN_GUI_LISTEN": "off",
         # Without `reuseport`, which Kong sets by default: a second edge would silently share the port.
-        "KONG_PROXY_LISTEN": f"{plan.listen} http2 backlog=4096",
+        "KONG_PROXY_LISTEN": f"{plan.listen} {'ssl ' if plan.certificate else ''}http2 backlog=4096",
         "KONG_STATUS_LISTEN": str(plan.admin),
         "KONG_PROXY_ERROR_LOG": "/dev/stderr",
         "KONG_STATUS_ERROR_LOG": "/dev/stderr",
@@ -103,6 +106,17 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_NGINX_PROXY_PROXY_NEXT_UPSTREAM": "error",
         "KONG_UPSTREAM_KEEPALIVE_IDLE_TIMEOUT": str(limits.UPSTREAM_IDLE_S),
         "KONG_UPSTREAM_KEEPALIVE_MAX_REQUESTS": "0",
+        **({} if plan.certificate is None else _tls(plan.certificate)),
+    }
+
+
+def _tls(certificate: Certificate) -> dict[str, str]:
+    return {
+        "KONG_SSL_CERT": str(certificate.chain),
+        "KONG_SSL_CERT_KEY": str(certificate.key),
+        # Kong's own suites would allow TLS 1.2 too.
+        "KONG_SSL_CIPHER_SUITE": "custom",
+        "KONG_SSL_PROTOCOLS": "TLSv1.3",
     }
 
 
@@ -138,7 +152,7 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route]) -> dict[str
                 "paths": [f"~{pattern(route)}"],
                 # The first of the table counts.
                 "regex_priority": len(table) - number,
-                "protocols": ["grpc"] if is_grpc else ["http"],
+                "protocols": _protocols(plan, "grpc" if is_grpc else "http"),
                 "strip_path": False,
                 "preserve_host": True,
             }
@@ -187,15 +201,19 @@ def _check() -> dict[str, Any]:
     }
 
 
-def _health() -> dict[str, Any]:
+def _health(plan: EdgePlan) -> dict[str, Any]:
     answer = {"status_code": 200, "content_type": "text/plain", "body": "ok\n"}
     return {
         "name": "healthz",
         "paths": [f"~{limits.HEALTH_PATH}$"],
         "regex_priority": 1000,
-        "protocols": ["http"],
+        "protocols": _protocols(plan, "http"),
         "plugins": [{"name": "request-termination", "config": answer}],
     }
+
+
+def _protocols(plan: EdgePlan, protocol: str) -> list[str]:
+    return [f"{protocol}s" if plan.certificate else protocol]
 
 
 def _edge_lua() -> str:

@@ -61,5 +61,7 @@ CHECKED: Sequence[Checked] = (
     ),
     Checked("grpc-encoding", "identity|deflate|gzip", "grpc-encoding is unknown; valid: identity, deflate, gzip"),
 )
+ALPN = ["h2", "http/1.1"]
+"""What clients may choose from when they speak TLS."""
 CALLS = "/shop."
 """What the paths of gRPC calls begin with."""

@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mesh.places import Place, Places
 from mesh.sidecars.workloads import Workload
 from mesh.topology import EDGE, Protocol, Topology, port_name
+
+if TYPE_CHECKING:
+    from mesh.sidecars.certificates import Certificate
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class EdgePlan:
         access_log: File of the JSON access log.
         plugins: What it does besides: `none`, `typical` or `all` (`mesh.edge.plugins`).
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
+        certificate: What it shows to clients, which reach it by TLS; None for no TLS.
+        quic: Whether it speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
     """
 
     topology: Topology
@@ -61,6 +67,8 @@ class EdgePlan:
     access_log: Path
     plugins: str = "none"
     jwt_public_key: str = ""
+    certificate: Certificate | None = None
+    quic: bool = False
 
 
 def edge_plan(
@@ -71,6 +79,8 @@ def edge_plan(
     *,
     plugins: str = "none",
     jwt_public_key: str = "",
+    certificate: Certificate | None = None,
+    quic: bool = False,
 ) -> EdgePlan:
     """The plan of a topology's edge.
 
@@ -81,6 +91,8 @@ def edge_plan(
         sidecar: The edge as a part of a native mesh, where it sends everything through its sidecar; None without one.
         plugins: What the edge does besides.
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
+        certificate: What the edge shows to clients; None for no TLS.
+        quic: Whether it speaks HTTP/3 too; needs a certificate.
     """
     through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
     return EdgePlan(
@@ -102,4 +114,6 @@ def edge_plan(
         access_log=access_log,
         plugins=plugins,
         jwt_public_key=jwt_public_key,
+        certificate=certificate,
+        quic=quic,
     )

@@ -16,7 +16,7 @@ TRACES = "jaeger"
 """The extension provider of the mesh configuration that spans go to."""
 MANAGER = "envoy.filters.network.http_connection_manager"
 ROUTER = "envoy.filters.http.router"
-SPAN_EXPORT = {"tracing.opentelemetry.flush_interval_ms": 200, "tracing.opentelemetry.min_flush_spans": 64}
+SPAN_EXPORT = {"tracing.opentelemetry.flush_interval_ms": 200, "tracing.opentelemetry.min_flush_spans": 512}
 """Envoy's runtime: spans are exported soon after they end, so that draining them after a trial is quick."""
 SHARED = ("internal_address_config", "early_header_mutation_extensions", "http2_protocol_options", "tracing")
 """What a sidecar has in common with those of mesh=envoy, as their configuration has it."""

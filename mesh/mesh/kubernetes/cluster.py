@@ -173,6 +173,9 @@ class ClusterSystem(System):
             self._keep_logs()
         super().__exit__(kind, error, trace)
 
+    def stop_serving(self) -> None:
+        """Does nothing: the pods end with their namespace, and what runs here are the ways to them."""
+
     def tidy(self) -> None:
         super().tidy()
         if self._kubectl is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from mesh.database import INITDB, POSTGRES, SETTINGS
@@ -28,7 +27,6 @@ from mesh.shop_processes import TRIAL_DATABASE
 from mesh.switches import Switches
 
 JOB = "database"
-NOTES = "/var/lib/hopwise"
 """Where the first step of the job leaves the template's name for the second."""
 DATA = "/var/lib/postgresql"
 """Folder of the volume; the data are in a folder in it."""
@@ -133,19 +131,10 @@ def database_limit_s(switches: Switches) -> int:
 
 def database_job(switches: Switches, options: ClusterOptions) -> Document:
     """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
-    noted = f"{NOTES}/template"
-    notes = {"name": "notes", "mountPath": NOTES}
-    prepare = f"python -m shop.database prepare --scale {switches.scale} --seed {options.seed} | tee {noted}"
-    clone = f'exec python -m shop.database trial --template "$(tail -n 1 {noted})" --name {TRIAL_DATABASE}'
-    seeding = _command("prepare", ["bash", "-o", "pipefail", "-c", prepare], options, [_ADMIN, _ROLES], [notes])
-    cloning = _command(JOB, ["sh", "-c", clone], options, [_ADMIN], [notes])
-    workload = Workload(
-        JOB,
-        [cloning],
-        before=[_await_server(options), seeding],
-        volumes=[{"name": "notes", "emptyDir": {}}],
-        sidecar=False,
-    )
+    command = ["python", "-m", "shop.database", "prepare", "--trial", TRIAL_DATABASE]
+    command += ["--scale", str(switches.scale), "--seed", str(options.seed)]
+    preparing = _command(JOB, command, options, [_ADMIN, _ROLES])
+    workload = Workload(JOB, [preparing], before=[_await_server(options)], sidecar=False)
     # Whoever waits for the job gives up first, and says why.
     return _job(workload, database_limit_s(switches) + 120, options)
 
@@ -156,11 +145,8 @@ def migration_job(options: ClusterOptions) -> Document:
     return _job(Workload(JOB, [migrating], before=[_await_server(options)], sidecar=False), 600, options)
 
 
-def _command(
-    name: str, command: list[str], options: ClusterOptions, env: list[Document], mounts: Sequence[Document] = ()
-) -> Document:
-    size = Size(most_memory="1Gi")
-    return container(name, options.image("shop"), options, size, mounts=mounts, command=command, env=env)
+def _command(name: str, command: list[str], options: ClusterOptions, env: list[Document]) -> Document:
+    return container(name, options.image("shop"), options, Size(most_memory="1Gi"), command=command, env=env)
 
 
 def _await_server(options: ClusterOptions) -> Document:

@@ -1,12 +1,13 @@
-"""The certificates of a mesh: an authority, and a certificate for each workload with its SPIFFE ID.
+"""Authorities and the certificates that they issue: to each workload of a mesh with its SPIFFE ID, and to the edge.
 
-The authority has the files of Istio's plug-in CA. It is made anew for every run, unless `HOPWISE_MESH_CA` names a
-folder with one.
+An authority has the files of Istio's plug-in CA. It is made anew for every run, unless `HOPWISE_MESH_CA` names a
+folder with one for the mesh.
 """
 
 from __future__ import annotations
 
 import datetime
+import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,7 +40,7 @@ _MARGIN = datetime.timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Authority:
-    """Who signs the certificates of a mesh: a folder with the four files of Istio's plug-in CA.
+    """Who signs certificates: a folder with the four files of Istio's plug-in CA.
 
     Attributes:
         folder: The folder.
@@ -49,12 +50,12 @@ class Authority:
 
     @property
     def root_cert(self) -> Path:
-        """The certificate that everyone in the mesh trusts."""
+        """The certificate that is trusted."""
         return self.folder / "root-cert.pem"
 
     @property
     def ca_cert(self) -> Path:
-        """The certificate that signs those of workloads."""
+        """The certificate that signs the others."""
         return self.folder / "ca-cert.pem"
 
     @property
@@ -78,7 +79,7 @@ class Certificate:
 
 
 def authority(folder: RunFolder, environ: Mapping[str, str]) -> Authority:
-    """The authority of a run: a new one, or the one that the user names, checked.
+    """The authority of a run's mesh: a new one, or the one that the user names, checked.
 
     Args:
         folder: Folder of the run; a new authority is among its keys.
@@ -95,19 +96,22 @@ def authority(folder: RunFolder, environ: Mapping[str, str]) -> Authority:
     return given
 
 
-def make_authority(folder: Path) -> Authority:
+def make_authority(folder: Path, of: str = "mesh", *, identity: str = ISTIOD_IDENTITY) -> Authority:
     """Make an authority: a root, and below it the certificate that signs.
 
     Args:
         folder: Folder for its files; made if it is not there.
+        of: What it is the authority of; part of its certificates' names.
+        identity: SPIFFE ID of the certificate that signs; empty for none.
     """
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o700)
     made = Authority(folder)
     root_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
-    root_name, name = _name("Hopwise mesh root"), _name("Hopwise mesh")
+    root_name, name = _name(f"Hopwise {of} root"), _name(f"Hopwise {of}")
     root = _sign(root_name, root_key.public_key(), root_name, root_key, ROOT_DAYS, ca=True)
-    own = _sign(name, key.public_key(), root_name, root_key, ROOT_DAYS, ca=True, identity=ISTIOD_IDENTITY)
+    names = [identity] if identity else []
+    own = _sign(name, key.public_key(), root_name, root_key, ROOT_DAYS, ca=True, names=names)
     _write(made.root_cert, root.public_bytes(Encoding.PEM))
     _write(made.ca_cert, own.public_bytes(Encoding.PEM))
     _write(made.cert_chain, own.public_bytes(Encoding.PEM))
@@ -115,12 +119,12 @@ def make_authority(folder: Path) -> Authority:
     return made
 
 
-def issue(by: Authority, identity: str, into: Path, *, days: float = WORKLOAD_DAYS) -> Certificate:
-    """Issue a certificate for one identity.
+def issue(by: Authority, names: Sequence[str], into: Path, *, days: float = WORKLOAD_DAYS) -> Certificate:
+    """Issue a certificate to one holder.
 
     Args:
         by: Who signs it.
-        identity: SPIFFE ID of the holder.
+        names: What the holder goes by: SPIFFE IDs, host names and IP addresses.
         into: Folder for its files; made if it is not there.
         days: How long it is valid, but no longer than the authority's own.
     """
@@ -129,7 +133,7 @@ def issue(by: Authority, identity: str, into: Path, *, days: float = WORKLOAD_DA
     signer, signing_key = _load_certificates(by.ca_cert)[0], _load_key(by.ca_key)
     key = ec.generate_private_key(ec.SECP256R1())
     signed = _sign(
-        None, key.public_key(), signer.subject, signing_key, days, identity=identity, latest=signer.not_valid_after_utc
+        None, key.public_key(), signer.subject, signing_key, days, names=names, latest=signer.not_valid_after_utc
     )
     made = Certificate(into / "cert-chain.pem", into / "key.pem", into / "root-cert.pem")
     _write(made.chain, signed.public_bytes(Encoding.PEM) + by.cert_chain.read_bytes())
@@ -140,7 +144,8 @@ def issue(by: Authority, identity: str, into: Path, *, days: float = WORKLOAD_DA
 
 def issue_all(by: Authority, workloads: Sequence[Workload], folder: RunFolder) -> dict[str, Certificate]:
     """A certificate for each workload, by its name."""
-    return {workload.name: issue(by, workload.identity, folder.keys / "mesh" / workload.name) for workload in workloads}
+    into = folder.keys / "mesh"
+    return {workload.name: issue(by, [workload.identity], into / workload.name) for workload in workloads}
 
 
 def _check(given: Authority) -> None:
@@ -216,7 +221,7 @@ def _sign(
     days: float,
     *,
     ca: bool = False,
-    identity: str = "",
+    names: Sequence[str] = (),
     latest: datetime.datetime | None = None,
 ) -> x509.Certificate:
     now = datetime.datetime.now(datetime.UTC)
@@ -232,14 +237,23 @@ def _sign(
         .add_extension(x509.BasicConstraints(ca=ca, path_length=None), critical=True)
         .add_extension(_usage(ca=ca), critical=True)
     )
-    if identity:
-        names = x509.SubjectAlternativeName([x509.UniformResourceIdentifier(identity)])
+    if names:
+        alternative = x509.SubjectAlternativeName([_alternative_name(name) for name in names])
         # RFC 5280: without a subject, the alternative name is critical.
-        builder = builder.add_extension(names, critical=subject is None)
+        builder = builder.add_extension(alternative, critical=subject is None)
     if not ca:
         purposes = [ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.SERVER_AUTH]
         builder = builder.add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
     return builder.sign(key, hashes.SHA256())
+
+
+def _alternative_name(name: str) -> x509.GeneralName:
+    if "://" in name:
+        return x509.UniformResourceIdentifier(name)
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
 
 
 def _usage(*, ca: bool) -> x509.KeyUsage:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from mesh.early_interrupt import end_quietly
+
+end_quietly()
+
+# ruff: noqa: E402 - imports take long enough to be interrupted
 import sys
 import time
 from collections.abc import Sequence

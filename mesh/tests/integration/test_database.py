@@ -25,7 +25,7 @@ from mesh.paths import ROOT, RunFolder
 from mesh.ports import Ports
 from mesh.processes import Supervisor, death_signals
 from mesh.run import Run
-from mesh.shop_processes import Data, database_tasks
+from mesh.shop_processes import Data, database_task
 from mesh.system import database_run, open_database
 
 pytestmark = pytest.mark.integration
@@ -305,7 +305,7 @@ def test_two_checkouts_share_a_server(ports: Ports, folder: RunFolder, tmp_path:
     with run(ports, folder):
         theirs = {"DATABASE_URL": database(ports, {}, folder).admin_url}
         one, other = (database(ports, theirs, RunFolder.of(ports.base, tmp_path / name)) for name in ("one", "other"))
-        Supervisor(folder, Interrupts()).start(database_tasks(one, Data(), frozenset()))
+        Supervisor(folder, Interrupts()).start([database_task(one, Data(), frozenset())])
         url = one.url("shop_user", "shop_trial")
         assert other.url("shop_user", "shop_trial") == url
         psycopg.connect(url).close()

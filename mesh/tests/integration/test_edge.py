@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -19,6 +20,7 @@ import jwt
 import pytest
 from stand_ins import needs_kong
 
+from mesh.edge.certificate import edge_certificate
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.edge.plugins import ISSUER
@@ -28,6 +30,7 @@ from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.processes import Component
 from mesh.run import Run
+from mesh.sidecars.certificates import make_authority
 from mesh.topology import load_topology
 
 pytestmark = pytest.mark.integration
@@ -39,8 +42,11 @@ PARENT = "00f067aa0ba902b7"
 class EdgeRun(Run):
     """An edge and Jaeger alone."""
 
-    def __init__(self, program: str, ports: Ports, folder: RunFolder, plugins: str = "none") -> None:
+    def __init__(
+        self, program: str, ports: Ports, folder: RunFolder, plugins: str = "none", *, tls: bool = False
+    ) -> None:
         super().__init__(ports, folder)
+        self.certificate = edge_certificate(folder) if tls else None
         self.program = program
         self.plugins = plugins
 
@@ -53,7 +59,14 @@ class EdgeRun(Run):
         self.folder.fresh_sockets()
         key = key_pair(self.folder).public.read_text()
         access_log = self.logs / ACCESS_LOG
-        plan = edge_plan(load_topology("hybrid"), self.ports, access_log, plugins=self.plugins, jwt_public_key=key)
+        plan = edge_plan(
+            load_topology("hybrid"),
+            self.ports,
+            access_log,
+            plugins=self.plugins,
+            jwt_public_key=key,
+            certificate=self.certificate,
+        )
         return [jaeger_component(self.ports, os.environ), edge_component(self.program, plan, self.folder, os.environ)]
 
     def tidy(self) -> None:
@@ -255,6 +268,74 @@ def test_http_2_without_tls(edge: EdgeRun) -> None:
     assert answer.stdout == "2"
 
 
+@pytest.fixture(scope="module")
+def encrypted(
+    program: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EdgeRun]:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("tls"))
+    with behind(ports), EdgeRun(program, ports, folder, tls=True) as run:
+        yield run
+
+
+def curl(run: EdgeRun, *options: str, host: str = "127.0.0.1", path: str = "/graphql") -> tuple[int, str]:
+    """curl's exit code, and what it says of the answer: status, version and scheme."""
+    asked = subprocess.run(
+        [
+            *(
+                "curl",
+                "-s",
+                "--noproxy",
+                "*",
+                "-o",
+                os.devnull,
+                "-w",
+                "%{http_code} %{http_version} %{scheme}",
+                *options,
+            ),
+            *("--connect-to", f"::127.0.0.1:{run.ports['edge']}", f"https://{host}:{run.ports['edge']}{path}"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return asked.returncode, asked.stdout.lower()
+
+
+@pytest.mark.parametrize(("version", "spoken"), [("--http1.1", "1.1"), ("--http2", "2")])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "edge"])
+def test_tls(encrypted: EdgeRun, version: str, spoken: str, host: str) -> None:
+    assert encrypted.certificate is not None
+    trusting = ("--cacert", str(encrypted.certificate.trusted), version)
+    assert curl(encrypted, *trusting, host=host) == (0, f"200 {spoken} https")
+    assert curl(encrypted, *trusting, host=host, path="/healthz") == (0, f"200 {spoken} https")
+
+
+CURL_REFUSES_THE_CERTIFICATE, CURL_HAS_NO_TLS = 60, 35
+
+
+def test_tls_is_checked(encrypted: EdgeRun, tmp_path: Path) -> None:
+    assert encrypted.certificate is not None
+    trusted = ("--cacert", str(encrypted.certificate.trusted))
+    assert curl(encrypted, *trusted, host="shop.example")[0] == CURL_REFUSES_THE_CERTIFICATE
+    foreign = make_authority(tmp_path / "foreign", "foreign").root_cert
+    assert curl(encrypted, "--cacert", str(foreign))[0] == CURL_REFUSES_THE_CERTIFICATE
+    assert curl(encrypted, *trusted, "--tls-max", "1.2")[0] == CURL_HAS_NO_TLS
+
+
+def test_tls_leaves_log_and_spans_as_they_are(encrypted: EdgeRun) -> None:
+    assert encrypted.certificate is not None
+    trace_id = f"{TRACE}09"
+    context = ssl.create_default_context(cafile=str(encrypted.certificate.trusted))
+    url = f"https://127.0.0.1:{encrypted.ports['edge']}/v1/products/9"
+    headers = {"traceparent": f"00-{trace_id}-{PARENT}-01"}
+    assert httpx.get(url, headers=headers, verify=context, trust_env=False).status_code == 200
+    upstream = next(span for span in spans(encrypted, trace_id) if span["parentSpanId"] != PARENT)
+    line = logged(encrypted, "/v1/products/9")
+    assert line["traceparent"] == f"00-{trace_id}-{upstream['spanId']}-01"
+    assert (line["status"], line["upstream"], line["method"]) == (200, "rest-gateway", "GET")
+
+
 def test_deadline_is_told_to_the_gateway(client: httpx.Client) -> None:
     headers = {name.lower(): value for name, value in client.get("/graphql").json()["headers"].items()}
     assert headers["x-envoy-expected-rq-timeout-ms"] == "5000"
@@ -339,6 +420,9 @@ def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client:
     assert line["traceparent"] == f"00-{trace}-{upstream['spanId']}-01"
     assert 0.2e9 <= line["duration_ns"] < 5e9
     assert line["duration_ns"] // 1_000_000 == line["duration_ms"]
+    if edge.program == "envoy":
+        assert 0 < line["sending_ns"] < line["duration_ns"] - 0.2e9
+        assert 0.2e9 <= line["behind_ns"] < line["duration_ns"]
 
 
 def test_jaeger_stops_at_once(ports: Ports, edge: EdgeRun) -> None:

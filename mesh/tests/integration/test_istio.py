@@ -278,7 +278,7 @@ def serial(run: MeshRun, name: str) -> int:
     """Serial number of the certificate that a sidecar shows to new callers."""
     (inbound,) = run.workload(name).inbound
     assert run.authority is not None
-    own = issue(run.authority, identity("rest-gateway"), run.folder.keys / "own")
+    own = issue(run.authority, [identity("rest-gateway")], run.folder.keys / "own")
     context = ssl.create_default_context(cafile=str(run.authority.root_cert))
     context.check_hostname = False
     context.load_cert_chain(own.chain, own.key)

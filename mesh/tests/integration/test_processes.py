@@ -60,12 +60,11 @@ def test_dependencies_are_ready_before_their_dependents_start(supervisor: Superv
             happened.append(f"{name} started")
             return [sys.executable, "-c", code]
 
-        def note_ready(*_: str) -> bool:
+        def note_ready() -> bool:
             happened.append(f"{name} ready")
             return True
 
-        ready = {"ready": None, "on_output": note_ready} if is_task else {"ready": note_ready}
-        return Component(name, argv=argv, after=after, **ready)  # type: ignore[arg-type]
+        return Component(name, argv=argv, after=after, ready=None if is_task else note_ready)
 
     supervisor.start(
         [
@@ -74,15 +73,81 @@ def test_dependencies_are_ready_before_their_dependents_start(supervisor: Superv
             noted("first", SLEEP),
         ]
     )
-    order = [f"{name} {event}" for name in ("first", "second", "third") for event in ("started", "ready")]
-    assert happened == order
+    assert happened == ["first started", "first ready", "second started", "third started", "third ready"]
+    assert set(supervisor.pids()) == {"first", "third"}
 
 
-def test_a_task_hands_over_its_output(supervisor: Supervisor) -> None:
-    seen: list[str] = []
-    supervisor.start([component("task", "print('made it')", ready=None, on_output=seen.append)])
-    assert seen == ["made it\n"]
-    assert supervisor.pids() == {}
+#: Waits for a file, as long as a test may take.
+AWAIT = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)\n"
+#: Says that it has imported, waits to be let go, and says whether what it comes after was there by then.
+HELD = (
+    "import pathlib, sys, time\npathlib.Path(sys.argv[1]).touch()\nsys.stdin.read()\n"
+    "print('after it' if pathlib.Path(sys.argv[2]).exists() else 'before it', flush=True)\ntime.sleep(60)"
+)
+
+
+def held(name: str, *args: str, code: str = HELD, **more: object) -> Component:
+    return component(name, code, *args, imports_meanwhile=True, **more)
+
+
+def test_a_component_imports_while_it_waits_for_others(supervisor: Supervisor, folder: RunFolder) -> None:
+    imported, made = folder.path / "imported", folder.path / "made"
+    log = folder.logs / "early.log"
+    supervisor.start(
+        [
+            held("early", str(imported), str(made), ready=lambda: "it" in log.read_text(), after=frozenset({"task"})),
+            component("task", f"{AWAIT}pathlib.Path(sys.argv[2]).touch()", str(imported), str(made), ready=None),
+        ]
+    )
+    assert log.read_text() == "after it\n"
+
+
+def test_the_limit_of_a_component_begins_when_it_may_go_on(supervisor: Supervisor, folder: RunFolder) -> None:
+    slow = component("task", "import time; time.sleep(1)", ready=None)
+    supervisor.start(
+        [held("early", *2 * [str(folder.path / "any")], after=frozenset({"task"}), start_limit_s=0.8), slow]
+    )
+    assert set(supervisor.pids()) == {"early"}
+
+
+def test_the_failed_import_of_a_component_that_waits_is_noticed(supervisor: Supervisor) -> None:
+    with pytest.raises(StartError, match=r"(?s)early ended while it was starting, with exit code 1.*no such module"):
+        supervisor.start(
+            [
+                held("early", code="raise SystemExit('no such module')", after=frozenset({"task"})),
+                component("task", SLEEP, ready=None),
+            ]
+        )
+
+
+@pytest.mark.parametrize("imports_meanwhile", [False, True])
+def test_a_component_that_would_wait_forever_is_refused(supervisor: Supervisor, imports_meanwhile: bool) -> None:
+    waiting = component("early", SLEEP, after=frozenset({"absent"}), imports_meanwhile=imports_meanwhile)
+    with pytest.raises(StartError, match="early: cannot start: depends on components that are not part of"):
+        supervisor.start([waiting])
+
+
+def test_a_component_that_waits_is_stopped_too(supervisor: Supervisor, folder: RunFolder) -> None:
+    imported = folder.path / "imported"
+    with pytest.raises(StartError, match="task ended"):
+        supervisor.start(
+            [
+                held("early", str(imported), str(imported), after=frozenset({"task"})),
+                component("task", f"{AWAIT}raise SystemExit(1)", str(imported), ready=None),
+            ]
+        )
+    (early,) = (psutil.Process(pid) for name, pid in supervisor.pids().items() if name == "early")
+    assert supervisor.stop() == []
+    assert not early.is_running()
+
+
+def test_what_keeps_data_outlives_what_writes_it(supervisor: Supervisor, folder: RunFolder) -> None:
+    supervisor.start(
+        [component(name, SLEEP, stop_rank=rank) for name, rank in (("edge", 0), ("shop", 2), ("store", 9))]
+    )
+    assert supervisor.stop({0, 2}) == []
+    assert set(supervisor.pids()) == {"store"} == {item.component for item in read_record(folder)}
+    assert supervisor.ended() == []
 
 
 def test_failed_start_tells_the_end_of_the_log(supervisor: Supervisor) -> None:
@@ -165,12 +230,14 @@ def test_what_runs_is_on_record(supervisor: Supervisor, folder: RunFolder) -> No
     assert read_record(folder) == []
 
 
-def test_the_user_s_environment_stays_outside(supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_user_s_environment_stays_outside(
+    supervisor: Supervisor, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OTEL_SERVICE_NAME", "somebody")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
-    seen: list[str] = []
-    code = "import os; print(sorted(os.environ))"
-    supervisor.start([component("task", code, ready=None, env={"SHOP_COMPONENT": "x"}, on_output=seen.append)])
-    assert "SHOP_COMPONENT" in seen[0]
-    assert "OTEL_SERVICE_NAME" not in seen[0]
-    assert "http_proxy" not in seen[0]
+    code = "import os, sys; print(sorted(os.environ), file=sys.stderr)"
+    supervisor.start([component("task", code, ready=None, env={"SHOP_COMPONENT": "x"})])
+    seen = (folder.logs / "task.log").read_text()
+    assert "SHOP_COMPONENT" in seen
+    assert "OTEL_SERVICE_NAME" not in seen
+    assert "http_proxy" not in seen

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from ipaddress import IPv4Address
 from pathlib import Path
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from mesh.edge.certificate import edge_certificate
 from mesh.errors import CertificateError
 from mesh.paths import RunFolder
 from mesh.sidecars import certificates
@@ -23,7 +25,7 @@ def named(folder: Path, tmp_path: Path) -> Authority:
 
 
 def test_a_certificate_says_who_its_holder_is(own: Authority, tmp_path: Path) -> None:
-    made = issue(own, identity("order"), tmp_path / "order")
+    made = issue(own, [identity("order")], tmp_path / "order")
     leaf, *chain = x509.load_pem_x509_certificates(made.chain.read_bytes())
     names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.UniformResourceIdentifier) == ["spiffe://cluster.local/ns/default/sa/order"]
@@ -35,13 +37,29 @@ def test_a_certificate_says_who_its_holder_is(own: Authority, tmp_path: Path) ->
     assert made.key.parent.stat().st_mode & 0o077 == 0
 
 
+def test_the_edge_s_certificate_is_for_the_hosts_by_which_it_is_reached(tmp_path: Path) -> None:
+    folder = RunFolder.of(30000, tmp_path)
+    made = edge_certificate(folder)
+    leaf, intermediate = x509.load_pem_x509_certificates(made.chain.read_bytes())
+    names = leaf.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["localhost", "edge"]
+    assert names.get_values_for_type(x509.IPAddress) == [IPv4Address("127.0.0.1")]
+    (root,) = x509.load_pem_x509_certificates(made.trusted.read_bytes())
+    leaf.verify_directly_issued_by(intermediate)
+    intermediate.verify_directly_issued_by(root)
+    # It is nobody in the mesh, and nobody who is trusted there.
+    assert not names.get_values_for_type(x509.UniformResourceIdentifier)
+    private = [made.key, folder.keys / "edge-ca" / "ca-key.pem"]
+    assert all(file.stat().st_mode & 0o077 == 0 for file in [*private, *(key.parent for key in private)])
+
+
 def test_a_certificate_ends_with_the_one_that_signed_it(
     own: Authority, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(certificates, "ROOT_DAYS", 1)
     short = make_authority(tmp_path / "short")
     ends = [
-        x509.load_pem_x509_certificates(issue(by, identity("user"), tmp_path / name).chain.read_bytes())
+        x509.load_pem_x509_certificates(issue(by, [identity("user")], tmp_path / name).chain.read_bytes())
         for name, by in (("long", own), ("short", short))
     ]
     assert (ends[0][0].not_valid_after_utc - ends[0][0].not_valid_before_utc).days == certificates.WORKLOAD_DAYS

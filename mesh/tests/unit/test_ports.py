@@ -62,5 +62,13 @@ def test_taken_port_names_component_owner_and_way_out(ports: Ports) -> None:
     assert f"SHOP_PORT_BASE={ports.base + 200}" in message
 
 
+def test_a_port_may_be_taken_over_udp_alone(ports: Ports) -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", ports["edge"]))
+        ports.require_free(["edge"])
+        with pytest.raises(PortError, match=rf"127\.0\.0\.1:{ports['edge']} \(edge, UDP\)"):
+            ports.require_free(["edge"], udp=True)
+
+
 def test_free_ports_pass(ports: Ports) -> None:
     ports.require_free(ports.offsets)

@@ -12,7 +12,7 @@ from mesh.errors import InputError
 from mesh.keys import KeyPair, key_pair
 from mesh.paths import GRAPHIQL, RunFolder
 from mesh.ports import load_ports
-from mesh.shop_processes import Data, Surroundings, database_tasks, environment, role_passwords, shop_component
+from mesh.shop_processes import Data, Surroundings, database_task, environment, role_passwords, shop_component
 from mesh.topology import SERVES, SERVICES, load_topology, port_name
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -97,6 +97,14 @@ def test_a_delay_reaches_its_component_alone() -> None:
     assert "SHOP_DELAY_US" not in environment("order", delayed)
 
 
+def test_all_import_before_what_they_connect_to_is_there_and_gateways_wait_for_nothing() -> None:
+    made = {name: shop_component(name, around(), frozenset({"database"})) for name in around().topology.components}
+    made["database"] = database_task(Database(ADMIN, embedded=True), Data(), frozenset({"postgres"}))
+    waiting = {name for name, component in made.items() if component.imports_meanwhile}
+    assert waiting == {name for name, component in made.items() if component.after} == {*SERVICES, "database"}
+    assert waiting == {name for name, component in made.items() if component.env.get("SHOP_AWAIT_STDIN") == "on"}
+
+
 def test_services_and_no_gateway_keep_their_data_in_memory_on_request() -> None:
     in_memory = replace(around(), store="memory")
     stores = {name: environment(name, in_memory).get("SHOP_STORE") for name in in_memory.topology.components}
@@ -118,11 +126,9 @@ def test_passwords_follow_from_the_administrator_s() -> None:
 
 def test_command_lines_and_what_is_printed_of_a_run_hold_no_password() -> None:
     db = Database(ADMIN, embedded=False)
-    prepare, clone = database_tasks(db, Data(), frozenset())
-    prepare.on_output and prepare.on_output("shop_seed_x\n")  # type: ignore[func-returns-value]
-    for task in (prepare, clone):
-        assert "secret" not in " ".join(task.argv())
-        assert task.env["SHOP_ADMIN_URL"] == ADMIN
+    task = database_task(db, Data(), frozenset())
+    assert "secret" not in " ".join(task.argv())
+    assert task.env["SHOP_ADMIN_URL"] == ADMIN
     assert "secret" not in repr(db)
 
 

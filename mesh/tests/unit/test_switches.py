@@ -9,6 +9,7 @@ import pytest
 
 from mesh import cli
 from mesh.errors import SwitchError
+from mesh.network import Network
 from mesh.paths import ROOT
 from mesh.switches import SWITCHES, Switches, aborts_in_words, delays_in_words, parse_switches
 from mesh.system import require_fit
@@ -17,12 +18,12 @@ from mesh.topology import load_topology
 
 def test_defaults() -> None:
     assert parse_switches() == Switches(
-        edge="envoy", mesh="none", mtls="off", store="postgres", trace=0.2, scale=1, http=2, rtt_ms=0, connections=4
+        edge="envoy", mesh="none", mtls="off", store="postgres", trace=0.2, scale=1, http=2, rtt_ms=None, connections=4
     )
 
 
 def test_given() -> None:
-    found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", rtt="0", connections="256")
+    found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", connections="256")
     assert found == Switches(edge="none", store="memory", trace=1.0, scale=3, http=1, connections=256)
 
 
@@ -53,6 +54,7 @@ def test_empty_stands_for_the_default() -> None:
     [
         ("edge", "nginx", "edge=nginx is unknown; valid: envoy, kong, none"),
         ("plugins", "some", "plugins=some is unknown; valid: none, typical, all"),
+        ("tls", "yes", "tls=yes is unknown; valid: off, on"),
         ("mesh", "linkerd", "mesh=linkerd is unknown; valid: none, envoy, istio"),
         ("mtls", "on", "mtls=on needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too"),
         ("mtls", "yes", "mtls=yes is unknown; valid: off, on"),
@@ -77,7 +79,7 @@ def test_empty_stands_for_the_default() -> None:
         ("trace", "some", "trace=some"),
         ("scale", "0", "scale=0: must be an integer from 1 to 100"),
         ("scale", "1.5", "scale=1.5: must be an integer"),
-        ("http", "3", "http=3 is unknown; valid: 1, 2"),
+        ("http", "4", "http=4 is unknown; valid: 1, 2, 3"),
         ("connections", "0", "connections=0: must be an integer from 1 to 256"),
         ("connections", "257", "from 1 to 256"),
         ("connections", "-4", "from 1 to 256"),
@@ -95,7 +97,19 @@ def test_empty_stands_for_the_default() -> None:
         ("delay", "payment:0ms", "out of range; valid: above 0"),
         ("delay", "payment:0.1us", "out of range"),
         ("delay", "payment:1.001s", "out of range; .* to 1s"),
-        ("rtt", "20", "rtt=20 is not available in this version; valid: 0"),
+        ("network", "6g", "network=6g is unknown; valid: loopback, lan, wifi, 5g, 4g, 3g"),
+        ("rtt", "-1", "rtt=-1 is not a round-trip time from 0ms to 2s, such as 40ms or 0.5ms"),
+        ("rtt", "2h", "rtt=2h is not a round-trip time from 0ms to 2s"),
+        ("rtt", "2.001s", "not a round-trip time from 0ms to 2s"),
+        ("rtt", "20", "not a round-trip time"),
+        ("bandwidth", "0", "bandwidth=0 is not of the form DOWN/UP, such as 10mbit/2mbit, each from 10kbit to 10gbit"),
+        ("bandwidth", "10mbit/0mbit", "each from 10kbit to 10gbit"),
+        ("bandwidth", "9kbit", "each from 10kbit to 10gbit"),
+        ("bandwidth", "11gbit", "each from 10kbit to 10gbit"),
+        ("bandwidth", "1mbit/1mbit/1mbit", "not of the form DOWN/UP"),
+        ("bandwidth", "10mbit/", "not of the form DOWN/UP"),
+        ("visit", "never", "visit=never is unknown; valid: warm, first"),
+        ("visit", "first", "visit=first needs a network; give network, rtt or bandwidth too, or visit=warm"),
     ],
 )
 def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: str) -> None:
@@ -106,6 +120,37 @@ def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: 
 def test_no_edge_means_http_1() -> None:
     with pytest.raises(SwitchError, match="edge=none needs http=1"):
         parse_switches(edge="none", http="2")
+
+
+def test_tls_ends_at_the_edge() -> None:
+    assert parse_switches(tls="on").scheme == "https"
+    assert parse_switches(tls="off").scheme == "http"
+    with pytest.raises(SwitchError, match="tls=on needs an edge, which ends TLS; give edge=envoy or edge=kong"):
+        parse_switches(tls="on", edge="none", http="1")
+    with pytest.raises(SwitchError, match="tls=on with runtime=kubernetes: the load's pods reach the edge without TLS"):
+        parse_switches(tls="on", runtime="kubernetes")
+
+
+def test_http_3_is_quic() -> None:
+    assert parse_switches(http="3") == Switches(http=3, tls="on")
+    assert parse_switches(http="3", tls="on") == Switches(http=3, tls="on")
+    for given, message in (
+        ({"tls": "off"}, "http=3 with tls=off: QUIC is always encrypted; give tls=on or leave it out, or http=2"),
+        ({"edge": "kong"}, "http=3 with edge=kong, which speaks HTTP/1.1 and 2 only; give edge=envoy, or http=2"),
+        ({"edge": "none"}, "edge=none needs http=1"),
+        ({"runtime": "kubernetes"}, "http=3 with runtime=kubernetes: the load's pods reach the edge without TLS"),
+    ):
+        with pytest.raises(SwitchError, match=message):
+            parse_switches(http="3", **given)
+
+
+def test_clients_that_speak_grpc_only_have_no_http_3() -> None:
+    with pytest.raises(
+        SwitchError, match="http=3: the clients of grpc speak gRPC only, which always has HTTP/2; valid"
+    ):
+        require_fit(load_topology("grpc"), parse_switches(http="3"))
+    for name in ("rest", "graphql", "hybrid", "hybrid-transcoded"):
+        require_fit(load_topology(name), parse_switches(http="3"))
 
 
 def test_a_mesh_s_switches() -> None:
@@ -177,9 +222,64 @@ def test_an_unknown_switch_is_a_mistake_of_the_program() -> None:
         parse_switches(speed="2")
 
 
+@pytest.mark.parametrize(
+    ("given", "network"),
+    [
+        ({"network": "4g"}, Network("4g")),
+        ({"network": "4g", "rtt": "500us"}, Network("4g", 0.5)),
+        ({"rtt": "2s"}, Network(rtt_ms=2000.0)),
+        ({"rtt": "0ms"}, Network(rtt_ms=0.0)),
+        ({"network": "loopback", "bandwidth": "1.6mbit/768kbit"}, Network(bandwidth="1.6mbit/768kbit")),
+    ],
+)
+def test_a_network_brings_tls(given: dict[str, str], network: Network) -> None:
+    switches = parse_switches(**given)
+    assert switches.customers_network == network
+    assert switches.emulates_network
+    assert (switches.tls, switches.visit) == ("on", "warm")
+    assert Switches(**json.loads(json.dumps(switches.as_dict()))) == switches
+    first = parse_switches(**given, visit="first", tls="off")
+    assert (first.tls, first.visit) == ("off", "first")
+
+
+def test_the_loopback_is_no_network_to_emulate() -> None:
+    assert parse_switches(network="loopback", visit="warm") == Switches()
+    assert not Switches().emulates_network
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"edge": "none", "http": "1"},
+            "rtt=40ms with edge=none: customers at a distance .* needs an edge; .* or tls=off",
+        ),
+        ({"edge": "none", "http": "1", "tls": "on"}, "tls=on needs an edge"),
+        ({"runtime": "kubernetes"}, "rtt=40ms with runtime=kubernetes: .* give runtime=native, or network=loopback"),
+        ({"http": "3", "tls": "off"}, "http=3 with tls=off"),
+    ],
+)
+def test_what_a_network_does_not_go_with(given: dict[str, str], message: str) -> None:
+    with pytest.raises(SwitchError, match=message):
+        parse_switches(rtt="40ms", **given)
+    assert parse_switches(rtt="40ms", edge="none", http="1", tls="off").emulates_network
+
+
+def test_a_switch_takes_the_place_of_the_workload_s_networks() -> None:
+    networks = {"web": Network("wifi"), "mobile": Network("4g", 90.0), "partner": Network()}
+    switches = parse_switches(networks)
+    assert (switches.networks, switches.tls, switches.emulates_network) == (networks, "on", True)
+    assert parse_switches(networks, rtt="40ms") == parse_switches(rtt="40ms")
+    assert parse_switches(networks, network="loopback") == Switches()
+    assert parse_switches(networks, visit="first").visit == "first"
+    with pytest.raises(SwitchError, match="the workload's networks with runtime=kubernetes"):
+        parse_switches(networks, runtime="kubernetes")
+
+
 def test_the_table_has_every_switch() -> None:
     in_results = {"rtt": "rtt_ms", "delay": "delay_ms", "abort": "abort_share"}
-    assert [in_results.get(name, name) for name in SWITCHES] == list(Switches().as_dict())
+    of_the_workload = ["networks"]
+    assert [*(in_results.get(name, name) for name in SWITCHES), *of_the_workload] == list(Switches().as_dict())
 
 
 def test_commands_and_make_help_have_the_table_s_words() -> None:

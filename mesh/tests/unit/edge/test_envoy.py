@@ -8,6 +8,7 @@ from mesh.edge.envoy import render
 from mesh.edge.plan import edge_plan
 from mesh.places import Place
 from mesh.ports import load_ports
+from mesh.sidecars.certificates import Certificate
 from mesh.topology import load_topology
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
@@ -48,6 +49,20 @@ def test_addresses_are_local() -> None:
     assert config["admin"]["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30001}
     (listener,) = config["static_resources"]["listeners"]
     assert listener["address"]["socket_address"] == {"address": "127.0.0.1", "port_value": 30000}
+
+
+def test_http_3_differs_from_the_other_versions_in_its_transport_alone() -> None:
+    shown = Certificate(Path("/keys/chain.pem"), Path("/keys/key.pem"), Path("/keys/root.pem"))
+    plan = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"), certificate=shown, quic=True)
+    tcp, udp = render(plan)["static_resources"]["listeners"]
+    assert udp["address"]["socket_address"] == {**tcp["address"]["socket_address"], "protocol": "UDP"}
+    managers = [one["filter_chains"][0]["filters"][0]["typed_config"] for one in (tcp, udp)]
+    differing = {name for name in managers[0] | managers[1] if managers[0].get(name) != managers[1].get(name)}
+    assert differing == {"codec_type", "http2_protocol_options", "http3_protocol_options"}
+    tls = [one["filter_chains"][0]["transport_socket"]["typed_config"] for one in (tcp, udp)]
+    contexts = [tls[0]["common_tls_context"], tls[1]["downstream_tls_context"]["common_tls_context"]]
+    assert [context.pop("alpn_protocols") for context in contexts] == [["h2", "http/1.1"], ["h3"]]
+    assert contexts[0] == contexts[1]
 
 
 def test_access_log_goes_to_the_run_s_folder() -> None:

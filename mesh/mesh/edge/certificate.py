@@ -1,0 +1,22 @@
+"""The certificate that the edge shows to clients, and the authority that they trust."""
+
+from __future__ import annotations
+
+from mesh.paths import RunFolder
+from mesh.ports import HOST
+from mesh.sidecars.certificates import Certificate, issue, make_authority
+from mesh.topology import EDGE
+
+NAMES = ("localhost", HOST, EDGE)
+"""The hosts by which clients may reach the edge."""
+
+
+def edge_certificate(folder: RunFolder) -> Certificate:
+    """A new certificate for the edge, from a new authority; both are among the run's keys.
+
+    As on the web, an intermediate certificate that the edge sends along lies between the edge's and the root.
+
+    Args:
+        folder: Folder of the run.
+    """
+    return issue(make_authority(folder.keys / "edge-ca", EDGE, identity=""), NAMES, folder.keys / EDGE)

@@ -1,0 +1,39 @@
+"""What the shop's processes say of their own spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import msgspec
+
+from mesh.paths import RunFolder
+
+
+class SpanAccount(msgspec.Struct, frozen=True):
+    """The account of one process.
+
+    Attributes:
+        recorded: Spans that have ended.
+        exported: How many of them the collector has taken.
+        lost: How many of them it will never get.
+        export_cpu_s: CPU seconds that the process needed to encode them.
+        cost_ns: What a span costs the thread that makes it, in ns of CPU time, by kind; empty before the process ends.
+    """
+
+    recorded: int
+    exported: int
+    lost: int
+    export_cpu_s: float
+    cost_ns: Mapping[str, int]
+
+
+def span_accounts(folder: RunFolder) -> dict[str, SpanAccount]:
+    """The newest account of every process, by its name; a process without spans has none before its end.
+
+    Args:
+        folder: Folder of the run.
+    """
+    return {
+        path.stem: msgspec.json.decode(path.read_bytes(), type=SpanAccount)
+        for path in sorted(folder.telemetry.glob("*.json"))
+    }

@@ -1,0 +1,49 @@
+"""No span of the last request is lost, however soon after it the shop stops."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import httpx
+import pytest
+from stand_ins.stored_spans import stored_spans
+
+from mesh.database_owner import remove_cluster
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.switches import parse_switches
+from mesh.system import System
+from mesh.topology import load_topology
+
+pytestmark = pytest.mark.integration
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+LIMIT_S = 10.0
+
+
+def spans_in_jaeger(shop: System, least: int) -> Counter[str]:
+    """Number of spans of the trace by component, as soon as there are that many."""
+    limit = time.monotonic() + LIMIT_S
+    counts: Counter[str] = Counter()
+    while counts.total() < least and time.monotonic() < limit:
+        time.sleep(0.05)
+        counts = Counter()
+        for resource, spans in stored_spans(shop, TRACE):
+            counts[resource["service.name"]] += spans
+    return counts
+
+
+def test_every_span_of_the_last_request_arrives(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path)
+    headers = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
+    try:
+        with System(load_topology("rest"), parse_switches(), ports, "last spans", folder=folder) as shop:
+            httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False).raise_for_status()
+            shop.stop_serving()
+            assert spans_in_jaeger(shop, least=5) == {"edge": 2, "product": 3}
+    finally:
+        remove_cluster(folder)

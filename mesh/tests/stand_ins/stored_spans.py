@@ -1,0 +1,21 @@
+"""What Jaeger has of a trace so far, for tests that wait for its spans."""
+
+from __future__ import annotations
+
+import httpx
+
+from mesh.system import System
+
+
+def stored_spans(shop: System, trace: str) -> list[tuple[dict[str, str], int]]:
+    """For each resource with spans in the trace: its attributes that are text, and the number of spans."""
+    answer = httpx.get(f"{shop.ports.url('jaeger-query-http')}/api/v3/traces/{trace}", trust_env=False)
+    if answer.status_code != 200:
+        return []
+    return [
+        (
+            {each["key"]: each["value"].get("stringValue", "") for each in spans["resource"]["attributes"]},
+            sum(len(scope["spans"]) for scope in spans["scopeSpans"]),
+        )
+        for spans in answer.json()["result"]["resourceSpans"]
+    ]
