@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from hops.commands.benchmark import benchmark, benchmark_report_command
-from hops.commands.budget import budget
+from hops.commands.benchmark import benchmark, benchmark_budgets_command, benchmark_report_command
+from hops.commands.budget import budget, rows
 from hops.commands.prove import app as prove
 from hops.commands.report import report_command
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
 app.add_typer(prove, name="prove")
 app.command()(budget)
+app.command()(rows)
 app.command("report")(report_command)
 app.command()(benchmark)
+app.command("benchmark-budgets")(benchmark_budgets_command)
 app.command("benchmark-report")(benchmark_report_command)
 
 

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from typing import Any, TypedDict
 
 from hops.errors import MalformedRunError, NotComparableError
-from hops.run.documents import TrialRecord
+from hops.run.documents.trial import TrialRecord
 from hops.run.files import MANIFEST, TRIALS, RunFiles
+from hops.run.network import SWITCHES as NETWORK
+from hops.run.network import network_text
 from hops.run.switches import value_text
 
 #: Switches that change the work itself, not how it is done.
@@ -104,6 +106,7 @@ def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
         Differs(what="commit", a=_commit(first), b=_commit(second)),
         Differs(what="blocks", a=str(a.blocks), b=str(b.blocks)),
         Differs(what="source of CPU time", a=_source(a), b=_source(b)),
+        Differs(what="network", a=_network(first), b=_network(second)),
     ]
     for title, key, text in (
         ("machine", "machine", _text),
@@ -112,7 +115,7 @@ def what_differs(a: RunFiles, b: RunFiles) -> list[Differs]:
         ("version", "versions", _text),
     ):
         mine, other = first.get(key, {}), second.get(key, {})
-        names = dict.fromkeys((*mine, *other))
+        names = [name for name in dict.fromkeys((*mine, *other)) if key != "switches" or name not in NETWORK]
         rows += [Differs(what=f"{title}: {name}", a=text(mine, name), b=text(other, name)) for name in names]
     for name in a.topologies:
         if name in b.topologies and first["topologies"][name] != second["topologies"][name]:
@@ -149,6 +152,15 @@ def _tape(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
 
 def _word(name: str) -> str:
     return {"warmup_s": "the warm-up", "duration_s": "the length of the load"}[name]
+
+
+def _network(manifest: Mapping[str, Any]) -> str:
+    """What was emulated between customers and edge; arms that differ in it are told apart."""
+    arms = manifest.get("arms", {"": manifest["switches"]})
+    told = {label: network_text(switches) or "none" for label, switches in arms.items()}
+    if len(set(told.values())) == 1:
+        return next(iter(told.values()))
+    return "; ".join(f"{label}: {text}" for label, text in told.items())
 
 
 def _source(run: RunFiles) -> str:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from scipy import stats
+import numpy as np
 
 from hops.analysis.latencies import Latencies
-from hops.run.documents import Comparison, Difference, Finding, Tested
-from hops.statistics.contrast import Contrast, contrast
-from hops.statistics.holm import holm
+from hops.run.documents.difference import Comparison, Difference, Finding, Tested
+from hops.statistics.contrast import Contrast, contrast, visible_ratio
+from hops.statistics.correction import SIGNIFICANCE, corrected
 from hops.statistics.over_blocks import Section, rate_section
 from hops.statistics.sample import Floats
 from hops.units import ALL
 
-#: The share of experiments without any difference that may show one, for each metric.
-SIGNIFICANCE = 0.05
 METRICS = ("mean", "p50", "p90", "p95", "p99", "p99_9")
 CPU = "cpu_ms"
 #: Shown only where there are enough journeys for it: few runs are long enough, and rows of refusals help nobody.
 _RARE = frozenset({"p99_9"})
+
+_Row = TypeVar("_Row", bound=Difference)
 
 
 class Pair(NamedTuple):
@@ -63,18 +63,21 @@ def compare_latencies(
 
 
 def compare_cpu(
-    topologies: Mapping[str, Mapping[int, tuple[float, int]]], pairs: Sequence[tuple[str, str]] | None = None
+    topologies: Mapping[str, Mapping[int, tuple[float, int]]],
+    pairs: Sequence[tuple[str, str]] | None = None,
+    first: int | None = None,
 ) -> list[Comparison]:
     """Compares the CPU that a journey costs, ms, between each pair of topologies.
 
     Args:
         topologies: block -> (CPU seconds of all but the generator, journeys), by topology.
         pairs: as `compare_latencies` has them.
+        first: as `Latencies` has it.
     """
     rows: list[Comparison] = []
     for left, right in combinations(topologies, 2) if pairs is None else pairs:
         blocks = sorted(topologies[left].keys() & topologies[right].keys())
-        sides = [rate_section([topologies[name][block] for block in blocks], 1e3) for name in (left, right)]
+        sides = [rate_section([topologies[name][block] for block in blocks], 1e3, first) for name in (left, right)]
         rows.append(_comparison(left, right, Pair(ALL, CPU, sides[0], sides[1])))
     return rows
 
@@ -91,47 +94,91 @@ def latency_pairs(
         right_blocks: the blocks of the right that count.
     """
     for journey in (ALL, *sorted({*left.cells, *right.cells} - {ALL})):
-        ours, theirs = left.sections(journey, left_blocks), right.sections(journey, right_blocks)
-        effect = superiority(left.pooled(journey, left_blocks), right.pooled(journey, right_blocks))
+        sides = left.pooled(journey, left_blocks), right.pooled(journey, right_blocks)
+        fewest = min(side.size / max(1, len(of)) for side, of in zip(sides, (left_blocks, right_blocks), strict=True))
+        ours, theirs = left.sections(journey, left_blocks, fewest), right.sections(journey, right_blocks, fewest)
+        effect = superiority(*sides)
         for metric in METRICS:
             if metric not in _RARE or not (ours[metric].reason or theirs[metric].reason):
                 yield Pair(journey, metric, ours[metric], theirs[metric], effect)
 
 
 def tested(result: Contrast, effect: float | None) -> Tested:
-    """The figures of a contrast as documents hold them; `correct` adds `p_holm`."""
+    """The figures of a contrast as documents hold them; `correct` adds `p_corrected` and `visible_ratio`."""
     return Tested(
         difference=result.difference,
         ci95=list(result.interval),
         ratio=result.ratio,
         ratio_ci95=list(result.ratio_interval),
         p=result.p,
-        p_holm=None,
+        p_corrected=None,
+        freedom=result.freedom,
+        visible_ratio=None,
         effect=effect,
     )
 
 
-def correct(
-    rows: Sequence[Difference],
-    *,
-    lower: Finding = "left_lower",
-    higher: Finding = "right_lower",
-) -> None:
-    """Writes Holm's correction, over all rows of one metric, into the rows, and the verdict that follows from it.
+def compared(
+    journey: str,
+    metric: str,
+    names: tuple[str, str],
+    values: tuple[float | None, float | None],
+    result: Contrast,
+    effect: float | None = None,
+) -> Comparison:
+    """A contrast of two topologies as documents hold it, without the verdict that `correct` adds.
 
     Args:
-        rows: of one run, or of one pair of runs.
+        journey: what the figures are of.
+        metric: name of the figure.
+        names: of the left and of the right topology.
+        values: of both.
+        result: the contrast of the two.
+        effect: probability that a journey of the left is faster, if known.
+    """
+    return Comparison(
+        journey=journey,
+        metric=metric,
+        left=names[0],
+        right=names[1],
+        left_value=values[0],
+        right_value=values[1],
+        **tested(result, effect),
+        verdict="unknown",
+        reason=result.reason,
+    )
+
+
+def correct(rows: Sequence[Comparison]) -> None:
+    """Writes into comparisons of topologies what `judge` does.
+
+    Args:
+        rows: of one run.
+    """
+    judge(rows, lambda row: (row["left"], row["right"]), "left_lower", "right_lower")
+
+
+def judge(rows: Sequence[_Row], sides: Callable[[_Row], tuple[str, str]], lower: Finding, higher: Finding) -> None:
+    """Writes the correction over all rows of one metric into them, and what follows: verdicts and visible ratios.
+
+    Args:
+        rows: all that are compared at once.
+        sides: names of the two systems of a row; equal names are the same system.
         lower: verdict where a difference below 0 is shown.
         higher: verdict where a difference above 0 is shown.
     """
     for metric in {row["metric"] for row in rows}:
-        tests = {i: row["p"] for i, row in enumerate(rows) if row["metric"] == metric and row["p"] is not None}
-        for index, p_holm in holm(tests).items():
-            row = rows[index]
-            row["p_holm"] = p_holm
+        of_metric = [row for row in rows if row["metric"] == metric and row["p"] is not None]
+        tests = {(row["journey"], *sides(row)): row for row in of_metric}
+        for test, result in corrected({test: row["p"] or 0.0 for test, row in tests.items()}).items():
+            row = tests[test]
+            row["p_corrected"] = result.p
             row["verdict"] = "not_shown"
-            if p_holm < SIGNIFICANCE and row["difference"]:
+            if result.p < SIGNIFICANCE and row["difference"]:
                 row["verdict"] = lower if row["difference"] < 0 else higher
+            ratio, high, freedom = row["ratio"], row["ratio_ci95"][1], row["freedom"]
+            if ratio and high is not None and freedom is not None:
+                row["visible_ratio"] = visible_ratio(ratio, high, freedom, result.level)
 
 
 def superiority(left: Floats, right: Floats) -> float | None:
@@ -142,20 +189,11 @@ def superiority(left: Floats, right: Floats) -> float | None:
     """
     if not left.size or not right.size:
         return None
-    above = stats.mannwhitneyu(left, right, method="asymptotic").statistic
-    return float(1 - above / (left.size * right.size))
+    ordered = np.sort(right)
+    not_above, below = (np.searchsorted(ordered, left, side=side).mean() for side in ("right", "left"))
+    return float(1 - (not_above + below) / 2 / right.size)
 
 
 def _comparison(left: str, right: str, pair: Pair) -> Comparison:
-    result = contrast(pair.left, pair.right)
-    return Comparison(
-        journey=pair.journey,
-        metric=pair.metric,
-        left=left,
-        right=right,
-        left_value=pair.left.value,
-        right_value=pair.right.value,
-        **tested(result, pair.effect),
-        verdict="unknown",
-        reason=result.reason,
-    )
+    values, result = (pair.left.value, pair.right.value), contrast(pair.left, pair.right)
+    return compared(pair.journey, pair.metric, (left, right), values, result, pair.effect)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from hops.budget.budget import EDGE, GENERATOR
 from hops.budget.groups import GATEWAY_SUFFIX
-from hops.run.documents import Estimate
+from hops.run.documents.estimate import Estimate
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import rate_section
 from hops.units import CANARY, SERVICES
@@ -89,15 +89,16 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
     return {group: used[group] for group in GROUPS if group in used}
 
 
-def cost(used: Mapping[str, Used]) -> dict[str, Estimate]:
+def cost(used: Mapping[str, Used], first: int | None = None) -> dict[str, Estimate]:
     """Core-hours of a million journeys, by group, with their intervals over blocks.
 
     Args:
         used: as `used_by_group` gives it.
+        first: as `Latencies` has it.
     """
     estimates: dict[str, Estimate] = {}
     for group, blocks in used.items():
-        section = rate_section(blocks.values(), CORE_HOURS_A_MILLION)
+        section = rate_section(blocks.values(), CORE_HOURS_A_MILLION, first)
         if section.value is not None:
             estimates[group] = Estimate(value=section.value, ci95=list(section.interval))
     return estimates

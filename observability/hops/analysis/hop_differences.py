@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 
 from hops.budget.groups import GROUPS, group_of
-from hops.run.documents import HopDifference, PartDifference
+from hops.run.documents.difference import HopDifference, PartDifference
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
 from hops.statistics.sample import Floats
 from hops.units import ALL, NS_PER_MS
@@ -58,9 +58,10 @@ class TracedMeans:
 
 def hop_differences(
     hops: Mapping[str, pl.DataFrame],
-    journeys: Mapping[str, int],
+    journeys: Mapping[str, float],
     blocks: Mapping[str, set[int]],
     pairs: Sequence[tuple[str, str]] | None = None,
+    first: int | None = None,
 ) -> list[HopDifference]:
     """Splits the difference of each pair of topologies, for all journeys together and each of them.
 
@@ -69,6 +70,7 @@ def hop_differences(
         journeys: how often each is in the load.
         blocks: of each topology.
         pairs: which to split, left and right of each; every pair in the user's order if None.
+        first: as `Latencies` has it.
 
     Returns:
         Rows by pair, `all` first; a journey without a trace on either side has none, and weighs nothing in `all`.
@@ -87,7 +89,7 @@ def hop_differences(
             continue
         weights = {ALL: load / load.sum()}
         weights |= {name: np.eye(len(names))[index] for index, name in enumerate(names) if both[index]}
-        rows += [_split(name, left, right, ours, theirs, weight, parts) for name, weight in weights.items()]
+        rows += [_split(name, left, right, ours, theirs, weight, parts, first) for name, weight in weights.items()]
     return rows
 
 
@@ -99,6 +101,7 @@ def _split(
     theirs: TracedMeans,
     weights: Floats,
     parts: Sequence[str],
+    first: int | None,
 ) -> HopDifference:
     left_ms, right_ms = weights @ ours.means, weights @ theirs.means
     deviations = np.tensordot(weights, ours.deviations - theirs.deviations, axes=1)
@@ -106,8 +109,19 @@ def _split(
     counted = weights > 0
     traces = [int(side.traces[counted].sum()) for side in (ours, theirs)]
     known = refusal(deviations.shape[0], min(traces), None) is None
+
+    def row(part: str, left_ms: float, right_ms: float, deviations: Floats) -> PartDifference:
+        difference = float(left_ms - right_ms)
+        return PartDifference(
+            part=part,
+            left_ms=float(left_ms),
+            right_ms=float(right_ms),
+            difference_ms=difference,
+            ci95=list(spread_of(deviations, first).around(difference) if known else NO_INTERVAL),
+        )
+
     rows = [
-        _row(part, left_ms[index], right_ms[index], deviations[:, index], known)
+        row(part, left_ms[index], right_ms[index], deviations[:, index])
         for index, part in enumerate(parts)
         if crossed[index]
     ]
@@ -116,8 +130,8 @@ def _split(
         inside = np.array([group_of(part) == group for part in parts]) & crossed
         if inside.any():
             sums = left_ms[inside].sum(), right_ms[inside].sum(), deviations[:, inside].sum(axis=1)
-            groups.append(_row(group, *sums, known))
-    whole = _row(journey, left_ms.sum(), right_ms.sum(), deviations.sum(axis=1), known)
+            groups.append(row(group, *sums))
+    whole = row(journey, left_ms.sum(), right_ms.sum(), deviations.sum(axis=1))
     return HopDifference(
         journey=journey,
         left=left,
@@ -127,15 +141,4 @@ def _split(
         ci95=whole["ci95"],
         parts=sorted(rows, key=lambda row: (-abs(row["difference_ms"]), row["part"])),
         groups=groups,
-    )
-
-
-def _row(part: str, left_ms: float, right_ms: float, deviations: Floats, known: bool) -> PartDifference:
-    difference = float(left_ms - right_ms)
-    return PartDifference(
-        part=part,
-        left_ms=float(left_ms),
-        right_ms=float(right_ms),
-        difference_ms=difference,
-        ci95=list(spread_of(deviations).around(difference) if known else NO_INTERVAL),
     )

@@ -26,7 +26,8 @@ from hops.analysis.hop_differences import TracedMeans
 from hops.budget.budget import EDGE, GENERATOR
 from hops.budget.groups import GROUPS, group_of
 from hops.run import ladder
-from hops.run.documents import Agreement, Estimate, GroupChange, LadderRow, LadderStep
+from hops.run.documents.estimate import Agreement, Estimate
+from hops.run.documents.ladder import GroupChange, LadderRow, LadderStep
 from hops.run.ladder import Step, steps_of
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
 from hops.statistics.sample import Floats

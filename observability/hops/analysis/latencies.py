@@ -19,10 +19,14 @@ class Latencies:
 
     Args:
         cells: journey -> block -> ms; `all` among the journeys, each journey with the same blocks.
+        first: how many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if none did.
     """
 
     cells: Mapping[str, Mapping[int, Floats]]
-    _known: dict[tuple[str, tuple[int, ...]], dict[str, Section]] = field(default_factory=dict, compare=False)
+    first: int | None = None
+    _known: dict[tuple[str, tuple[int, ...], float | None], dict[str, Section]] = field(
+        default_factory=dict, compare=False
+    )
 
     @property
     def blocks(self) -> set[int]:
@@ -35,28 +39,30 @@ class Latencies:
         latencies = [cell[block] for block in blocks if block in cell]
         return np.concatenate(latencies) if latencies else np.empty(0)
 
-    def sections(self, journey: str, blocks: Iterable[int]) -> dict[str, Section]:
-        """Mean and percentiles of a journey over these blocks."""
-        key = (journey, tuple(blocks))
+    def sections(self, journey: str, blocks: Iterable[int], per_block: float | None = None) -> dict[str, Section]:
+        """Mean and percentiles of a journey over these blocks; `per_block` as `sections_of` has it."""
+        key = (journey, tuple(blocks), per_block)
         if key not in self._known:
             cell = self.cells.get(journey, {})
-            self._known[key] = sections_of([cell.get(block, np.empty(0)) for block in key[1]])
+            values = [cell.get(block, np.empty(0)) for block in key[1]]
+            self._known[key] = sections_of(values, per_block, self.first)
         return self._known[key]
 
 
-def latencies_of(journeys: pl.DataFrame) -> Latencies:
+def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:
     """Sorts out one topology's rows.
 
     Args:
         journeys: rows of `rows.JOURNEYS` with `block` in front, of this topology only. Those that did not end ok are
             left out.
+        first: as `Latencies` has it.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
     latencies: dict[tuple[str, int], Floats] = {
         (str(journey), int(block)): rows["latency_ns"].to_numpy() / NS_PER_MS
         for (journey, block), rows in ok.partition_by("journey", "block", as_dict=True).items()
     }
-    return Latencies(cells_of(latencies))
+    return Latencies(cells_of(latencies), first)
 
 
 def cells_of(latencies: Mapping[tuple[str, int], Floats]) -> dict[str, dict[int, Floats]]:

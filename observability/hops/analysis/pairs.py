@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hops.run.documents import Comparison, Finding, HopDifference, PartDifference, Summary
+from hops.run.documents.difference import Comparison, Finding, HopDifference, PartDifference
+from hops.run.documents.summary import Summary
 from hops.units import ALL
 
 _OTHER_WAY: dict[Finding, Finding] = {"left_lower": "right_lower", "right_lower": "left_lower"}

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from hops.budget.budget import GENERATOR
-from hops.run.documents import Added, SidecarPair
+from hops.run.documents.ladder import Added, SidecarPair
 from hops.run.ladder import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
 from hops.statistics.contrast import contrast
 from hops.statistics.over_blocks import Section, sections_of
@@ -41,7 +41,8 @@ def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[in
                 [rows.filter(pl.col("block") == block)["ms"].to_numpy() for block in shared]
                 for rows in (with_sidecars.filter(chosen), without.filter(chosen))
             ]
-            upper, lower = (sections_of(side) for side in sides)
+            fewest = min(sum(map(len, side)) for side in sides) / max(1, len(shared))
+            upper, lower = (sections_of(side, fewest) for side in sides)
             pairs.append(
                 SidecarPair(
                     arm=arm,

@@ -3,25 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import cast
 
 import polars as pl
 
 from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.cost import TOTAL, Used, cost, used_by_group
+from hops.analysis.distance import distance_of
 from hops.analysis.hop_differences import hop_differences
 from hops.analysis.ladder import ladder_steps
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.observer import observer_effect_of
+from hops.analysis.precision import precision_of
+from hops.analysis.rtt import at_distances, distance_check, measured_distance
 from hops.analysis.sidecar_pairs import sidecar_pairs
 from hops.analysis.topology import summarise_topology
 from hops.errors import MalformedRunError
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.trial import is_valid
-from hops.run.documents import SCHEMA, Ladder, Summary, TopologySummary, TrialRecord, WireSummary
+from hops.run.documents import SCHEMA
+from hops.run.documents.ladder import Ladder
+from hops.run.documents.summary import Summary
+from hops.run.documents.topology import TopologySummary, WireSummary
+from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 from hops.run.ladder import KIND as LADDER
 from hops.run.ladder import steps_of
+from hops.run.network import network_summary
+from hops.run.rtt import KIND as RTT
+from hops.run.rtt import arms_of
 
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
@@ -41,18 +52,16 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     manifest = run.manifest
     seed = int(manifest["seeds"]["bootstrap"])
     rows = {topology: run.journeys.filter(pl.col("topology") == topology) for topology in run.topologies}
-    hops = _of_ok(run, run.hops)
-    latencies = {topology: latencies_of(frame) for topology, frame in rows.items()}
+    hops = of_ok(run, run.hops)
+    latencies = {topology: latencies_of(frame, run.first_stage) for topology, frame in rows.items()}
     used = {topology: used_by_group(run, topology) for topology in rows}
     topologies = {
         topology: _topology(run, topology, frame, hops[topology], latencies[topology], used[topology], seed)
         for topology, frame in rows.items()
     }
-    # Arms of a ladder that no step compares differ in several things at once.
-    is_ladder = manifest["kind"] == LADDER
-    pairs = [(step.upper, step.lower) for step in steps_of(run.topologies)] if is_ladder else None
+    pairs = _pairs(run)
     comparisons = compare_latencies(latencies, pairs)
-    comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()}, pairs)
+    comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()}, pairs, run.first_stage)
     correct(comparisons)
     gates = experiment_gates(run)
     load, blocks = _load(run), _blocks(run)
@@ -70,17 +79,40 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         tape=_tape(run),
         switches=manifest["switches"],
         topologies=topologies,
-        observer_effect_ms=observer_effect_of(run.journeys, seed=seed),
+        observer_effect_ms=observer_effect_of(run, seed=seed),
         comparisons=comparisons,
-        hop_differences=hop_differences(hops, load, blocks, pairs),
+        hop_differences=hop_differences(hops, load, blocks, pairs, run.first_stage),
     )
-    if is_ladder:
+    precision = precision_of(run, comparisons)
+    if precision is not None:
+        summary["precision"] = precision
+    if manifest["kind"] == LADDER:
         summary["ladder"] = Ladder(
-            steps=ladder_steps(rows, hops, load, blocks), sidecar_pairs=sidecar_pairs(_of_ok(run, run.calls), blocks)
+            steps=ladder_steps(rows, hops, load, blocks), sidecar_pairs=sidecar_pairs(of_ok(run, run.calls), blocks)
         )
+    elif manifest["kind"] == RTT:
+        rtts_ms, distances = at_distances(run, latencies)
+        summary["rtt"] = distance_check(rtts_ms, distances)
+        summary["distance"] = measured_distance(rtts_ms, distances, topologies)
+    else:
+        summary["distance"] = distance_of(run, topologies)
+    network, *others = (network_summary(arm) for arm in manifest.get("arms", {"": manifest["switches"]}).values())
+    if network is not None and all(other == network for other in others):
+        summary["network"] = network
     if run.resources_from is not None:
         summary["resources_from"] = run.resources_from
     return summary
+
+
+def _pairs(run: RunFiles) -> list[tuple[str, str]] | None:
+    """The arms that are compared, where not each is with each other: most of those differ in several things at once."""
+    kind = run.manifest["kind"]
+    if kind == LADDER:
+        return [(step.upper, step.lower) for step in steps_of(run.topologies)]
+    if kind == RTT:
+        arms = combinations(arms_of(run.manifest), 2)
+        return [(left.label, right.label) for left, right in arms if left.rtt_ms == right.rtt_ms]
+    return None
 
 
 def check_run(run: RunFiles) -> None:
@@ -99,11 +131,14 @@ def check_run(run: RunFiles) -> None:
         raise MalformedRunError(f"{run.path}: there is no trial of {', '.join(unmeasured)}")
 
 
-def _of_ok(run: RunFiles, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
+def of_ok(run: RunFiles, rows: pl.DataFrame) -> dict[str, pl.DataFrame]:
     """The rows of traces whose journeys ended ok, by topology."""
-    ok = run.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled")).select("trace_id")
-    kept = rows.join(ok, on="trace_id", how="semi")
-    return {topology: kept.filter(pl.col("topology") == topology) for topology in run.topologies}
+    ok = run.journeys.filter((pl.col("outcome") == "ok") & pl.col("sampled"))["trace_id"]
+    # One topology after the other, by a mask: a join holds everything in memory several times.
+    return {
+        topology: rows.filter((pl.col("topology") == topology) & pl.col("trace_id").is_in(ok.implode()))
+        for topology in run.topologies
+    }
 
 
 def _topology(
@@ -125,10 +160,11 @@ def _topology(
         journeys,
         hops,
         latencies,
+        span_costs={trial["block"]: trial["tracing"]["cost_ns"] for trial in trials if "tracing" in trial},
         sample=run.sample(topology),
         cpu_s=cpu_s,
         rss_mb=rss_mb,
-        cost=cost(used),
+        cost=cost(used, run.first_stage),
         wire=_wire(trials, journeys.height),
         seed=seed,
     )

@@ -9,10 +9,12 @@ import numpy as np
 import polars as pl
 
 from hops.analysis.latencies import Latencies
+from hops.analysis.net_budget import SpanCosts, net_budget
 from hops.budget.bands import banded_budgets, totals
 from hops.budget.budget import PROXY, is_sidecar
 from hops.errors import NotEnoughDataError
-from hops.run.documents import Estimate, JourneySummary, SidecarSummary, TopologySummary, WireSummary
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.topology import JourneySummary, SidecarSummary, TopologySummary, WireSummary
 from hops.run.rows import FAILURES
 from hops.statistics.over_blocks import sections_of
 from hops.statistics.sample import Floats, describe
@@ -24,6 +26,7 @@ def summarise_topology(
     hops: pl.DataFrame,
     latencies: Latencies,
     *,
+    span_costs: Mapping[int, SpanCosts],
     sample: pl.DataFrame,
     cpu_s: Mapping[str, float],
     rss_mb: Mapping[str, float],
@@ -35,8 +38,9 @@ def summarise_topology(
 
     Args:
         journeys: rows of `rows.JOURNEYS` with `block` in front, of this topology only.
-        hops: rows of `rows.HOPS`, of this topology only.
+        hops: rows of `rows.HOPS` with `block` in front, of this topology only.
         latencies: of the same journeys.
+        span_costs: by block, what a span costs, as far as its component says.
         sample: rows of `rows.SAMPLE`, of this topology only.
         cpu_s: CPU seconds by component, of all blocks together.
         rss_mb: resident memory by component, MiB.
@@ -51,10 +55,10 @@ def summarise_topology(
         raise NotEnoughDataError("cannot summarise a replay without journeys")
     ok = journeys.filter(pl.col("outcome") == "ok")
     hops = hops.filter(pl.col("trace_id").is_in(ok["trace_id"].drop_nulls().to_list()))
-    cells = {ALL: _journey(journeys, hops, sample, ALL, latencies, seed)}
+    cells = {ALL: _journey(journeys, hops, sample, ALL, latencies, span_costs, seed)}
     for journey in sorted(journeys["journey"].unique()):
         rows, traced = (frame.filter(pl.col("journey") == journey) for frame in (journeys, hops))
-        cells[journey] = _journey(rows, traced, sample, journey, latencies, seed)
+        cells[journey] = _journey(rows, traced, sample, journey, latencies, span_costs, seed)
     wall_ns = _wall_ns(journeys)
     return TopologySummary(
         throughput_per_s=ok.height / (wall_ns / 1e9) if wall_ns > 0 else 0.0,
@@ -99,6 +103,7 @@ def _journey(
     sample: pl.DataFrame,
     journey: str,
     latencies: Latencies,
+    span_costs: Mapping[int, SpanCosts],
     seed: int,
 ) -> JourneySummary:
     by_block = list(latencies.cells.get(journey, {}).values())
@@ -114,8 +119,9 @@ def _journey(
         bytes_out_mean=_mean(journeys["bytes_out"]),
         wire_in_mean=_sampled_mean(journeys, sample, "wire_in"),
         wire_out_mean=_sampled_mean(journeys, sample, "wire_out"),
-        **latency_figures(by_block, seed),
+        **latency_figures(by_block, seed, latencies.first),
         budget_ms=banded_budgets(hops),
+        net_of_tracing=net_budget(hops, span_costs),
         traced_mean_ms=int(traced["total_ns"].sum()) / traced.height / NS_PER_MS if traced.height else None,
         traces=traced.height,
     )
@@ -126,12 +132,13 @@ class _Latency(TypedDict):
     latency_ci95: dict[str, list[float | None]]
 
 
-def latency_figures(blocks: list[Floats], seed: int) -> _Latency:
+def latency_figures(blocks: list[Floats], seed: int, first: int | None = None) -> _Latency:
     """Latencies with their intervals: of one block the interval within it, of several the one over them.
 
     Args:
         blocks: latencies of each block, ms; without any, no figure is known.
         seed: of the bootstrap.
+        first: as `Latencies` has it.
     """
     values = np.concatenate(blocks) if blocks else np.empty(0)
     if not values.size:
@@ -140,7 +147,7 @@ def latency_figures(blocks: list[Floats], seed: int) -> _Latency:
     if len(blocks) == 1:
         figures, intervals = describe(values, seed=seed)
     else:
-        sections = sections_of(blocks)
+        sections = sections_of(blocks, first=first)
         figures = {name: cast("float", section.value) for name, section in sections.items()}
         intervals = {name: section.interval for name, section in sections.items()}
     deviation = float(values.std(ddof=1)) if values.size > 1 else None

@@ -9,12 +9,13 @@ from typing import Literal, TypedDict
 import polars as pl
 
 from hops.analysis.comparable import Differs, pairs, require_comparable, require_fields, what_differs
-from hops.analysis.comparisons import CPU, METRICS, Pair, correct, latency_pairs, tested
+from hops.analysis.comparisons import CPU, METRICS, Pair, judge, latency_pairs, tested
 from hops.analysis.cost import TOTAL, used_by_group
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.summary import check_run
 from hops.gates.experiment import experiment_gates, failed
-from hops.run.documents import SCHEMA, Difference
+from hops.run.documents import SCHEMA
+from hops.run.documents.difference import Difference
 from hops.run.fault_notice import fault_notice
 from hops.run.files import RunFiles
 from hops.statistics.contrast import contrast, independent
@@ -83,7 +84,7 @@ class Threshold:
         """Whether b is worse than a by more than the threshold.
 
         It is shown only if the near end of the ratio's 95 % interval lies beyond the threshold, and the difference
-        itself is shown after Holm's correction: an alarm that stops a build must not be noise.
+        itself is shown after the correction: an alarm that stops a build must not be noise.
         """
         if row["metric"] not in self.metrics:
             return None
@@ -118,7 +119,8 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
         compared = [*latency_pairs(after, before, sorted(after.blocks), sorted(before.blocks))]
         compared.append(Pair(ALL, CPU, _cpu(b, name_b), _cpu(a, name_a)))
         rows += [_row(name_a, name_b, pair) for pair in compared]
-    correct(rows, lower="lower", higher="higher")
+    # A topology of one run is another system than that of the same name in the other.
+    judge(rows, lambda row: (f"a {row['topology_a']}", f"b {row['topology_b']}"), "lower", "higher")
     if threshold is not None:
         for row in rows:
             row["regression"] = threshold.judge(row)
@@ -147,11 +149,11 @@ def watched(comparison: RunsComparison) -> list[RunDifference]:
 
 
 def _latencies(run: RunFiles, topology: str) -> Latencies:
-    return latencies_of(run.journeys.filter(pl.col("topology") == topology))
+    return latencies_of(run.journeys.filter(pl.col("topology") == topology), run.first_stage)
 
 
 def _cpu(run: RunFiles, topology: str) -> Section:
-    return rate_section(used_by_group(run, topology)[TOTAL].values(), 1e3)
+    return rate_section(used_by_group(run, topology)[TOTAL].values(), 1e3, run.first_stage)
 
 
 def _row(name_a: str, name_b: str, pair: Pair) -> RunDifference:

@@ -3,6 +3,8 @@
 | part | time |
 |---|---|
 | `work:<component>` | in its SERVER and INTERNAL spans |
+| `network` | on the emulated link between the customer and the edge: the generator's `link_up` and `link_down` spans |
+| `handshake` | in the generator's `handshake` spans, waiting for a connection to the edge to be opened |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
 | `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries to connect that failed |
 | `db:<service>` | in CLIENT spans of a database |
@@ -15,11 +17,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import cache
+from operator import attrgetter
+
+import msgspec
 
 from hops.traces.critical_path import walk
-from hops.traces.span import CLIENT, INTERNAL, SERVER, Span
-from hops.traces.tree import Node, Quality, Tree, grow, is_database
+from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
+from hops.traces.tree import LINK_DOWN_SPAN, LINK_UP_SPAN, Node, Quality, Tree, grow, is_database
 
 GENERATOR = "client"
 EDGE = "edge"
@@ -27,31 +32,34 @@ EDGE = "edge"
 INBOUND, OUTBOUND = "-inbound", "-outbound"
 POOL_SPAN = "pool.acquire"
 START_LAG_SPAN = "start_lag"
+HANDSHAKE_SPAN = "handshake"
 #: On the SERVER span of a request that was delayed on purpose: for how long, ms.
 DELAY_TOOK = "shop.injected_delay_took_ms"
 
 PROXY = "proxy:"
 CLIENT_PART = "client"
 START_LAG_PART = "start_lag"
+NETWORK_PART = "network"
+HANDSHAKE_PART = "handshake"
 UNATTRIBUTED = "unattributed"
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeRequest:
+class EdgeRequest(msgspec.Struct, frozen=True, gc=False):
     """One request as a trace shows it at the edge.
 
     Args:
         span_ids: of the edge's SERVER span, of the CLIENT spans right below it, and of its parent: the edge's log names
             a request by one of them.
-        ns: length of the SERVER span as the budget has it, cut to its CLIENT span.
+        ns: length of the SERVER span, cut to its CLIENT span.
+        cut_ns: how much of it was cut off because it ended after its CLIENT span.
     """
 
     span_ids: tuple[str, ...]
     ns: int
+    cut_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(msgspec.Struct, frozen=True, gc=False):
     """One call of a component by another, whatever sidecars stand in between.
 
     The caller's CLIENT span less the callee's SERVER span is the time that the call was between the two: on one wire,
@@ -68,8 +76,7 @@ class Call:
     between_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Budget:
+class Budget(msgspec.Struct, frozen=True, gc=False):
     """Where the end-to-end time of one journey went.
 
     Args:
@@ -82,6 +89,7 @@ class Budget:
             component's work and of a proxy the SERVER spans only. So `wire:` counts the calls of a hop.
         quality: what the trace lacked.
         on_path: how many of these spans have time on the path.
+        inner_on_path: how many INTERNAL spans that do not enter the part have time on the path; parts without left out.
         injected_ns: how long these were delayed on purpose, by their component's clock; parts without left out.
         edge_requests: the requests that reached the edge, on the path or beside it.
         calls: between components, on the path or beside it.
@@ -94,8 +102,9 @@ class Budget:
     parts: Mapping[str, int]
     crossings: Mapping[str, int]
     quality: Quality
-    on_path: Mapping[str, int] = field(default_factory=dict)
-    injected_ns: Mapping[str, int] = field(default_factory=dict)
+    on_path: Mapping[str, int] = msgspec.field(default_factory=dict)
+    inner_on_path: Mapping[str, int] = msgspec.field(default_factory=dict)
+    injected_ns: Mapping[str, int] = msgspec.field(default_factory=dict)
     edge_requests: tuple[EdgeRequest, ...] = ()
     calls: tuple[Call, ...] = ()
 
@@ -111,34 +120,41 @@ def budget_of_tree(tree: Tree) -> Budget | None:
     if root is None:
         return None
     parts: dict[str, int] = {}
-    walked: dict[int, str] = {}
+    walked: dict[Node, str] = {}
     for node, start_ns, end_ns in walk(root):
-        part = walked.get(id(node))
+        part = walked.get(node)
         if part is None:
-            part = walked[id(node)] = part_of(node)
+            part = walked[node] = part_of(node)
         parts[part] = parts.get(part, 0) + end_ns - start_ns
     crossings: dict[str, int] = {}
     on_path: dict[str, int] = {}
+    inner_on_path: dict[str, int] = {}
     injected_ns: dict[str, int] = {}
     edge_requests: list[EdgeRequest] = []
     for node in tree.nodes:
         span = node.span
+        kind = span.kind
         # A root is an entry whatever its kind; INTERNAL spans inside a component do not enter it again.
-        if span.kind is INTERNAL and node is not root and span.name not in _COUNTED_INTERNAL:
+        if kind is INTERNAL:
+            if span.name not in _COUNTED_INTERNAL and node is not root:
+                part = walked.get(node)
+                if part is not None:
+                    inner_on_path[part] = inner_on_path.get(part, 0) + 1
+                continue
+        elif node.unconnected and node is not root:
             continue
-        if node.unconnected and node is not root:
-            continue
-        part_on_path = walked.get(id(node))
-        part = part_on_path or part_of(node)
-        crossings[part] = crossings.get(part, 0) + 1
-        if part_on_path:
+        part = walked.get(node)
+        if part is None:
+            part = part_of(node)
+        else:
             on_path[part] = on_path.get(part, 0) + 1
-            took_ms = span.attributes.get(DELAY_TOOK)
-            if isinstance(took_ms, int | float):
+            if span.attributes and isinstance(took_ms := span.attributes.get(DELAY_TOOK), int | float):
                 injected_ns[part] = injected_ns.get(part, 0) + round(took_ms * 1e6)
-        if span.kind is SERVER and span.service == EDGE:
+        crossings[part] = crossings.get(part, 0) + 1
+        if kind is SERVER and span.service == EDGE:
             sent_on = (child.span.span_id for child in node.children if child.span.kind is CLIENT)
-            edge_requests.append(EdgeRequest((span.span_id, span.parent_id, *sent_on), node.end_ns - node.start_ns))
+            length_ns, cut_ns = node.end_ns - node.start_ns, max(0, span.end_ns - node.end_ns)
+            edge_requests.append(EdgeRequest((span.span_id, span.parent_id, *sent_on), length_ns, cut_ns))
     attributes = root.span.attributes
     return Budget(
         trace_id=root.span.trace_id,
@@ -149,6 +165,7 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         crossings=crossings,
         quality=tree.quality,
         on_path=on_path,
+        inner_on_path=inner_on_path,
         injected_ns=injected_ns,
         edge_requests=tuple(edge_requests),
         calls=tuple(calls_of(tree)),
@@ -174,46 +191,78 @@ def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]
 
 def calls_of(tree: Tree) -> Iterator[Call]:
     """Every call of a component by another; not those of a database, nor those that no SERVER span answers."""
-    for node in tree.nodes:
-        span = node.span
-        if span.kind is not CLIENT or node.is_try or node.callee is None or is_sidecar(span.service):
+    for node in tree.calls:
+        caller = node.span.service
+        if node.callee is None or node.is_try or is_sidecar(caller):
             continue
         answer = _answer(node)
         if answer is not None:
             between_ns = node.end_ns - node.start_ns - (answer.end_ns - answer.start_ns)
-            yield Call(span.service, answer.span.service, between_ns)
+            yield Call(caller, answer.span.service, between_ns)
 
 
 def _answer(call: Node) -> Node | None:
     """The SERVER span of the component that was called, through sidecars; of several tries the last one's."""
+    children = call.children
+    if len(children) == 1 and children[0].span.kind is SERVER and not is_sidecar(children[0].span.service):
+        return children[0]
     answers: list[Node] = []
     passing = [call]
     while passing:
         for child in passing.pop().children:
-            forwards = is_sidecar(child.span.service)
-            if child.span.kind is SERVER and not forwards:
-                answers.append(child)
-            elif forwards or child.is_try:
+            span = child.span
+            if is_sidecar(span.service):
                 passing.append(child)
-    return max(answers, key=lambda answer: (answer.end_ns, answer.start_ns), default=None)
+            elif span.kind is SERVER:
+                answers.append(child)
+            elif child.is_try:
+                passing.append(child)
+    return answers[0] if len(answers) == 1 else max(answers, key=_last, default=None)
 
 
 def part_of(node: Node) -> str:
     """Names the part that a span's own time belongs to."""
     span = node.span
     kind = span.kind
-    service = span.service
     if kind is CLIENT:
-        if is_database(span):
-            return f"db:{service}"
-        if node.callee is not None:
-            return f"wire:{service}→{node.callee}"
-        return f"{PROXY}{service}" if node.unconnected and is_proxy(service) else UNATTRIBUTED
+        if node.callee is not None and not is_database(span):
+            return _wire(span.service, node.callee)
+        return _unanswered(span.service, is_database(span), node.unconnected)
+    name = span.name
+    return _inside(kind, span.service, name if name in _COUNTED_INTERNAL else "")
+
+
+def maker_of(part: str) -> tuple[str, Kind] | None:
+    """The component that makes the spans which enter a part, and their kind; None if the part does not tell."""
+    kind, _, name = part.partition(":")
+    if kind == "wire":
+        return name.partition("→")[0], CLIENT
+    if part in _OF_GENERATOR:
+        return GENERATOR, INTERNAL
+    entering = _ENTERING.get(kind)
+    return None if entering is None else (name, entering)
+
+
+# Parts are named once: a run has few, and millions of spans.
+@cache
+def _wire(caller: str, callee: str) -> str:
+    return f"wire:{caller}→{callee}"
+
+
+@cache
+def _unanswered(caller: str, database: bool, unconnected: bool) -> str:
+    if database:
+        return f"db:{caller}"
+    return f"{PROXY}{caller}" if unconnected and is_proxy(caller) else UNATTRIBUTED
+
+
+@cache
+def _inside(kind: Kind, service: str, name: str) -> str:
     if kind is not INTERNAL and kind is not SERVER:
         return UNATTRIBUTED
     if service == GENERATOR:
-        return START_LAG_PART if span.name == START_LAG_SPAN else CLIENT_PART
-    if span.name == POOL_SPAN:
+        return _GENERATOR_PARTS.get(name, CLIENT_PART)
+    if name == POOL_SPAN:
         return f"pool:{service}"
     return f"{PROXY}{service}" if is_proxy(service) else f"work:{service}"
 
@@ -223,6 +272,7 @@ def is_proxy(service: str) -> bool:
     return service == EDGE or is_sidecar(service)
 
 
+@cache
 def is_sidecar(service: str) -> bool:
     """Whether spans of this name are a sidecar's."""
     return service.endswith((INBOUND, OUTBOUND))
@@ -251,4 +301,13 @@ def bypasses_sidecars(part: str) -> bool:
     )
 
 
-_COUNTED_INTERNAL = frozenset({POOL_SPAN, START_LAG_SPAN})
+_last = attrgetter("end_ns", "start_ns")
+_GENERATOR_PARTS = {
+    START_LAG_SPAN: START_LAG_PART,
+    LINK_UP_SPAN: NETWORK_PART,
+    LINK_DOWN_SPAN: NETWORK_PART,
+    HANDSHAKE_SPAN: HANDSHAKE_PART,
+}
+_COUNTED_INTERNAL = frozenset({POOL_SPAN, *_GENERATOR_PARTS})
+_OF_GENERATOR = frozenset({CLIENT_PART, *_GENERATOR_PARTS.values()})
+_ENTERING = {"work": SERVER, "proxy": SERVER, "pool": INTERNAL, "db": CLIENT}

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, START_LAG_PART, is_sidecar
+from hops.budget.budget import (
+    CLIENT_PART,
+    EDGE,
+    GENERATOR,
+    HANDSHAKE_PART,
+    NETWORK_PART,
+    START_LAG_PART,
+    is_sidecar,
+)
 
 GATEWAY_SUFFIX = "-gateway"
+NETWORK_GROUP = "customer's network"
+HANDSHAKE_GROUP = "handshakes"
 UNATTRIBUTED_GROUP = "unattributed"
 
 #: In the order of a journey, from the customer inwards; what is no part of the shop last.
 GROUPS = (
-    "client network",
+    NETWORK_GROUP,
+    HANDSHAKE_GROUP,
+    "client wire",
     "edge",
     "gateways",
     "internal calls",
@@ -32,10 +44,14 @@ def group_of(part: str) -> str:
     """
     if part in (CLIENT_PART, START_LAG_PART):
         return "generator"
+    if part == NETWORK_PART:
+        return NETWORK_GROUP
+    if part == HANDSHAKE_PART:
+        return HANDSHAKE_GROUP
     kind, _, name = part.partition(":")
     match kind:
         case "wire":
-            return "client network" if name.startswith(f"{GENERATOR}→") else "internal calls"
+            return "client wire" if name.startswith(f"{GENERATOR}→") else "internal calls"
         case "proxy" if name == EDGE:
             return "edge"
         case "proxy" if is_sidecar(name):

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from msgspec.structs import asdict
 
 from hops.budget.budget import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
+from hops.run.bulk import write_rows
 from hops.tables.budget import trace_table
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
@@ -58,6 +59,29 @@ def budget(
     except (HopsError, OSError, UnicodeDecodeError) as error:
         print(f"hops: {error}", file=sys.stderr)
         raise typer.Exit(1) from error
+
+
+def rows(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="OTLP JSON, one document a line, each trace on one line.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="FOLDER", help="Where hops.parquet and calls.parquet go.")],
+    processes: Annotated[
+        int | None, typer.Option(min=1, help="Number of processes (default: one for each core).")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the hop budgets of all traces in a file as rows, however many there are."""
+    try:
+        made = write_rows(file, out, processes=processes)
+    except (HopsError, OSError, UnicodeDecodeError) as error:
+        print(f"hops: {error}", file=sys.stderr)
+        raise typer.Exit(1) from error
+    if as_json:
+        print(json.dumps({"budgets": made.budgets, "gap_ns": made.gap_ns, "quality": asdict(made.quality)}))
+    else:
+        print(f"{made.budgets} hop budgets in {out}; largest budget imbalance: {made.gap_ns} ns")
+        print(_defects(made.quality), end="")
 
 
 def _from_file(file: Path, wanted: list[str]) -> tuple[dict[str, list[Span]], list[str]]:

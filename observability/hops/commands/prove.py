@@ -14,22 +14,22 @@ from hops.commands.budget import AsJson
 from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, estimate, whole, words
+from hops.proofs.aa import AA, MetricAA, prove_aa
+from hops.proofs.coverage import Coverage, CoverageProof, prove_coverage
+from hops.proofs.experiments import COVERAGE, DEFAULT, METRICS, USUAL, Rate, experiments_in
+from hops.proofs.power import CELLS, JOURNEY, PowerProof, Share, measure_power
+from hops.proofs.precision import FIRST_STAGE, PrecisionProof, prove_precision
 from hops.proofs.siblings import SiblingsProof, prove_siblings
-from hops.proofs.statistics import (
-    AA,
-    COVERAGE,
-    SHIFTS,
-    STEPS,
-    CoverageProof,
-    PowerProof,
-    Rate,
-    measure_power,
-    prove_aa,
-    prove_coverage,
-)
 from hops.synthetic.waits import CAUSES
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
+
+#: By what a table of power tells rows apart: the first column's head, and the title.
+_POWER_TABLES = {
+    "step": ("", "Power by the size of the difference"),
+    "blocks": ("blocks", "Power by the number of blocks"),
+    "noise": ("noise", "Power by the noise"),
+}
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 
@@ -44,14 +44,18 @@ def aa(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False)
 
     Fails if a metric shows one in significantly more than 5 % of the experiments.
     """
-    proof = with_progress("A/A experiments", experiments, lambda step: prove_aa(experiments, seed, step))
+    proof = with_progress(
+        "A/A experiments", experiments_in(experiments), lambda step: prove_aa(experiments, seed, step)
+    )
     give(proof, aa_view(proof), as_json=as_json)
 
 
 @app.command()
 def coverage(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
     """Measure how often 95 % intervals contain the true value; fails outside 93 to 97 %."""
-    proof = with_progress("Experiments", experiments, lambda step: prove_coverage(experiments, seed, step))
+    proof = with_progress(
+        "Experiments", experiments_in(experiments), lambda step: prove_coverage(experiments, seed, step)
+    )
     give(proof, coverage_view(proof), as_json=as_json)
 
 
@@ -61,10 +65,20 @@ def power(
     seed: Seed = 1,
     as_json: AsJson = False,
 ) -> None:
-    """Measure how often a true difference is detected with the default number of blocks; never fails."""
-    total = experiments * len(STEPS) * len(SHIFTS)
-    proof = with_progress("Experiments", total, lambda step: measure_power(experiments, seed, step))
+    """Measure how often a true difference is detected, by its size, the number of blocks and the noise; never fails."""
+    proof = with_progress("Rows", len(CELLS), lambda step: measure_power(experiments, seed, step))
     give(proof, power_view(proof), as_json=as_json)
+
+
+@app.command()
+def precision(experiments: Experiments = 1000, seed: Seed = 1, as_json: AsJson = False) -> None:
+    """Check intervals and verdicts of experiments that run until their intervals are narrow.
+
+    Fails outside 93 to 97 % with the usual first stage, if intervals of any kind of experiment hold the true value in
+    significantly less, or if a metric shows false differences in significantly more than 5 % of the experiments.
+    """
+    proof = with_progress("Experiments", experiments, lambda step: prove_precision(experiments, seed, step))
+    give(proof, precision_view(proof), as_json=as_json)
 
 
 @app.command()
@@ -145,23 +159,82 @@ def siblings_view(proof: SiblingsProof) -> list[Element]:
 
 def power_view(proof: PowerProof) -> list[Element]:
     """How often true differences were shown, for people."""
-    columns = [Column("step"), Column("shifts")]
-    columns += [Column(what, "%", interval=True) for what in ("`all`, mean", "frequent journeys, p50")]
-    rows = [
-        [
-            Cell(numbers.share(cell["step"], 0)),
-            Cell(f"{numbers.share(cell['block_shift'], 0)} and {numbers.share(cell['trial_shift'], 0)}"),
-            _rate(cell["all_mean"]),
-            _rate(cell["frequent_p50"]),
+    blocks, journeys = DEFAULT
+    tables: list[Element] = []
+    for about, (head, title) in _POWER_TABLES.items():
+        columns = [Column(head, numeric=False), Column("step of all")]
+        columns += [Column("the mix"), Column("the mix, of one only")]
+        columns += [Column(f"step of {JOURNEY}"), Column(JOURNEY)]
+        rows = [
+            [
+                words({"step": "", "blocks": str(cell["blocks"]), "noise": cell["noise"]}[about]),
+                Cell(numbers.share(cell["step"], 0)),
+                _share(cell["mix"]),
+                _share(cell["one"]),
+                Cell(numbers.share(cell["journey_step"], 0)),
+                _share(cell["journey"]),
+            ]
+            for cell in proof["cells"]
+            if cell["about"] == about
         ]
-        for cell in proof["cells"]
-    ]
-    title = f"True differences shown, {proof['experiments']:,} experiments per row, with 95 % intervals"
+        dropped = slice(0 if about != "step" else 1, None)
+        tables.append(Table(f"power_{about}", title, columns[dropped], [row[dropped] for row in rows], heads=1))
     return [
-        Table("power", title, columns, rows, heads=2),
+        *tables,
         Text(
-            "Each of four topologies is slower than the one before it by the step. The shifts are the standard "
-            "deviations by which whole blocks and single trials vary."
+            f"Share of the differences of p50 that are shown, with standard errors, in {proof['experiments']:,} "
+            f"experiments per row: {blocks} blocks, {journeys} journeys in a trial, and a standard deviation of 5 % "
+            "between trials and between blocks, unless the row says otherwise. Each of four topologies is slower than "
+            "the one before it by the step, and neighbours are counted: in every journey (“the mix”), or in one "
+            "journey alone. “Of one only”: one of the four is slower than the others, which are equal."
+        ),
+    ]
+
+
+def precision_view(proof: PrecisionProof) -> list[Element]:
+    """What experiments that ran until their intervals were narrow held and showed, for people."""
+    columns = [Column("experiments", numeric=False), Column("number"), Column("blocks", spare=1)]
+    columns += [Column("reached"), Column("coverage, mix"), Column("naive", spare=1)]
+    columns += [Column("coverage, least"), Column("most"), Column("false, most"), Column("naive", spare=1)]
+    rows = []
+    for row in proof["rows"]:
+        low, middle, high = row["blocks"]
+        coverage = [one["rate"] for one in row["coverage"].values()]
+        shares = [
+            row["reached"]["rate"],
+            row["mix"]["rate"],
+            row["fixed"]["rate"],
+            min(coverage),
+            max(coverage),
+            max(one["rate"] for one in row["shown"].values()),
+            row["fixed_shown"]["rate"],
+        ]
+        rows.append(
+            [
+                words(row["kind"]),
+                whole(row["experiments"]),
+                Cell(f"{middle} ({low} to {high})"),
+                *(Cell(numbers.share(share)) for share in shares),
+            ]
+        )
+    low_end, high_end = (f"{100 * limit:g}" for limit in COVERAGE)
+    return [
+        Table("precision", f"{proof['experiments']:,} A/A experiments that run until they are precise", columns, rows),
+        Text(
+            "Blocks: median, 10th and 90th percentile. Reached: experiments whose intervals of the mix's p50 became as "
+            "narrow as was asked for. Coverage: 95 % intervals of ratios that hold the true one, of the mix's p50 and "
+            "of the metrics with the least and the most. False: experiments that show a difference which there is "
+            "not, for the metric with the most. Naive: the same at p50, from the scatter of all blocks alone."
+        ),
+        Text(
+            f"With a first stage of {FIRST_STAGE} blocks each metric's intervals hold the true value in {low_end} to "
+            f"{high_end} % of cases, those of no kind of experiment in significantly less, and no metric shows false "
+            "differences in significantly more than 5 % of the experiments."
+            if proof["holds"]
+            else f"Intervals hold the true value in less than {low_end} % of cases or, with a first stage of "
+            f"{FIRST_STAGE} blocks, in more than {high_end} %; or a metric shows false differences in significantly "
+            "more than 5 % of the experiments.",
+            tone="verdict",
         ),
     ]
 
@@ -170,12 +243,13 @@ def aa_view(proof: AA) -> list[Element]:
     """What A/A experiments showed, for people."""
     columns = [Column("metric", numeric=False)]
     columns += [
-        Column(name, "%", interval=True) for name in ("tests with p below 5 %", "experiments with any, after Holm")
+        Column(name, "%", interval=True) for name in ("tests with p below 5 %", "experiments with any, corrected")
     ]
     rows = [[words(row["metric"]), _rate(row["tests"]), _rate(row["experiments"])] for row in proof["metrics"]]
     rows += [
         [words("any of them"), Cell(""), _rate(proof["any_metric"])],
         [words("Mann-Whitney on `all`"), _rate(proof["naive_tests"]), _rate(proof["naive_experiments"])],
+        [words("parts of hop differences"), _rate(proof["parts"]), Cell("")],
     ]
     title = f"False differences in {proof['experiments']:,} A/A experiments, with 95 % intervals"
     verdict = (
@@ -183,7 +257,16 @@ def aa_view(proof: AA) -> list[Element]:
         if proof["holds"]
         else "A metric shows false differences in significantly more than 5 % of the experiments."
     )
-    return [Table("aa", title, columns, rows, totals=2), Text(verdict, tone="verdict")]
+    return [
+        Table("aa", title, columns, rows, totals=3),
+        Table(
+            "aa_noise",
+            "Experiments with any false difference, by noise",
+            [Column("noise", numeric=False), *(Column(name, "%", interval=True) for name in METRICS)],
+            [[words(noise), *_any(metrics)] for noise, metrics in proof["noises"].items()],
+        ),
+        Text(verdict, tone="verdict"),
+    ]
 
 
 def coverage_view(proof: CoverageProof) -> list[Element]:
@@ -206,10 +289,26 @@ def coverage_view(proof: CoverageProof) -> list[Element]:
         [words(label), *(Cell(numbers.share(row[name]) if name in row else "") for name in names)]
         for label, row in proof["by"].items()
     ]
+    kinds = list(dict.fromkeys((row["metric"], row["figure"]) for row in proof["figures"]))
+    noises = {
+        noise: {(row["metric"], row["figure"]): row for row in rows}
+        for noise, rows in {USUAL: proof["figures"], **proof["noises"]}.items()
+    }
+    by_noise = [
+        [words(metric), words(of), *(_covered(rows.get((metric, of))) for rows in noises.values())]
+        for metric, of in kinds
+    ]
     low, high = (f"{100 * limit:g}" for limit in COVERAGE)
     return [
         Table(
             "coverage", f"Coverage of 95 % intervals, {proof['experiments']:,} experiments", columns, figures, heads=2
+        ),
+        Table(
+            "coverage_by_noise",
+            "Coverage by noise, with standard errors",
+            [Column("metric", numeric=False), Column("of", numeric=False), *map(Column, noises)],
+            by_noise,
+            heads=2,
         ),
         Table(
             "coverage_by_setting",
@@ -225,6 +324,22 @@ def coverage_view(proof: CoverageProof) -> list[Element]:
             tone="verdict",
         ),
     ]
+
+
+def _any(metrics: Sequence[MetricAA]) -> list[Cell]:
+    return [_rate(row["experiments"]) for row in metrics]
+
+
+def _covered(row: Coverage | None) -> Cell:
+    return Cell("") if row is None else _with_error(row["coverage"], row["error"])
+
+
+def _share(share: Share) -> Cell:
+    return _with_error(share["share"], share["error"])
+
+
+def _with_error(share: float, error: float) -> Cell:
+    return Cell(f"{numbers.share(share)} ± {100 * error:.1f}", share)
 
 
 def _rate(rate: Rate) -> Cell:

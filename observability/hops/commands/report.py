@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hops.errors import HopsError
-from hops.run.documents import Summary
+from hops.run.documents.summary import Summary
 from hops.run.files import SUMMARY, read_run
 
 

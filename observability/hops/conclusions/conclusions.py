@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 
 from hops.analysis.pairs import Pairs, value_of
-from hops.conclusions.notes import cost_sentences, doubt_sentences, validity_sentences
+from hops.conclusions.distance import at_place, turn_sentences
+from hops.conclusions.notes import and_seen, cost_sentences, doubt_sentences, validity_sentences
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, listed, plural, sentence, shown, turned
 from hops.elements.numbers import UNKNOWN, figure, p_value, times
-from hops.run.documents import Comparison, Summary
+from hops.run.documents.difference import Comparison
+from hops.run.documents.summary import Summary
 from hops.run.fault_notice import fault_notice
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.units import ALL
@@ -118,8 +121,8 @@ def faster(row: Comparison) -> str:
     """By how much the left is faster: `3.1 ms (2.7 to 3.6) faster than rest at p50`, a big one as a ratio too."""
     assert row["difference"] is not None
     text = f"{figure(-row['difference'], turned(row['ci95']), 'ms')} faster than {row['right']} at {row['metric']}"
-    if row["p_holm"] is not None:
-        text += f", {p_value(row['p_holm'])} after Holm's correction"
+    if row["p_corrected"] is not None:
+        text += f", {p_value(row['p_corrected'])} after correction"
     # The ratio decides; a difference scatters with the blocks, too, and its interval may reach 0.
     if row["ratio"] and (1 / row["ratio"] >= BIG_RATIO or not shown(row["ci95"])):
         low, high = row["ratio_ci95"]
@@ -129,7 +132,7 @@ def faster(row: Comparison) -> str:
 
 
 def no_difference(row: Comparison) -> str:
-    """`no difference shown between a and b at p50: -0.2 ms (-0.9 to 0.5)`.
+    """`no difference shown between a and b at p50: -0.2 ms (-0.9 to 0.5), and this run would have seen 9 %`.
 
     An interval is of one comparison and the verdict of all: where an interval leaves zero out but the corrected p value
     is too large, the words say so.
@@ -137,27 +140,29 @@ def no_difference(row: Comparison) -> str:
     assert row["difference"] is not None
     amount = figure(row["difference"], row["ci95"], "ms")
     text = f"no difference shown between {row['left']} and {row['right']} at {row['metric']}: {amount}"
-    if shown(row["ci95"]) and row["p_holm"] is not None:
-        text += f", not significant after Holm's correction ({p_value(row['p_holm'])})"
-    return text
+    if shown(row["ci95"]) and row["p_corrected"] is not None:
+        text += f", not significant after correction ({p_value(row['p_corrected'])})"
+    return text + and_seen(row)
 
 
 def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
     if len(summary["topologies"]) == 1:
-        return _alone(summary, next(iter(summary["topologies"])), ALL)
+        return at_place(summary, _alone(summary, next(iter(summary["topologies"])), ALL))
     if refusal is not None:
         return [
             f"No conclusions about differences: {refusal}. The intervals below cover variation within the run, not "
             "between runs.",
-            *_all(summary),
+            *at_place(summary, _all(summary)),
         ]
-    sentences = []
+    sentences: list[list[str]] = []
     for metric in HEADLINE_METRICS:
         places = {name: standing(pairs, name, metric) for name in pairs.journeys()}
         tested = {name: place for name, place in places.items() if place and not place.untested}
-        sentences += _tally(metric, tested, len(places), len(summary["topologies"]))
-        sentences += _ranked(summary, pairs, ALL, metric)
-    return sentences
+        sentences.append(_tally(metric, tested, len(places), len(summary["topologies"])))
+        sentences.append(_ranked(summary, pairs, ALL, metric))
+    if "distance" in summary:
+        sentences.insert(1, turn_sentences(summary, summary["distance"]))
+    return at_place(summary, list(chain.from_iterable(sentences)))
 
 
 def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: int) -> list[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hops.conclusions.wording import listed
 from hops.elements.numbers import figure
-from hops.run.documents import Estimate, Ladder, LadderRow, LadderStep
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.ladder import Ladder, LadderRow, LadderStep
 from hops.units import ALL
 
 #: Groups whose change is smaller than this share of all changes elsewhere are not named.

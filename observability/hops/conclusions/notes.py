@@ -7,10 +7,13 @@ from collections.abc import Sequence
 
 from hops.analysis.pairs import Pairs
 from hops.conclusions.wording import listed, plural, sentence, turned
-from hops.elements.numbers import figure
+from hops.elements.numbers import excess, figure, share
 from hops.gates.experiment import failed
 from hops.gates.gates import gate_name
-from hops.run.documents import Summary, Verdict
+from hops.run.documents.difference import Difference
+from hops.run.documents.gate import Verdict
+from hops.run.documents.precision import Precision
+from hops.run.documents.summary import Summary
 from hops.units import ALL
 
 TOTAL = "total"
@@ -38,7 +41,8 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
             sentences.append(f"A journey takes {saved} less CPU with {best} than with {other}.")
         else:
             amount = figure(row["difference"], row["ci95"], "ms")
-            sentences.append(f"No difference in CPU shown between {best} and {other}: {amount} per journey.")
+            text = f"No difference in CPU shown between {best} and {other}: {amount} per journey"
+            sentences.append(f"{text}{and_seen(row)}.")
     return sentences
 
 
@@ -50,9 +54,11 @@ def doubt_sentences(summary: Summary) -> list[str]:
         tested = [row for row in rows if row["verdict"] != "unknown"]
         silent = sum(row["verdict"] == "not_shown" for row in tested)
         if silent:
+            seen = visible_range(tested)
             sentences.append(
                 f"At {metric}, {silent:,} of {plural(len(tested), 'comparison')} of two topologies in a journey "
                 f"{'shows' if silent == 1 else 'show'} no difference; this does not mean that there is none."
+                + (f" This run would have seen differences of {seen} in them." if seen else "")
             )
     reasons: dict[str, dict[str, list[str]]] = {}
     for row in summary["comparisons"]:
@@ -70,6 +76,18 @@ def doubt_sentences(summary: Summary) -> list[str]:
     return sentences
 
 
+def and_seen(row: Difference) -> str:
+    """What a comparison that shows nothing would have shown, behind its figures."""
+    return "" if row["visible_ratio"] is None else f", and this run would have seen {excess(row['visible_ratio'])}"
+
+
+def visible_range(rows: Sequence[Difference]) -> str:
+    """The range of what those comparisons would have shown that show nothing; empty if that is not known of any."""
+    silent = (row["visible_ratio"] for row in rows if row["verdict"] == "not_shown")
+    ratios = [ratio for ratio in silent if ratio is not None]
+    return " to ".join(dict.fromkeys(excess(one(ratios)) for one in (min, max))) if ratios else ""
+
+
 def validity_sentences(summary: Summary) -> list[str]:
     """Whether the gates hold, which trials are suspect, what drove the load, and the observer effect."""
     sentences = [verdict_sentence(summary)]
@@ -84,6 +102,8 @@ def validity_sentences(summary: Summary) -> list[str]:
             f"{plural(replaced, 'trial')} {'was' if replaced == 1 else 'were'} run again; the earlier attempt is kept "
             "and not counted."
         )
+    if "precision" in summary:
+        sentences.append(precision_sentence(summary["precision"], summary["blocks"]))
     slow = _slowed_machine(trials)
     if slow:
         sentences.append(slow)
@@ -92,6 +112,29 @@ def validity_sentences(summary: Summary) -> list[str]:
     if summary["observer_effect_ms"]["p50"] is not None:
         sentences.append(f"{observer_sentence(summary)} The figures above include it.")
     return [sentence(text) for text in sentences]
+
+
+def precision_sentence(precision: Precision, blocks: int) -> str:
+    """What was asked of the run's intervals, and what came of it.
+
+    Args:
+        precision: of the run.
+        blocks: how many ran.
+    """
+    asked = f"A precision of {share(precision['asked'], 1)} was asked for"
+    scatter, needed, reached = precision["scatter"], precision["needed"], precision["reached"]
+    if scatter is None or needed is None or reached is None:
+        return f"{asked}, and it is not known how many blocks it takes: a pair of topologies has no interval."
+    told = (
+        f"The widest 95 % interval of a ratio of two topologies' p50, over all journeys, reaches {share(reached, 1)} "
+        "beyond the ratio."
+    )
+    if precision["met"]:
+        return f"{asked}, and {plural(blocks, 'block')} reached it. {told}"
+    return (
+        f"{asked} and NOT REACHED: trials scatter by {share(scatter, 1)}, so it takes {needed:,} blocks, more than can "
+        f"be run; {blocks} ran. {told}"
+    )
 
 
 def _slowed_machine(trials: Sequence[Verdict]) -> str:
@@ -109,12 +152,15 @@ def _slowed_machine(trials: Sequence[Verdict]) -> str:
 
 
 def verdict_sentence(summary: Summary) -> str:
-    """VALID, or SUSPECT with the gates that fail and in how many trials."""
-    trials = _trials(summary)
+    """VALID, or SUSPECT with the gates that fail and in how many trials; those that were repeated do not count."""
+    every = _trials(summary)
+    trials = [row for row in every if row["used"]]
     if summary["valid"]:
-        return f"VALID: every gate holds, in {plural(len(trials), 'trial')}."
+        repeated = len(every) - len(trials)
+        again = f"; {repeated} {'was' if repeated == 1 else 'were'} repeated" if repeated else ""
+        return f"VALID: every gate holds, in {plural(len(trials), 'trial')}{again}."
     why = "; ".join(gate_name(name) for name in failed(summary["gates"])) or "a trial's gates fail"
-    suspect = sum(row["used"] and not row["valid"] for row in trials)
+    suspect = sum(not row["valid"] for row in trials)
     told = f"{suspect} of {plural(len(trials), 'trial')} {'fails' if suspect == 1 else 'fail'} a gate"
     if not suspect:
         told = "Every single trial passes its gates"

@@ -6,17 +6,19 @@ from collections.abc import Sequence
 
 from hops.conclusions.wording import shown, turned
 from hops.elements.numbers import figure
-from hops.run.documents import HopDifference, PartDifference
+from hops.run.documents.difference import HopDifference, PartDifference
 
 #: Groups with less of the whole difference are not worth a clause.
 LEAST_SHARE = 0.1
 MOST_FOR = 3
 MOST_AGAINST = 2
-#: From this difference on, the number of round trips is given with the client's network.
+#: From this difference on, the number of round trips is given with the groups that grow with them.
 LEAST_WAVES = 0.1
 #: What each group of `hops.budget.groups.GROUPS` is called within a sentence.
 _WORDS = {
-    "client network": "the client's network",
+    "customer's network": "the customer's network",
+    "handshakes": "opening connections",
+    "client wire": "the wire from the client",
     "edge": "the edge",
     "gateways": "the gateways' work",
     "internal calls": "the calls between components",
@@ -26,6 +28,7 @@ _WORDS = {
     "generator": "the client's own work",
     "unattributed": "unattributed time",
 }
+_BY_ROUND_TRIP = ("customer's network", "client wire")
 
 
 def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
@@ -57,7 +60,7 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
     if -first["difference_ms"] <= whole:
         text = f"{_amount(first)} of {between} is {_words(first, waves)}"
     else:
-        text = f"{_words(first, waves)} alone accounts for {_amount(first)}, more than {between}"
+        text = f"{_amount(first)} is {_words(first, waves)} alone, more than {between}"
     if others:
         text += ", and " + ", ".join(f"{_amount(part)} {_words(part, waves)}" for part in others)
     if taken:
@@ -74,7 +77,7 @@ def _amount(part: PartDifference) -> str:
 
 def _words(part: PartDifference, waves: Sequence[float]) -> str:
     text = _WORDS.get(part["part"], part["part"])
-    if part["part"] == "client network" and abs(waves[0] - waves[1]) >= LEAST_WAVES:
+    if part["part"] in _BY_ROUND_TRIP and abs(waves[0] - waves[1]) >= LEAST_WAVES:
         mine, other = (f"{value:.1f}".removesuffix(".0") for value in waves)
         trips = "round trip" if mine == "1" else "round trips"
         text += f" ({mine} {trips} instead of {other})"

@@ -11,9 +11,9 @@ def turned(ends: Sequence[float | None]) -> list[float | None]:
     return [None if high is None else -high, None if low is None else -low]
 
 
-def listed(names: Sequence[str]) -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+def listed(names: Sequence[str], last: str = "and") -> str:
+    """`a`, `a and b`, `a, b and c`; or with another word before the last."""
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}" if names else ""
 
 
 def plural(count: int, noun: str) -> str:

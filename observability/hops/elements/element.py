@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup
@@ -47,14 +47,19 @@ class Chart:
     Args:
         title: its heading on the page.
         description: what it shows, for those who cannot see it.
-        svg: safe to put into the page.
+        drawn: waits until it is drawn.
         note: after the title, for all to read.
     """
 
     title: str
     description: str
-    svg: Markup
+    drawn: Callable[[], Markup]
     note: str = ""
+
+    @property
+    def svg(self) -> Markup:
+        """The drawing, safe to put into the page."""
+        return self.drawn()
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,6 +89,11 @@ def times(ratio: float, ends: Ends = UNKNOWN) -> str:
     return _beside(f"{ratio:.{places}f} times", ends, places)
 
 
+def excess(ratio: float) -> str:
+    """How far a ratio is above 1, in a sentence: `9 %`."""
+    return share(ratio - 1, 0 if ratio >= 1.01 else 1)
+
+
 def p_value(p: float) -> str:
     """A p value in a sentence: `p = 0.012`, or `p < 0.001`."""
     return f"p {chance(p)}" if p < LEAST_P else f"p = {chance(p)}"

@@ -11,6 +11,11 @@ edge Eᵢ in the trace, as long as the budget counts them, and Dᵢ in the log. 
 which is 0 only if L is the traced time before the edge (start lag, client, wire) and the logged time behind it. The
 generator reads its clock once for L and R, so the first term finds journeys that were mixed up and roots that came out
 other than they were sent; what lies between them is for the log to say.
+
+Over QUIC, Envoy notes the end of an answer once it has sent the packets, and the client may have read the last of them
+by then. The budget cuts the edge's span there, so Dᵢ may be longer than Eᵢ by what was cut off, but by no more than the
+log says that the edge took to send the answer on: nobody can have read what the edge itself did not have yet. So spans
+that are shifted or too long still show.
 """
 
 from __future__ import annotations
@@ -34,11 +39,16 @@ class LoggedRequest:
         trace_id: 32 hex digits, of its `traceparent`.
         span_id: 16 hex digits, of the same: a span of the edge, or the client's.
         duration_ns: from the request's first byte to the answer's last; None if the client did not wait for that.
+        sending_ns: the end of that, from the last byte of the component's answer on; 0 if nothing was sent on.
+        behind_ns: the middle of that, from the first byte sent to the component to the last byte of its answer; None if
+            the edge did not note it.
     """
 
     trace_id: str
     span_id: str
     duration_ns: int | None
+    sending_ns: int = 0
+    behind_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +111,11 @@ def compare_with_edge(
             if line_id is None:
                 unmatched += 1
                 continue
-            duration_ns = by_span.pop(line_id).duration_ns
-            if duration_ns is not None:
-                off_ns += abs(request.ns - duration_ns)
+            line = by_span.pop(line_id)
+            if line.duration_ns is not None:
+                longer_ns = line.duration_ns - request.ns
+                not_waited_for_ns = min(request.cut_ns, line.sending_ns)
+                off_ns += max(-longer_ns, longer_ns - not_waited_for_ns, 0)
         unmatched += len(by_span)
         rows[budget.journey].append(_Trace(measured_ns, off_ns, len(budget.edge_requests)))
     unmatched += sum(map(len, lines.values()))

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from hops.budget.bands import banded_budgets
-from hops.budget.budget import UNATTRIBUTED, Budget, bypasses_sidecars
+from hops.budget.budget import NETWORK_PART, UNATTRIBUTED, Budget, bypasses_sidecars
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
 from hops.gates.trial import Evidence, Sidecars
 from hops.run.rows import hops_frame
@@ -37,6 +37,7 @@ def evidence_of(
     stress: bool = False,
     closed: bool = False,
     tape_exhausted: bool = False,
+    late_customers: int | None = None,
 ) -> Evidence:
     """Gathers the evidence of one replay.
 
@@ -59,6 +60,8 @@ def evidence_of(
         stress: whether failures are expected.
         closed: whether virtual users sent the journeys, each after its answer.
         tape_exhausted: whether the tape ended before the time of a closed loop was over.
+        late_customers: journeys of a warm visit that opened their customer's connections themselves; None without an
+            emulated network, or on a first visit.
     """
     ok_ms = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
     sampled = int(journeys["sampled"].sum())
@@ -82,6 +85,7 @@ def evidence_of(
         traces_found=quality.traces,
         quality=quality,
         budget_gap_ns=max((budget.gap_ns for budget in budgets), default=None),
+        network_off_ns=_network_off_ns(journeys, budgets),
         edge_logged=edge is not None,
         edge_unmatched=None if edge is None else edge.unmatched,
         agreements=() if edge is None else edge.agreements,
@@ -92,6 +96,7 @@ def evidence_of(
         stress=stress,
         closed=closed,
         tape_exhausted=tape_exhausted,
+        late_customers=late_customers,
     )
 
 
@@ -101,6 +106,22 @@ def _start_lag_p99_ms(journeys: pl.DataFrame, load_nodes: int) -> float | None:
     by_node = journeys.group_by(pl.col("seq") % load_nodes).agg(lag_ns.quantile(0.99, "linear").alias("p99"))
     worst_ns = cast("float | None", by_node["p99"].max())
     return None if worst_ns is None else worst_ns / NS_PER_MS
+
+
+def _network_off_ns(journeys: pl.DataFrame, budgets: Sequence[Budget]) -> int | None:
+    """Of requests side by side, a budget may follow another than the one that ended last."""
+    if not budgets or not journeys["network_ns"].sum():
+        return None
+    in_turn = journeys.filter(pl.col("sampled") & (pl.col("outcome") == "ok") & (pl.col("parallel") <= 1))
+    took_ns = dict(in_turn.select("trace_id", "network_ns").iter_rows())
+    return max(
+        (
+            abs(budget.parts.get(NETWORK_PART, 0) - took_ns[budget.trace_id])
+            for budget in budgets
+            if budget.trace_id in took_ns
+        ),
+        default=0,
+    )
 
 
 def _bypassed_calls(budgets: Sequence[Budget]) -> int:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
-import numpy as np
 import polars as pl
 
 from hops.gates.gates import kind_of
-from hops.run.documents import Gate, LeftOut, TrialRecord, Verdict
+from hops.run.documents.gate import Gate, LeftOut, Verdict
+from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
-from hops.units import NS_PER_MS
+from hops.run.rtt import KIND, arms_of
+
+#: Into how many parts the tape is cut to see what chance does.
+_QUARTERS = 4
 
 
 def experiment_gates(run: RunFiles) -> list[Gate]:
@@ -22,7 +26,7 @@ def experiment_gates(run: RunFiles) -> list[Gate]:
     if len(run.used) > 1:
         gates += [suspect_trials(run.used), answers(run), code_changed(run.used)]
     if run.blocks > 1:
-        gates.append(block_spread(run.journeys))
+        gates.append(block_spread(run))
     return gates
 
 
@@ -75,24 +79,47 @@ def code_changed(trials: Sequence[TrialRecord]) -> Gate:
     return kind_of("code_changed").held(extra)
 
 
-def block_spread(journeys: pl.DataFrame) -> Gate:
+def block_spread(run: RunFiles) -> Gate:
     """How far the blocks of a topology are from repetitions of one thing, for the worst topology: below 15 %.
 
-    The standard deviation of its median latency over the blocks, as a share of the mean. Each median is first divided
-    by the geometric mean of those of all topologies in its block: comparisons are made within blocks, and what a
-    machine that changes its speed does to all of a block alike does no harm to them. A topology alone has nothing to
-    be divided by.
+    The standard deviation of its median latency over the blocks, as a share, without what chance makes of so few
+    journeys. Each median is first divided by the geometric mean of those of all topologies at the same distance in its
+    block: comparisons are made within blocks, and what a machine that changes its speed does to all of a block alike
+    does no harm to them. A topology alone has nothing to be divided by.
+
+    Chance is what quarters of the tape say. All blocks replay the same one, so a quarter's median may differ from
+    another quarter's, and a block's from another block's, but if one quarter of one block differs from both, it is
+    chance (the interaction of a two-way layout without replication).
     """
-    ok = journeys.filter(pl.col("outcome") == "ok")
-    medians = ok.group_by("topology", "block").agg((pl.col("latency_ns").median() / NS_PER_MS).alias("p50"))
-    count = medians["topology"].n_unique()
-    if count > 1:
-        whole = medians.filter(pl.len().over("block") == count)
-        medians = whole.with_columns(p50=pl.col("p50") / pl.col("p50").log().mean().exp().over("block"))
-    spreads = medians.group_by("topology").agg((pl.col("p50").std() / pl.col("p50").mean()).alias("spread"))
-    worst = spreads["spread"].max()
-    value = float(worst) if isinstance(worst, float) and np.isfinite(worst) else None
-    return kind_of("block_spread_share").held(value)
+    near = {arm.label: arm.rtt_ms for arm in arms_of(run.manifest)} if run.manifest["kind"] == KIND else {}
+    rtt_ms = pl.col("topology").replace_strict(near, default=0.0, return_dtype=pl.Float64).alias("rtt_ms")
+    quarter = (pl.col("seq") * _QUARTERS // (pl.col("seq").max() + 1)).alias("quarter")
+    ok = run.journeys.filter(pl.col("outcome") == "ok").with_columns(rtt_ms, quarter)
+    log_p50 = pl.col("latency_ns").median().log().alias("p50")
+    whole = ok.group_by("topology", "rtt_ms", "block").agg(log_p50)
+    side_by_side = pl.len().over("rtt_ms", "block") == pl.col("topology").n_unique().over("rtt_ms")
+    beside = pl.col("p50").mean().over("rtt_ms", "block").alias("beside")
+    medians = whole.filter(side_by_side).with_columns(
+        pl.when(pl.col("topology").n_unique().over("rtt_ms") > 1).then(beside).otherwise(0.0)
+    )
+    quarters = ok.group_by("topology", "block", "quarter").agg(log_p50)
+    worst = None
+    for (topology,), rows in medians.group_by("topology"):
+        spread = (rows["p50"] - rows["beside"]).var()
+        if isinstance(spread, float):
+            chance = _chance(quarters.filter(pl.col("topology") == topology).sort("block", "quarter"))
+            worst = max(worst or 0.0, math.sqrt(max(spread - chance, 0.0)))
+    return kind_of("block_spread_share").held(worst)
+
+
+def _chance(quarters: pl.DataFrame) -> float:
+    """Variance of a block's logarithmic median by chance, of quarters' medians by block and quarter; 0 if some lack."""
+    blocks = quarters["block"].n_unique()
+    if blocks < 2 or quarters.height < blocks * _QUARTERS:
+        return 0.0
+    medians = quarters["p50"].to_numpy().reshape(blocks, _QUARTERS)
+    alone = medians - medians.mean(axis=1, keepdims=True) - medians.mean(axis=0) + medians.mean()
+    return float((alone**2).sum() / ((blocks - 1) * (_QUARTERS - 1)) / _QUARTERS)
 
 
 def verdicts(run: RunFiles) -> list[Verdict]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from hops.elements import numbers
-from hops.run.documents import Gate
+from hops.run.documents.gate import Gate
 
 START_LAG_SHARE = 0.05
 EDGE_SHARE = 0.02
@@ -107,10 +107,28 @@ GATES = (
         remedy=_REPEAT,
     ),
     Kind("generator_cores", "CPU of the load generator", "below", 0.8, _GENERATOR, unit="cores", remedy=_REPEAT),
+    Kind(
+        "late_customers",
+        "journeys that had to open their customer's connections",
+        "below",
+        0.01,
+        "on a warm visit the connections are open already",
+        unit="%",
+        remedy="Connections are opened anew after a failed journey, and where more journeys are under way than "
+        "customers were made ready: lower the load, or give visit=first.",
+    ),
     Kind("failure_share", "failed journeys", "below", 0.001, "fast failures flatter the latencies", unit="%"),
     Kind("spans_lost", "lost spans", "at most", 0, _WHOLE),
     Kind("orphan_share", "orphaned spans", "below", 0.001, _WHOLE, unit="%"),
     Kind("budget_gap_ns", "largest budget imbalance", "at most", 0, _WHOLE, unit="ns"),
+    Kind(
+        "network_off_ns",
+        "largest disagreement of a budget with the emulated network",
+        "at most",
+        0,
+        "what the network took is known exactly",
+        unit="ns",
+    ),
     Kind("edge_unmatched", "requests missing from traces or edge log", "at most", 0, _WITNESSES),
     Kind(
         "edge_off_ms",
@@ -180,7 +198,7 @@ GATES = (
     Kind("code_changed", "distinct commits beyond the first", "at most", 0, _TRIALS),
     Kind(
         "block_spread_share",
-        "spread of p50 over blocks, worst topology",
+        "spread of p50 over blocks beyond chance, worst topology",
         "below",
         0.15,
         "blocks must repeat the same thing",
@@ -188,9 +206,7 @@ GATES = (
         remedy="Leave the machine idle during the run.",
     ),
 )
-#: Of runs from before the edge's log was read.
-_OLD = Kind("traced_off_ms", "largest disagreement of traced with measured mean", "at most", 0, _WITNESSES, "ms")
-_BY_NAME = {kind.name: kind for kind in (*GATES, _OLD)}
+_BY_NAME = {kind.name: kind for kind in GATES}
 
 
 def kind_of(name: str) -> Kind:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
 from hops.gates.gates import OTHER_CORES_OF_A_NODE, START_LAG_SHARE, kind_of
-from hops.run.documents import Gate, LeftOut
+from hops.run.documents.gate import Gate, LeftOut
 from hops.traces.tree import Quality
 
 
@@ -49,6 +49,8 @@ class Evidence:
         traces_found: in the trace store.
         quality: of the traces that were found, added up.
         budget_gap_ns: largest budget imbalance of any trace, ns.
+        network_off_ns: largest difference between a budget's part `network` and what the customer's link took of the
+            journey, of journeys with one request at a time; None if no network was emulated, or nothing traced.
         edge_logged: whether an edge stood before the topology, which logs every request; without, the gates on its log
             are left out.
         edge_unmatched: requests of sampled journeys that only one of traces and edge's log has.
@@ -63,6 +65,8 @@ class Evidence:
         stress: a stress test, or calls that fail on purpose: failures are expected, and no gate.
         closed: virtual users sent the journeys, each after its answer; the tape gave no times.
         tape_exhausted: the tape ended before the time of a closed loop was over.
+        late_customers: journeys of a warm visit that opened their customer's connections themselves; None without an
+            emulated network, or on a first visit, where all do.
     """
 
     parity_mismatches: int | None
@@ -82,6 +86,7 @@ class Evidence:
     traces_found: int = 0
     quality: Quality = field(default_factory=Quality)
     budget_gap_ns: int | None = None
+    network_off_ns: int | None = None
     edge_logged: bool = True
     edge_unmatched: int | None = None
     agreements: Sequence[Agreement] = ()
@@ -92,6 +97,7 @@ class Evidence:
     stress: bool = False
     closed: bool = False
     tape_exhausted: bool = False
+    late_customers: int | None = None
 
 
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
@@ -150,10 +156,14 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
         of_median = START_LAG_SHARE * (evidence.latency_median_ms or 0.0)
         yield lag.held(evidence.start_lag_p99_ms, max(lag.limit, of_median))
     yield kind_of("generator_cores").held(evidence.generator_cores)
+    if evidence.late_customers is not None:
+        yield kind_of("late_customers").held(_share(evidence.late_customers, evidence.journeys_sent))
     yield kind_of("failure_share").held(_share(evidence.failures, evidence.journeys_sent))
     yield kind_of("spans_lost").held(_spans_lost(evidence))
     yield kind_of("orphan_share").held(_share(quality.orphans, quality.spans))
     yield kind_of("budget_gap_ns").held(evidence.budget_gap_ns)
+    if evidence.network_off_ns is not None:
+        yield kind_of("network_off_ns").held(evidence.network_off_ns)
     yield kind_of("edge_unmatched").held(evidence.edge_unmatched)
     yield _edge_agrees(evidence)
     yield kind_of("unattributed_share").held(evidence.unattributed_share)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup, escape
 
 from hops.elements.element import Chart
+from hops.report.renderers import Renderers
 
 Spec = dict[str, Any]
 
@@ -19,7 +20,6 @@ INK, SOFT, GRID, PAPER = "var(--ink)", "var(--soft)", "var(--grid)", "var(--pape
 #: Of a whole chart with its labels, in pixels. It fits a phone, so that charts stand beside each other on a wide page,
 #: and below each other on a narrow one.
 WIDTH = 312
-_VEGA_LITE = "5.21"
 _CONFIG: Spec = {
     "background": "transparent",
     "font": "Liberation Sans, Arial, sans-serif",
@@ -55,10 +55,11 @@ _TAG = re.compile(r"<[a-z][^>]*>")
 _LONG = re.compile(r"(\d\.\d)\d+")
 _EMPTY = re.compile(r"<g(?: [^>]*)?></g>")
 _ids = itertools.count(1)
+_WARM_CHARTS = 5
 
 
 def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] = ()) -> Chart:
-    """Draws one chart.
+    """Begins to draw one chart.
 
     Args:
         title: its heading.
@@ -69,8 +70,29 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
     whole: Spec = {"config": _CONFIG, "width": WIDTH, **spec}
     if rows:
         whole["data"] = {"values": list(rows)}
-    raw = vl_convert.vegalite_to_svg(whole, vl_version=_VEGA_LITE)
-    return Chart(title, description, labelled(_tidy(raw), title, description))
+    svg = _renderers().render(whole)
+    return Chart(title, description, functools.cache(lambda: labelled(_tidy(svg.result()), title, description)))
+
+
+@functools.cache
+def warm_up() -> None:
+    """Starts what renders before the first chart is needed.
+
+    Its engine takes half a second to start, and twice as long for the first charts as for later ones.
+    """
+    figure = {"field": "y", "type": "quantitative", "stack": "zero"}
+    encoding = {"x": figure, "y": {"field": "x", "type": "nominal"}, "text": figure, "color": {"field": "x"}}
+    layers = [{"mark": mark, "transform": [{"filter": "datum.y"}]} for mark in ("bar", "line", "point", "rule", "text")]
+    rows = [{"x": "a", "y": 1}, {"x": "b", "y": 2}]
+    spec = {"config": _CONFIG, "width": WIDTH, "encoding": encoding, "layer": layers, "data": {"values": rows}}
+    renderers = _renderers()
+    for svg in [renderers.render(spec) for _ in range(_WARM_CHARTS * renderers.count)]:
+        svg.result()
+
+
+@functools.cache
+def _renderers() -> Renderers:
+    return Renderers()
 
 
 def labelled(svg: str, title: str, description: str) -> Markup:

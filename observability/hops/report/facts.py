@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from hops.conclusions.wording import plural
+from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
 from hops.report.view import View
-from hops.run.switches import Switches, mesh_text, replicas_text, switches_text, value_text
+from hops.run.ladder import KIND as LADDER
+from hops.run.network import SWITCHES as NETWORK
+from hops.run.network import network_text
+from hops.run.rtt import KIND as RTT
+from hops.run.rtt import arms_of
+from hops.run.switches import Switches, mesh_text, replicas_text, switches_of, switches_text, value_text
 from hops.tables.latency import loop_text
 
-
-def switches_of(manifest: dict[str, Any], topology: str) -> dict[str, Any]:
-    """The switches that a topology ran with; an older manifest has only those of all."""
-    switches: dict[str, Any] = manifest.get("arms", {}).get(topology, manifest["switches"])
-    return switches
+#: What the trials of a block are, where they are more than topologies.
+_ARMS = {LADDER: "arms of a ladder", RTT: "arms (one for each topology and round-trip time)"}
 
 
 def load_facts(view: View) -> list[tuple[str, str]]:
@@ -23,13 +25,14 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     manifest, summary = view.run.manifest, view.summary
     profile, arms = manifest["profile"], [switches_of(manifest, topology) for topology in view.topologies]
     switches = {key: value for key, value in arms[0].items() if all(arm.get(key) == value for arm in arms)}
-    differing = [key for key in arms[0] if key not in switches]
+    differing = [key for key in arms[0] if key not in switches and key not in NETWORK]
+    network = network_fact(view)
     closed = summary["closed"]
     if closed is None:
         load = f"open loop, {profile['rate']:g} journeys a second"
     else:
         load = f"closed loop, {loop_text(closed)}"
-    count, several = len(view.topologies), "arms of a ladder" if "ladder" in summary else "topologies"
+    count, several = len(view.topologies), _ARMS.get(summary["kind"], "topologies")
     blocks = plural(summary["blocks"], "block")
     return [
         (
@@ -44,6 +47,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
             else f"{blocks} of one topology",
         ),
         ("workload", str(manifest["workload"])),
+        *([("network", network)] if network else []),
         ("tracing", f"{_tracing([float(arm.get('trace', 0)) for arm in arms])}, chosen at random"),
         ("switches", switches_text({name: value for name, value in switches.items() if name != "trace"})),
         *(
@@ -60,6 +64,17 @@ def _tracing(shares: Sequence[float]) -> str:
     return f"{told} % of the journeys"
 
 
+def network_fact(view: View) -> str:
+    """The emulated network, and where topologies had different ones, that of each; empty without any."""
+    manifest = view.run.manifest
+    if manifest["kind"] != RTT:
+        return _of_each(view, network_text)
+    arms = arms_of(manifest)
+    times_ms = listed([f"{rtt_ms:g}" for rtt_ms in sorted({arm.rtt_ms for arm in arms})])
+    _, _, beside = network_text(switches_of(manifest, arms[0].label)).partition(" ms")
+    return f"{times_ms} ms, by arm{beside}"
+
+
 def mesh_fact(view: View) -> str:
     """The mesh, and where topologies ran with different ones, that of each; empty without any."""
     return _of_each(view, mesh_text)
@@ -70,13 +85,22 @@ def replicas_fact(view: View) -> str:
     return _of_each(view, replicas_text)
 
 
+def http_fact(view: View) -> str:
+    """The HTTP version of clients where some speak HTTP/3, and where topologies differ, that of each; else empty."""
+    told = _of_each(view, lambda switches: f"HTTP/{value_text(switches, 'http')}")
+    return told if "HTTP/3" in told else ""
+
+
 def _of_each(view: View, text: Callable[[Switches], str]) -> str:
     told = {name: text(switches_of(view.run.manifest, name)) for name in view.topologies}
     if not any(told.values()):
         return ""
     if len(set(told.values())) == 1:
         return next(iter(told.values()))
-    return "; ".join(f"{name}: {one or 'none'}" for name, one in told.items())
+    alike: dict[str, list[str]] = {}
+    for name, one in told.items():
+        alike.setdefault(one or "none", []).append(name)
+    return "; ".join(f"{listed(names)}: {one}" for one, names in alike.items())
 
 
 def machine_facts(manifest: dict[str, Any]) -> list[tuple[str, str]]:

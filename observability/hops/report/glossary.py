@@ -21,7 +21,8 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "arm, step",
-        "One of the ways in which a ladder runs a topology, and two of them that differ in one thing.",
+        "One of the ways in which an experiment runs a topology, such as at one distance; two arms of a ladder "
+        "that differ in one thing.",
     ),
     ("latency", "The time from the intended arrival on the tape until the answer was read and checked."),
     ("p50, p90, p99, p99.9", "Percentiles: 90 % of the journeys took at most p90. p50 is the median."),
@@ -31,9 +32,14 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "means that the run was too short to tell.",
     ),
     (
-        "p, Holm",
-        "The probability that chance alone shows a difference at least this large, corrected by Holm's procedure "
-        "for making many comparisons at once. Below 5 % a difference counts as shown, or significant.",
+        "p, corrected",
+        "The probability that chance alone shows a difference at least this large, corrected for making many "
+        "comparisons at once. Below 5 % a difference counts as shown, or significant.",
+    ),
+    (
+        "visible",
+        "The smallest difference that this run would have shown with 80 % power, given how its blocks scatter: a "
+        "smaller one may well be there unseen.",
     ),
     (
         "effect",
@@ -53,13 +59,29 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "replica",
         "One of several processes of a component, which share its calls; its figures are those of all of them.",
     ),
+    (
+        "round trips",
+        "How often a journey waits for an answer before it can send the next request: its waves. Each takes the "
+        "round-trip time between customer and edge.",
+    ),
+    (
+        "break-even distance",
+        "The round-trip time from which on a topology with fewer round trips answers sooner than one that is quicker "
+        "at the edge.",
+    ),
     ("hop", "One link crossed once, from a caller to its callee."),
     ("part", "One line of a hop budget: the work of a component, the wire between two, a database, a proxy."),
     ("band", "The traces whose end-to-end time lies near a percentile; the budget of a band is their mean."),
     ("exemplar", "One real trace that represents a percentile: the nearest to it."),
     (
-        "client network",
-        "Between the customer and the first component: network, queues, encoding and decoding of messages.",
+        "customer's network",
+        "What lies between a customer and the edge, if the run emulates it; a part of a budget is what it took.",
+    ),
+    ("handshakes", "Waiting for connections to the edge to be opened: TCP and TLS, or QUIC, over the network."),
+    (
+        "client wire",
+        "Between the client and the first component, without an emulated network: queues, encoding and decoding of "
+        "messages.",
     ),
     ("internal calls", "The same, between two components of the shop."),
     (
@@ -68,6 +90,10 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "bottleneck.",
     ),
     ("observer effect", "What tracing itself adds to the latency."),
+    (
+        "net of tracing",
+        "Without what the spans of a budget cost by the accounts of the processes that made them: an estimate.",
+    ),
     (
         "gate",
         "A condition that a trial must meet. If all hold, the run is VALID; otherwise it is SUSPECT, and its figures "

@@ -45,7 +45,7 @@ def looks(topologies: Sequence[str]) -> list[Look]:
 
 def group_fill(group: str) -> str:
     """What fills the bars of a group of parts: a texture of the page, in the group's colour."""
-    return f"url(#g{GROUPS.index(group)})"
+    return f"url(#{group_class(group)})"
 
 
 def group_class(group: str) -> str:

@@ -10,6 +10,8 @@ import polars as pl
 
 from hops.report.palette import Look, looks
 from hops.run.files import RunFiles
+from hops.run.ladder import KIND as LADDER
+from hops.run.rtt import KIND as RTT
 from hops.tables.view import SummaryView
 from hops.units import ALL, NS_PER_MS
 
@@ -29,8 +31,8 @@ class View(SummaryView):
 
     @property
     def measured(self) -> list[str]:
-        """What the run is about: its topologies, or the one topology whose arms a ladder has."""
-        if "ladder" not in self.summary:
+        """What the run is about: its topologies, each once where it has several arms."""
+        if self.summary["kind"] not in (LADDER, RTT):
             return self.topologies
         return list(dict.fromkeys(str(one["name"]) for one in self.run.manifest["topologies"].values()))
 

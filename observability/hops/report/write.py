@@ -11,11 +11,11 @@ from hops.elements.element import Section
 from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
-from hops.report.facts import load_facts, machine_facts, mesh_fact, replicas_fact
+from hops.report.facts import http_fact, load_facts, machine_facts, mesh_fact, network_fact, replicas_fact
 from hops.report.markdown import markdown
 from hops.report.page import render, source
 from hops.report.view import View
-from hops.run.documents import Summary
+from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from hops.run.rows import write_whole
 
@@ -105,13 +105,15 @@ def facts(view: View) -> list[tuple[str, str]]:
     """The run in a few lines, below the title."""
     loads, machine = dict(load_facts(view)), dict(machine_facts(view.run.manifest))
     journeys = view.run.journeys.height
-    mesh, replicas = mesh_fact(view), replicas_fact(view)
+    network, http, mesh, replicas = network_fact(view), http_fact(view), mesh_fact(view), replicas_fact(view)
     return [
         (
             "journeys",
             f"{journeys:,} in {view.summary['blocks']} {'block' if view.summary['blocks'] == 1 else 'blocks'}",
         ),
         ("load", loads["load"]),
+        *([("network", network)] if network else []),
+        *([("clients speak", http)] if http else []),
         *([("mesh", mesh)] if mesh else []),
         *([("replicas", replicas)] if replicas else []),
         ("machine", machine["machine"]),

@@ -10,17 +10,18 @@ from typing import Any, cast
 import polars as pl
 
 from hops.errors import MalformedRunError
-from hops.run.documents import SCHEMA, ResourcesFrom, Summary, TrialRecord
-from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
+from hops.run.documents import SCHEMA
+from hops.run.documents.summary import Summary
+from hops.run.documents.trial import ResourcesFrom, TrialRecord
+from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
 
 MANIFEST = "manifest.json"
 TRIALS = "trials.json"
 SUMMARY = "summary.json"
-FRAMES = {"journeys": JOURNEYS, "hops": HOPS, "resources": RESOURCES}
+FRAMES = {"journeys": pl.Schema([*JOURNEYS.items(), *AT_EDGE.items()]), "hops": HOPS, "resources": RESOURCES}
+HOPS_FILE = "hops.parquet"
 CALLS_FILE = "calls.parquet"
 LABELS: dict[str, pl.DataType] = {"block": pl.Int32(), "topology": pl.String()}
-#: Columns that older runs lack; what was not counted is null.
-_LATER = ("on_path",)
 SAMPLE_FILE = "parity_answers.jsonl"
 
 
@@ -35,7 +36,7 @@ class RunFiles:
         journeys: rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
         hops: rows of `run.rows.HOPS`, likewise.
         resources: rows of `run.rows.RESOURCES`, likewise.
-        calls: rows of `run.rows.CALLS`, likewise; none in a run of an earlier version.
+        calls: rows of `run.rows.CALLS`, likewise; none if the run kept none.
     """
 
     path: Path
@@ -63,6 +64,12 @@ class RunFiles:
     def blocks(self) -> int:
         """How many blocks there are."""
         return len({row["block"] for row in self.used})
+
+    @property
+    def first_stage(self) -> int | None:
+        """How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if none did."""
+        asked = self.manifest.get("precision")
+        return None if asked is None else int(asked["first_stage"])
 
     @property
     def resources_from(self) -> ResourcesFrom | None:
@@ -143,7 +150,9 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
         raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
     except (OSError, pl.exceptions.PolarsError) as error:
         raise MalformedRunError(f"{path}: not a valid parquet file; the file may be truncated: {error}") from error
-    frame = frame.with_columns(pl.lit(None).alias(name) for name in _LATER if name not in frame.columns)
+    # Without an edge that keeps a log, there are no such columns.
+    absent = [name for name in AT_EDGE if name not in frame.columns]
+    frame = frame.with_columns(pl.lit(None, pl.Int64()).alias(name) for name in absent)
     lacking = [name for name in (*LABELS, *schema) if name not in frame.columns]
     if lacking:
         raise MalformedRunError(f"{path}: the column {', '.join(lacking)} is missing")

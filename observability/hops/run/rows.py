@@ -34,12 +34,16 @@ JOURNEYS = pl.Schema(
         "requests": pl.Int64,
         "waves": pl.Int64,
         "parallel": pl.Int64,
+        "network_ns": pl.Int64,
+        "opening_round_trips": pl.Int64,
         "sampled": pl.Boolean,
         "trace_id": pl.String,
         "answer_sha256": pl.String,
         "order_id": pl.Int64,
     }
 )
+#: What the edge's log adds to a journey's row: the time of its requests there, and of it the time behind the edge.
+AT_EDGE = pl.Schema({"edge_ns": pl.Int64, "behind_edge_ns": pl.Int64})
 #: A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own.
 SAMPLE = pl.Schema({"journey": pl.String, "channel": pl.String, "wire_in": pl.Int64, "wire_out": pl.Int64})
 _OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id"})
@@ -54,6 +58,7 @@ HOPS = pl.Schema(
         "ns": pl.Int64,
         "crossings": pl.Int64,
         "on_path": pl.Int64,
+        "inner_on_path": pl.Int64,
     }
 )
 _HOPS_MADE = pl.Schema([*HOPS.items(), ("injected_ns", pl.Int64())])
@@ -144,8 +149,8 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
 
     Returns:
         The columns of `HOPS`, of which `on_path` is how many of the crossings lie on the critical path, and
-        `injected_ns`: how long these were delayed on purpose. A part that was crossed but cost nothing on the path has
-        a row with 0 ns.
+        `inner_on_path` how many INTERNAL spans inside the part do; and `injected_ns`: how long these were delayed on
+        purpose. A part that was crossed but cost nothing on the path has a row with 0 ns.
     """
     rows = [
         (
@@ -156,6 +161,7 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
             budget.parts.get(part, 0),
             budget.crossings.get(part, 0),
             budget.on_path.get(part, 0),
+            budget.inner_on_path.get(part, 0),
             budget.injected_ns.get(part, 0),
         )
         for budget in budgets

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from hops.run.network import SWITCHES as NETWORK
+
 Switches = Mapping[str, Any]
 
 #: What a run had that knows no such switch.
 DEFAULTS: Switches = {
     "plugins": "none",
+    "tls": "off",
     "mesh": "none",
     "mtls": "off",
     "canary": 0,
@@ -23,9 +26,17 @@ DEFAULTS: Switches = {
 _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 
 
+def switches_of(manifest: Mapping[str, Any], topology: str) -> Switches:
+    """The switches that a topology ran with; an older manifest has only those of all."""
+    switches: Switches = manifest.get("arms", {}).get(topology, manifest["switches"])
+    return switches
+
+
 def value_text(switches: Switches, name: str) -> str:
     """One switch as people read it; `-` for one that neither the run nor `DEFAULTS` have."""
     value = switches.get(name, DEFAULTS.get(name, "-"))
+    if (name, value) == ("http", 3):
+        return "3 (gRPC stays on 2)"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {inner:g}" for key, inner in value.items()) or "none"
     return str(value)
@@ -48,6 +59,10 @@ def replicas_text(switches: Switches) -> str:
 
 
 def switches_text(switches: Switches) -> str:
-    """All switches but those that are off, in one line."""
-    told = [name for name in switches if switches[name] != DEFAULTS.get(name) or name in ("mesh", "mtls")]
+    """All switches but those that are off, and those of the network (`network_text`), in one line."""
+    told = [
+        name
+        for name, value in switches.items()
+        if name not in NETWORK and (value != DEFAULTS.get(name) or name in ("mesh", "mtls"))
+    ]
     return ", ".join(f"{name} {value_text(switches, name)}" for name in told)

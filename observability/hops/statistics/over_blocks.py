@@ -3,7 +3,8 @@
 Journeys of one trial share its luck: a warm cache, a busy neighbour, the order of the processes. So they are not
 independent, and thousands of them say little about the next trial. Independent are the blocks. Every figure here is
 computed from the rows of all blocks together, and again from each block; how far the blocks' values lie from the whole
-gives the standard error, and Student's t with one degree of freedom less than blocks gives the interval. This is
+gives the standard error, and Student's t with one degree of freedom less than blocks gives the interval. Where blocks
+have too few rows for a percentile, neighbouring blocks are taken together, as long as 3 sections remain. This is
 sectioning, known from the analysis of simulation output (Asmussen and Glynn, *Stochastic Simulation*, 2007, III.5a;
 for quantiles Nakayama, ACM TOMACS 24(4), 2014). Deviations are those of logarithms, as latencies are skewed and blocks
 shift them by factors. ADR 010 has the measured coverage of this and of what else was tried.
@@ -11,14 +12,16 @@ shift them by factors. ADR 010 has the measured coverage of this and of what els
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from hops.statistics.sample import CONFIDENCE, PERCENTILES, Floats, Interval
+from hops.statistics.sample import PERCENTILES, Floats, Interval, t_quantile
+from hops.statistics.two_stage import of_first_stage
 
 MEAN = "mean"
 NO_INTERVAL: Interval = (None, None)
@@ -39,15 +42,25 @@ class Spread:
     Args:
         error: standard error of the estimate.
         freedom: degrees of freedom of Student's t.
+        first_stage: the same by the first stage alone (`hops.statistics.two_stage`), if there was one; the less certain
+            of the two counts.
     """
 
     error: float
     freedom: float
+    first_stage: Spread | None = None
 
     @property
     def half_width(self) -> float:
         """Half of the 95 % interval around the estimate."""
-        return float(special.stdtrit(self.freedom, (1 + CONFIDENCE) / 2) * self.error)
+        own = t_quantile(self.freedom) * self.error
+        return own if self.first_stage is None else max(own, self.first_stage.half_width)
+
+    @property
+    def widest(self) -> Spread:
+        """The less certain one of this and that of the first stage, alone."""
+        own = replace(self, first_stage=None)
+        return own if self.first_stage is None else max(own, self.first_stage, key=lambda spread: spread.half_width)
 
     def around(self, estimate: float) -> tuple[float, float]:
         """The 95 % interval of an estimate."""
@@ -57,10 +70,11 @@ class Spread:
         """Probability of an estimate at least this far from 0, on either side, if the truth is 0."""
         if not estimate:
             return 1.0
-        return float(2 * special.stdtr(self.freedom, -abs(estimate) / self.error)) if self.error else 0.0
+        own = float(2 * special.stdtr(self.freedom, -abs(estimate) / self.error)) if self.error else 0.0
+        return own if self.first_stage is None else max(own, self.first_stage.p_value(estimate))
 
 
-def spread_of(deviations: Floats) -> Spread:
+def spread_of(deviations: Floats, first: int | None = None) -> Spread:
     """How far a figure scatters over its blocks.
 
     The deviations are from the whole's value and not from their mean, which they may miss together (a percentile of few
@@ -68,9 +82,33 @@ def spread_of(deviations: Floats) -> Spread:
 
     Args:
         deviations: how far each block's value lies from the whole's; at least 2.
+        first: how many blocks decided how many there are (`hops.statistics.two_stage`); None if none did.
     """
-    blocks = deviations.size
-    return Spread(float(np.sqrt((deviations**2).sum() / (blocks - 1) / blocks)), blocks - 1)
+    own, *by_first = (Spread(float(errors), freedom) for errors, freedom in scatter_of(deviations, first))
+    return replace(own, first_stage=by_first[0]) if by_first else own
+
+
+def scatter_of(deviations: Floats, first: int | None) -> list[tuple[Floats, int]]:
+    """Standard errors and degrees of freedom of several figures: by all blocks, and by the first stage if any.
+
+    Args:
+        deviations: as `spread_of` has them, a row per block.
+        first: as `spread_of` has it.
+    """
+    sides = [deviations]
+    if first is not None and first < len(deviations):
+        sides.append(of_first_stage(deviations, first))
+    return [(standard_errors(side), len(side) - 1) for side in sides]
+
+
+def standard_errors(deviations: Floats) -> Floats:
+    """Standard errors of several figures at once.
+
+    Args:
+        deviations: as `spread_of` has them, a row per block.
+    """
+    blocks = deviations.shape[0]
+    return np.asarray(np.sqrt((deviations**2).sum(axis=0) / (blocks - 1) / blocks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +117,16 @@ class Section:
 
     Args:
         value: from all rows together; None if there is no row.
-        by_block: from each block's rows, in the order of the blocks; empty if it has no interval.
+        by_block: from the rows of each block, or of each few neighbouring blocks, in their order; empty if it has no
+            interval.
         reason: why it has no interval; None if it has one.
+        first: how many of the sections are the first stage, as `spread_of` has it.
     """
 
     value: float | None
     by_block: Floats
     reason: str | None = None
+    first: int | None = None
 
     @property
     def deviations(self) -> Floats:
@@ -98,15 +139,20 @@ class Section:
         """95 % interval, in the unit of the value."""
         if self.value is None or self.reason is not None:
             return NO_INTERVAL
-        reach = float(np.exp(spread_of(self.deviations).half_width))
+        reach = float(np.exp(spread_of(self.deviations, self.first).half_width))
         return (self.value / reach, self.value * reach)
 
 
-def sections_of(blocks: Sequence[npt.ArrayLike]) -> dict[str, Section]:
+def sections_of(
+    blocks: Sequence[npt.ArrayLike], per_block: float | None = None, first: int | None = None
+) -> dict[str, Section]:
     """Mean and percentiles of positive values, whole and by block.
 
     Args:
         blocks: values of each block; each positive.
+        per_block: how many values of a block decide how many blocks are taken together; their mean number if None. Two
+            sides of a comparison need the same.
+        first: how many blocks decided how many there are (`hops.statistics.two_stage`); None if none did.
 
     Returns:
         `mean` and each of `statistics.PERCENTILES`.
@@ -116,25 +162,34 @@ def sections_of(blocks: Sequence[npt.ArrayLike]) -> dict[str, Section]:
     names = (MEAN, *PERCENTILES)
     if not pooled.size:
         return dict.fromkeys(names, Section(None, np.empty(0), "there is no journey that ended ok"))
+    count = pooled.size if per_block is None else round(per_block * len(values))
     whole = _figures(pooled)
-    refused = {name: refusal(len(values), pooled.size, PERCENTILES.get(name)) for name in names}
-    if not all(refused.values()) and all(block.size for block in values):
-        by_block = np.array([_figures(block) for block in values])
-    else:
-        refused = {name: reason or "a block has no such journey" for name, reason in refused.items()}
-        by_block = np.empty((0, len(names)))
-    return {
-        name: Section(float(whole[index]), by_block[:, index] if refused[name] is None else np.empty(0), refused[name])
-        for index, name in enumerate(names)
-    }
+    deciding = min(first or len(values), len(values))
+    by_block: dict[int, Floats] = {}
+    results = {}
+    for index, name in enumerate(names):
+        sections, reason = _sections(deciding, round(count * deciding / len(values)), PERCENTILES.get(name))
+        if reason is None and not all(block.size for block in values):
+            reason = "a block has no such journey"
+        if reason is None and sections not in by_block:
+            parts = _parts(len(values), deciding, sections)
+            by_block[sections] = _figures_of_each([np.concatenate([values[at] for at in part]) for part in parts])
+        results[name] = Section(
+            float(whole[index]),
+            by_block[sections][:, index] if reason is None else np.empty(0),
+            reason,
+            None if first is None else sections,
+        )
+    return results
 
 
-def rate_section(blocks: Iterable[tuple[float, int]], scale: float) -> Section:
+def rate_section(blocks: Iterable[tuple[float, int]], scale: float, first: int | None = None) -> Section:
     """What one journey costs, whole and by block.
 
     Args:
         blocks: (what was used, journeys) of each block.
         scale: from the unit of what was used to that of the figure.
+        first: as `spread_of` has it.
     """
     used = np.array(list(blocks), dtype=np.float64).reshape(-1, 2)
     if not used[:, 1].sum():
@@ -143,7 +198,7 @@ def rate_section(blocks: Iterable[tuple[float, int]], scale: float) -> Section:
     reason = refusal(len(used), int(used[:, 1].sum()), None)
     if reason is None and not (used > 0).all():
         reason = "nothing was used in a block"
-    return Section(value, np.empty(0) if reason else used[:, 0] / used[:, 1] * scale, reason)
+    return Section(value, np.empty(0) if reason else used[:, 0] / used[:, 1] * scale, reason, first)
 
 
 def refusal(blocks: int, rows: int, share: float | None) -> str | None:
@@ -156,11 +211,53 @@ def refusal(blocks: int, rows: int, share: float | None) -> str | None:
     """
     if blocks < LEAST_BLOCKS:
         return f"needs {LEAST_BLOCKS} blocks, and there {'is' if blocks == 1 else 'are'} {blocks}"
-    least = LEAST_ROWS if share is None else LEAST_BEYOND / min(share, 1 - share)
+    least = _least(share)
     if rows + 1e-6 < least * blocks:
-        return f"needs {round(least)} journeys in a block, and there are {rows / blocks:.0f}"
+        return f"needs {round(least)} journeys in a block, and there are {math.floor(rows / blocks)}"
     return None
 
 
+def _sections(blocks: int, rows: int, share: float | None) -> tuple[int, str | None]:
+    """How many sections there are if as few neighbouring blocks as possible are taken together, or why there are none.
+
+    Args:
+        blocks: how many there are.
+        rows: in all of them.
+        share: of the percentile, 0 to 1; None for a mean.
+    """
+    together = max(1, math.ceil(_least(share) * blocks / rows - 1e-6)) if rows else blocks + 1
+    most = max(1, blocks // LEAST_BLOCKS)
+    if blocks < LEAST_BLOCKS or together <= most:
+        return blocks // together, refusal(blocks, rows * together, share)
+    return 0, f"needs {math.ceil(_least(share) * blocks / most):,} journeys, and there are {rows:,}"
+
+
+def _parts(blocks: int, first: int, sections: int) -> list[npt.NDArray[np.intp]]:
+    """Which neighbouring blocks are taken together, none of the first stage with one that is not.
+
+    Args:
+        blocks: how many there are.
+        first: how many of them are the first stage; all if there is none.
+        sections: how many there are of the first stage.
+    """
+    parts = np.array_split(np.arange(first), sections)
+    later = np.arange(first, blocks)
+    if more := later.size * sections // first:
+        return [*parts, *np.array_split(later, more)]
+    # Too few for a section of their own.
+    return [*parts[:-1], np.concatenate([parts[-1], later])]
+
+
+def _least(share: float | None) -> float:
+    return LEAST_ROWS if share is None else LEAST_BEYOND / min(share, 1 - share)
+
+
 def _figures(values: Floats) -> Floats:
-    return np.array([values.mean(), *np.quantile(values, list(PERCENTILES.values()))])
+    return np.array([values.mean(axis=-1), *np.quantile(values, list(PERCENTILES.values()), axis=-1)])
+
+
+def _figures_of_each(sections: Sequence[Floats]) -> Floats:
+    """Section x figure; at once where sections have equal sizes, as those of one tape have unless journeys failed."""
+    if len({section.size for section in sections}) == 1:
+        return np.asarray(_figures(np.stack(sections)).T)
+    return np.array([_figures(section) for section in sections])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special, stats
 
 from hops.errors import NotEnoughDataError
 
@@ -32,6 +32,11 @@ class Difference:
 
     value: float
     interval: Interval
+
+
+def t_quantile(freedom: float) -> float:
+    """Student's t of a 95 % interval with so many degrees of freedom."""
+    return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
 def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float], dict[str, Interval]]:

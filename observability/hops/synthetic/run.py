@@ -18,11 +18,15 @@ import numpy.typing as npt
 import polars as pl
 
 from hops.budget.bands import exemplars
-from hops.run.documents import SCHEMA, Gate
+from hops.budget.budget import EDGE, GENERATOR
+from hops.run.documents import SCHEMA
+from hops.run.documents.gate import Gate
 from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
 from hops.run.ladder import ARMS, UNTRACED
 from hops.run.ladder import KIND as LADDER
 from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
+from hops.run.rtt import KIND as RTT
+from hops.run.rtt import Arm, label_of
 from hops.synthetic.experiment import Noise
 from hops.synthetic.ladder import ARM_SWITCHES, arm_parts, call_ms
 from hops.synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
@@ -39,6 +43,7 @@ _SPANS_OF_EXEMPLAR = 16
 #: The topology of every ladder.
 _CLIMBED = "hybrid"
 _SPANS_OF_MESHED_EXEMPLAR = 40
+_CLIENT_WIRE = f"wire:{GENERATOR}→{EDGE}"
 COMMIT = "0" * 40
 
 
@@ -54,6 +59,7 @@ def write_generated_run(
     delays_ms: Mapping[str, Mapping[str, float]] | None = None,
     failing: Mapping[tuple[int, str], str] | None = None,
     ladder: bool = False,
+    rtts_ms: Sequence[float] = (),
     mesh: str = "none",
 ) -> Path:
     """Writes a run of schema 2, without summary and report.
@@ -69,6 +75,7 @@ def write_generated_run(
         delays_ms: topology -> part -> ms that each journey with this part takes longer.
         failing: (block, topology) -> name of a gate that fails in this trial.
         ladder: whether the topologies are arms of a ladder of `hybrid`.
+        rtts_ms: round-trip times at which each topology runs, as with `make rtt`; empty for another experiment.
         mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
 
     Returns:
@@ -77,18 +84,23 @@ def write_generated_run(
     rng = np.random.default_rng(seed)
     noise = noise or Noise()
     run = _Run(folder, journeys_per_trial, traced, noise, rng, mesh)
+    distant = [Arm(label_of(name, rtt_ms), name, rtt_ms) for rtt_ms in rtts_ms for name in topologies]
+    arms = distant or [Arm(name, name, 0.0) for name in topologies]
     for block in range(1, blocks + 1):
         shift = rng.normal(0, noise.block)
-        for position, index in enumerate(rng.permutation(len(topologies)).tolist(), 1):
-            name = topologies[index]
+        for position, index in enumerate(rng.permutation(len(arms)).tolist(), 1):
+            arm = arms[index]
             factor = math.exp(shift + rng.normal(0, noise.trial))
-            fails = (failing or {}).get((block, name))
-            run.add_trial(name, block, position, factor, (delays_ms or {}).get(name, {}), fails)
-    manifest = _manifest(run, topologies, blocks, seed)
+            fails = (failing or {}).get((block, arm.label))
+            run.add_trial(arm, block, position, factor, (delays_ms or {}).get(arm.label, {}), fails)
+    manifest = _manifest(run, arms, blocks, seed)
+    if distant:
+        of_arms = {arm.label: manifest["switches"] | {"tls": "on", "rtt_ms": arm.rtt_ms} for arm in distant}
+        manifest |= {"kind": RTT, "name": RTT, "arms": of_arms}
     if ladder:
-        arms = {name: manifest["switches"] | ARM_SWITCHES.get(name, {}) for name in topologies}
+        of_arms = {name: manifest["switches"] | ARM_SWITCHES.get(name, {}) for name in topologies}
         topology = topology_document(_CLIMBED, shape_of(_CLIMBED))
-        manifest |= {"kind": LADDER, "name": LADDER, "arms": arms, "topologies": dict.fromkeys(topologies, topology)}
+        manifest |= {"kind": LADDER, "name": LADDER, "arms": of_arms, "topologies": dict.fromkeys(topologies, topology)}
     run.write(manifest)
     return folder
 
@@ -120,12 +132,17 @@ class _Run:
         self._trials: list[dict[str, Any]] = []
 
     def add_trial(
-        self, name: str, block: int, position: int, factor: float, delays: Mapping[str, float], fails: str | None
+        self, arm: Arm, block: int, position: int, factor: float, delays: Mapping[str, float], fails: str | None
     ) -> None:
-        shape = shape_of(name)
+        name, shape = arm.label, shape_of(arm.topology)
         meshed = self.mesh != "none"
         budgets = {journey: arm_parts(name, parts_ms(shape, journey, mesh=meshed)) for journey in JOURNEY_SHAPES}
-        added = {journey: [delays.get(part, 0.0) for part in parts] for journey, parts in budgets.items()}
+        added = {
+            journey: [
+                delays.get(part, 0.0) + arm.rtt_ms * waves(shape, journey) * (part == _CLIENT_WIRE) for part in parts
+            ]
+            for journey, parts in budgets.items()
+        }
         means = np.array([sum(budgets[journey].values()) for journey in self.journeys])
         added_ms = np.array([sum(added[journey]) for journey in self.journeys])
         latency_ms = means * factor * self._noise.draw(len(means), self._rng) + added_ms
@@ -199,6 +216,8 @@ class _Run:
                 "requests": trips,
                 "waves": trips,
                 "parallel": [1] * count,
+                "network_ns": [0] * count,
+                "opening_round_trips": [0] * count,
                 "sampled": rng.random(count) < traced,
                 "trace_id": [f"{one | 1:032x}" for one in rng.integers(1, 2**62, count).tolist()],
                 "answer_sha256": ["0" * 64] * count,
@@ -226,6 +245,7 @@ class _Run:
             )
             .explode("part", "ns")
             .with_columns(pl.lit(1, dtype=pl.Int64).alias(name) for name in ("crossings", "on_path"))
+            .with_columns(pl.lit(0, dtype=pl.Int64).alias("inner_on_path"))
         )
 
     def _call_rows(self, arm: str, shape: TopologyShape, journeys: pl.DataFrame) -> pl.DataFrame:
@@ -305,12 +325,12 @@ def _generator(journeys: pl.DataFrame, length_s: float) -> dict[str, Any]:
     }
 
 
-def _manifest(run: _Run, topologies: Sequence[str], blocks: int, seed: int) -> dict[str, Any]:
+def _manifest(run: _Run, arms: Sequence[Arm], blocks: int, seed: int) -> dict[str, Any]:
     digest = f"{seed:064x}"
     return {
         "schema": SCHEMA,
         "name": "made-up",
-        "kind": "bench" if len(topologies) == 1 and blocks == 1 else "compare",
+        "kind": "bench" if len(arms) == 1 and blocks == 1 else "compare",
         "blocks": blocks,
         "began": _time(BASE_NS),
         "ended": _time(BASE_NS),
@@ -320,10 +340,10 @@ def _manifest(run: _Run, topologies: Sequence[str], blocks: int, seed: int) -> d
             "python": "3.11",
         },
         "versions": {},
-        "topologies": {name: topology_document(name, shape_of(name)) for name in topologies},
+        "topologies": {arm.label: topology_document(arm.topology, shape_of(arm.topology)) for arm in arms},
         "switches": {
             "edge": "envoy", "mesh": run.mesh, "mtls": "off" if run.mesh == "none" else "on", "trace": run.traced,
-            "scale": 1, "http": 2, "rtt_ms": 0, "connections": 4,
+            "scale": 1, "http": 2, "network": "loopback", "rtt_ms": None, "bandwidth": "", "connections": 4,
         },
         "journeys": len(run.journeys),
         "mode": "open",

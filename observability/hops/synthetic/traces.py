@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from hops.budget.budget import EDGE, GENERATOR, INBOUND, OUTBOUND, POOL_SPAN, START_LAG_SPAN
 from hops.synthetic.shop import GATEWAY
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
+from hops.traces.typed_otlp import KINDS
 from hops.units import SERVICES
 
 BASE_NS = 1_767_225_600_000_000_000
@@ -91,7 +94,7 @@ def shop_trace(
 
 
 def otlp_document(spans: Sequence[Span]) -> dict[str, Any]:
-    """Spans as an OTLP document: one resource for each component."""
+    """Spans as an OTLP document in Jaeger's dialect: one resource for each component."""
     by_service: dict[str, list[Span]] = defaultdict(list)
     for span in spans:
         by_service[span.service].append(span)
@@ -106,13 +109,38 @@ def otlp_document(spans: Sequence[Span]) -> dict[str, Any]:
     }
 
 
+def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int = 30, shapes: int = 50) -> int:
+    """Writes many traces as OTLP JSON lines, one after the other, in the memory of a few.
+
+    Args:
+        path: the file.
+        journeys: trace id and name of each.
+        spans: in each trace.
+        shapes: how many different traces there are of each journey; they recur under other ids.
+
+    Returns:
+        How many spans there are.
+    """
+    drawn: dict[str, list[tuple[bytes, bytes]]] = {}
+    written = 0
+    with path.open("wb") as lines:
+        for number, (trace_id, journey) in enumerate(journeys):
+            if journey not in drawn:
+                traces = [shop_trace(seed, spans, journey=journey) for seed in range(shapes)]
+                drawn[journey] = [(one[0].trace_id.encode(), json.dumps(otlp_document(one)).encode()) for one in traces]
+            recurring, line = drawn[journey][number % shapes]
+            lines.write(line.replace(recurring, trace_id.encode()) + b"\n")
+            written += spans
+    return written
+
+
 def _span(span: Span) -> dict[str, Any]:
     return {
         "traceId": span.trace_id,
         "spanId": span.span_id,
         "parentSpanId": span.parent_id,
         "name": span.name,
-        "kind": f"SPAN_KIND_{span.kind.value}",
+        "kind": KINDS.index(span.kind),
         "startTimeUnixNano": str(span.start_ns),
         "endTimeUnixNano": str(span.end_ns),
         "attributes": [_attribute(key, value) for key, value in span.attributes.items()],

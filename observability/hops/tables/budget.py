@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Set
+from typing import NamedTuple
 
 from hops.budget.bands import BANDS
 from hops.budget.budget import UNATTRIBUTED
@@ -11,6 +12,8 @@ from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, number, words
+from hops.run.documents.topology import JourneySummary
+from hops.tables.net_budget import net_of
 from hops.tables.view import SummaryView
 
 MEAN = "mean"
@@ -30,7 +33,7 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
         return [Text(view.titled(f"Hop budget of {journey}: no traces."))]
     sums = " ".join(
         f"{name}: the parts add up to {sum(cell['budget_ms'][MEAN].values()):.6f} ms; the mean of its "
-        f"{plural(cell['traces'], 'trace')} is {cell['traced_mean_ms']:.6f} ms."
+        f"{plural(cell['traces'], 'trace')} is {cell['traced_mean_ms']:.6f} ms." + _net_sum(cell)
         for name, cell in traced
     )
     return [parts_table(view, journey, least_share=least_share), Text(sums)]
@@ -77,24 +80,21 @@ def journey_groups_table(view: SummaryView, journey: str) -> Table:
 
 
 def parts_table(view: SummaryView, journey: str, *, least_share: float = 0.0) -> Table:
-    """Every part of one journey's budgets, the largest first, a column per topology and band."""
-    traced = [(name, cell["budget_ms"]) for name, cell in view.cells(journey) if cell["traces"]]
-    columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1)]
-    columns += [Column(f"{name}, {band.replace('_', ' ')}", "ms") for name, _ in traced for band in BANDS]
-    budgets = [(band, bands.get(band, {})) for _, bands in traced for band in BANDS]
-    means = [budget for band, budget in budgets if band == MEAN]
-    shares = {part: max(_share(mean, part) for mean in means) for _, budget in budgets for part in budget}
+    """Every part of one journey's budgets, the largest first: a column per topology and band, and the net mean."""
+    budgets = [budget for name, cell in view.cells(journey) if cell["traces"] for budget in _budgets(name, cell)]
+    columns = [Column("part", numeric=False), Column("group", numeric=False, spare=1), *(one.column for one in budgets)]
+    means = [cell["budget_ms"].get(MEAN, {}) for _, cell in view.cells(journey) if cell["traces"]]
+    shares = {part: max(_share(mean, part) for mean in means) for budget in budgets for part in budget.ms}
     parts = sorted(shares, key=lambda part: (-shares[part], part))
     small = [part for part in parts if shares[part] < least_share and part != UNATTRIBUTED]
     rows = [
-        [words(part), words(group_of(part)), *(_cell(budget, [part], bar=band == MEAN) for band, budget in budgets)]
+        [words(part), words(group_of(part)), *(one.cell([part]) for one in budgets)]
         for part in parts
         if len(small) < 2 or part not in small
     ]
     if len(small) > 1:
-        together = (_cell(budget, small, bar=band == MEAN) for band, budget in budgets)
-        rows.append([words(f"{len(small)} smaller parts"), words(""), *together])
-    rows.append([words("adds up to"), words(""), *(number(sum(budget.values())) for _, budget in budgets)])
+        rows.append([words(f"{len(small)} smaller parts"), words(""), *(one.cell(small) for one in budgets)])
+    rows.append([words("adds up to"), words(""), *(number(sum(one.ms.values())) for one in budgets)])
     caption = view.titled(f"Parts of the hop budgets of {journey}, ms")
     return Table(f"budget_parts_{journey}", caption, columns, rows, totals=1)
 
@@ -122,6 +122,30 @@ def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str,
     return Table("trace_budget", title, columns, rows, totals=1)
 
 
+class _Budget(NamedTuple):
+    """A column of the table of parts: ms by part, and which of them are not known on their own."""
+
+    column: Column
+    ms: Mapping[str, float]
+    not_known: Set[str] = frozenset()
+    bars: bool = False
+
+    def cell(self, parts: list[str]) -> Cell:
+        present = self.ms.keys() & parts
+        if present and present <= self.not_known:
+            return Cell("not known")
+        return _cell(self.ms, parts, bar=self.bars)
+
+
+def _budgets(name: str, cell: JourneySummary) -> Iterator[_Budget]:
+    for band in BANDS:
+        budget = cell["budget_ms"].get(band, {})
+        column = Column(f"{name}, {band.replace('_', ' ')}", "ms")
+        yield _Budget(column, budget, bars=band == MEAN)
+        if band == MEAN and (net := net_of(cell)) is not None:
+            yield _Budget(Column(f"{name}, net of tracing (estimate)", "ms", spare=2), net.ms, net.not_known)
+
+
 def _cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
     present = [budget[part] for part in parts if part in budget]
     if not present:
@@ -129,6 +153,11 @@ def _cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
     total = sum(budget.values())
     value = sum(present)
     return number(value, share=value / total if bar and total else None)
+
+
+def _net_sum(cell: JourneySummary) -> str:
+    net = net_of(cell)
+    return "" if net is None else f" Net of {net.tracing_ms:.6f} ms of tracing: {sum(net.ms.values()):.6f} ms."
 
 
 def _share(budget: Mapping[str, float], part: str) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.conclusions import Standing, grouped_conclusions, standing
+from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
@@ -24,7 +25,7 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
             Text(
                 "Where a cell has several names, no difference between them was shown. “Ahead” is the lead over the "
                 "nearest topology that is shown to be slower, with its 95 % interval over blocks. A difference counts "
-                "as shown if p is below 5 % after Holm's correction for the many comparisons of this run.",
+                "as shown if p is below 5 % after correction for the many comparisons of this run.",
                 tone="note",
             )
         )
@@ -65,7 +66,7 @@ def _cells(view: SummaryView, place: Standing | None, value: float | None) -> li
         return [words(numbers.NOTHING), number(None), *nobody]
     if place.untested:
         return [words("not tested"), number(value), *nobody]
-    first = words("none shown") if len(place.first) == len(view.topologies) else words(" or ".join(place.first))
+    first = words("none shown") if len(place.first) == len(view.topologies) else words(listed(place.first, "or"))
     if len(place.first) == 1:
         first = view.name(place.first[0])
     if not place.behind:

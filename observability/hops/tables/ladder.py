@@ -8,7 +8,8 @@ from hops.conclusions.ladder import ladder_sentences, row_of
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
-from hops.run.documents import Added, Estimate, Ladder, LadderRow, LadderStep, SidecarPair
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.ladder import Added, Ladder, LadderRow, LadderStep, SidecarPair
 from hops.run.ladder import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
 from hops.units import ALL
 

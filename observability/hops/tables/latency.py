@@ -8,7 +8,9 @@ from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
-from hops.run.documents import ClosedLoop, Comparison, JourneySummary
+from hops.run.documents.difference import Comparison, Tested
+from hops.run.documents.summary import ClosedLoop
+from hops.run.documents.topology import JourneySummary
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
@@ -80,6 +82,12 @@ def shown_differences(view: SummaryView) -> list[Element]:
     return [*elements, Text(f"{len(significant)} of {len(every)} differences at p50 and p99 are significant{most}")]
 
 
+def visible(row: Tested) -> Cell:
+    """The smallest difference that would have been shown, in percent; shared with comparisons of two runs."""
+    ratio = row["visible_ratio"]
+    return number(None if ratio is None else 100 * (ratio - 1))
+
+
 def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[Comparison]) -> Table:
     columns = [
         Column("journey", numeric=False),
@@ -90,7 +98,8 @@ def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[
         Column("right value", spare=4),
         Column("left minus right", interval=True),
         Column("left / right", interval=True),
-        Column("p, Holm"),
+        Column("p, corrected"),
+        Column("visible", "%"),
         Column("effect", spare=2),
         Column("verdict", numeric=False, spare=3),
     ]
@@ -104,13 +113,17 @@ def _comparisons(view: SummaryView, key: str, title: str, comparisons: Sequence[
             number(row["right_value"]),
             estimate(row["difference"], row["ci95"], signed=True),
             estimate(row["ratio"], row["ratio_ci95"]),
-            Cell(numbers.chance(row["p_holm"]), row["p_holm"]),
+            Cell(numbers.chance(row["p_corrected"]), row["p_corrected"]),
+            visible(row),
             number(row["effect"]),
             Cell(row["verdict"].replace("_", " "), row["verdict"], note=row["reason"] or ""),
         ]
         for row in comparisons
     ]
-    caption = f"{title}, latencies in ms; effect: the probability that a journey of the left topology is faster"
+    caption = (
+        f"{title}, latencies in ms; visible: the smallest difference that this run would have shown with 80 % power; "
+        "effect: the probability that a journey of the left topology is faster"
+    )
     return Table(key, view.titled(caption), columns, rows, heads=4)
 
 

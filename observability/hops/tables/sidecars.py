@@ -9,7 +9,7 @@ from hops.elements import numbers
 from hops.elements.element import Element, Heading, Text
 from hops.elements.numbers import figure
 from hops.elements.table import Cell, Column, Table, number, words
-from hops.run.documents import TopologySummary
+from hops.run.documents.topology import TopologySummary
 from hops.tables.budget import MEAN, by_group
 from hops.tables.view import SummaryView
 from hops.units import ALL

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hops.analysis.two_runs import RunDifference, RunFacts, RunsComparison, regressions, watched
+from hops.conclusions.notes import visible_range
 from hops.conclusions.wording import listed, plural, turned
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import figure, times
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.gates.gates import gate_name
+from hops.tables.latency import visible
 from hops.units import ALL
 
 #: On a terminal; Markdown and JSON have all.
@@ -67,7 +69,11 @@ def findings(comparison: RunsComparison) -> list[str]:
             told = [_sentence(row) for row in tested if row["verdict"] in ("higher", "lower")]
             silent = len(tested) - len(told)
             if silent:
-                told.append(f"no difference shown for {plural(silent, 'journey')}")
+                seen = visible_range(tested)
+                told.append(
+                    f"no difference shown for {plural(silent, 'journey')}"
+                    + (f", where {seen} would have been seen" if seen else "")
+                )
             if len(tested) < len(rows):
                 told.append(f"too little data for {plural(len(rows) - len(tested), 'journey')}")
             lines.append(f"{mark}{_pair(name_a, name_b)} at {metric}: {'; '.join(told)}.")
@@ -101,7 +107,8 @@ def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequen
         Column("b"),
         Column("b minus a", interval=True),
         Column("b / a", interval=True),
-        Column("p, Holm", spare=1),
+        Column("p, corrected", spare=2),
+        Column("visible", "%", spare=1),
         Column("b is", numeric=False),
     ]
     cells = [
@@ -112,7 +119,8 @@ def _table(comparison: RunsComparison, name_a: str, name_b: str, metrics: Sequen
             number(row["b"]),
             estimate(row["difference"], row["ci95"], signed=True),
             estimate(row["ratio"], row["ratio_ci95"]),
-            Cell(numbers.chance(row["p_holm"]), row["p_holm"]),
+            Cell(numbers.chance(row["p_corrected"]), row["p_corrected"]),
+            visible(row),
             words(_verdict(row)),
         ]
         for row in sorted(rows, key=lambda row: row["journey"] == ALL)

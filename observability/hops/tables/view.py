@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hops.elements.table import Cell, Column, words
-from hops.run.documents import HopDifference, JourneySummary, Summary
+from hops.run.documents.difference import HopDifference
+from hops.run.documents.summary import Summary
+from hops.run.documents.topology import JourneySummary
 from hops.units import ALL
 
 #: Where an interval over blocks, or a comparison, would stand.

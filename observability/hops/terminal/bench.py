@@ -8,11 +8,12 @@ from rich.console import Group
 
 from hops.elements.element import Element, Text
 from hops.elements.table import Table
-from hops.run.documents import Summary
+from hops.run.documents.summary import Summary
 from hops.run.fault_notice import fault_notice
 from hops.run.switches import mesh_text, replicas_text
 from hops.tables.budget import budget_elements, journey_groups_table
 from hops.tables.latency import latency_table, latency_text
+from hops.tables.net_budget import net_text
 from hops.tables.network import bytes_table, wire_table
 from hops.tables.observer import observer_text
 from hops.tables.sidecars import sidecar_elements
@@ -43,6 +44,8 @@ def bench(summary: Summary) -> Group:
         elements.append(journey_groups_table(view, ALL))
     for journey in (ALL, *view.journeys):
         elements += budget_elements(view, journey, least_share=0.0 if journey == ALL and not sidecars else LEAST_SHARE)
+    net = net_text(view)
+    elements += [net] if net else []
     elements += sidecars
     elements += [observer_text(view), *validity_elements(view)]
     (topology,) = view.topologies

@@ -6,10 +6,11 @@ from rich.console import Group
 
 from hops.conclusions.notes import suspect_sentences
 from hops.elements.element import Heading, Points, Text
-from hops.run.documents import Summary
+from hops.run.documents.summary import Summary
 from hops.run.switches import mesh_text, replicas_text
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.cost import cost_table
+from hops.tables.distance import distance_lines
 from hops.tables.latency import latency_table, latency_text, shown_differences
 from hops.tables.sidecars import sidecar_texts
 from hops.tables.validity import validity_elements
@@ -18,7 +19,7 @@ from hops.terminal.render import rendered
 
 
 def compare(summary: Summary) -> Group:
-    """Conclusions, latencies, the differences that are shown, cost, sidecars, gates, suspect trials.
+    """Conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates, suspect trials.
 
     Args:
         summary: as of `summary.json`.
@@ -34,6 +35,7 @@ def compare(summary: Summary) -> Group:
             latency_text(view),
             latency_table(view),
             *shown_differences(view),
+            *distance_lines(view),
             cost_table(view),
             *sidecar_texts(view),
             *validity_elements(view),

@@ -6,7 +6,7 @@ from rich.console import Group
 
 from hops.conclusions.notes import suspect_sentences
 from hops.elements.element import Heading, Points
-from hops.run.documents import Summary
+from hops.run.documents.summary import Summary
 from hops.tables.ladder import ladder_elements
 from hops.tables.validity import validity_elements
 from hops.tables.view import SummaryView

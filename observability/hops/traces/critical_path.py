@@ -23,7 +23,6 @@ Traps, and what is done about each:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from hops.traces.tree import Node
 
@@ -31,18 +30,8 @@ from hops.traces.tree import Node
 AHEAD_PERCENT = 20
 
 
-class Segment(NamedTuple):
-    """A stretch of time that belongs to one span, no child of it on the path.
-
-    Args:
-        node: the span.
-        start_ns: Unix time, ns.
-        end_ns: Unix time, ns; more than start_ns.
-    """
-
-    node: Node
-    start_ns: int
-    end_ns: int
+#: Time that belongs to one span, no child of it on the path: its node, start and end, Unix time, ns; end after start.
+Segment = tuple[Node, int, int]
 
 
 def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:
@@ -69,8 +58,14 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:
                     continue
                 ended = moment
             if ended < covered:
-                yield Segment(node, ended, covered)
+                yield node, ended, covered
                 covered = ended
+            if not child.children:
+                moment = start
+                if moment < covered:
+                    yield child, moment, covered
+                    covered = moment
+                continue
             # A callee that went on after its call had done so all the while on a path of its own, back from its end.
             moment = child.span.end_ns if child.is_try else ended
             frames.append((child, iter(child.children)))
@@ -78,6 +73,6 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:
         else:
             moment = node.began_ns
             if moment < covered:
-                yield Segment(node, moment, covered)
+                yield node, moment, covered
                 covered = moment
             frames.pop()

@@ -7,13 +7,14 @@ import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
-import httpx
+import aiohttp
 import tenacity
 
 from hops.errors import JaegerError, MalformedTraceError
-from hops.traces.otlp import parse_document
+from hops.traces.otlp import read_spans
 from hops.traces.span import Span
 from hops.traces.tree import grow
 
@@ -21,6 +22,7 @@ CONCURRENCY = 8
 REQUEST_TIMEOUT_S = 10.0
 PATIENCE_S = 15.0
 
+_TRANSPORT_ERRORS = (aiohttp.ClientError, TimeoutError)
 _TRACE_ID = re.compile(r"[0-9a-fA-F]{32}")
 
 
@@ -86,16 +88,14 @@ async def fetch_traces(
     sound: set[str] = set()
     slots = asyncio.Semaphore(concurrency)
 
-    async with httpx.AsyncClient(
-        base_url=base_url,
-        timeout=request_timeout_s,
-        limits=httpx.Limits(max_connections=concurrency),
-        trust_env=False,
+    async with aiohttp.ClientSession(
+        timeout=aiohttp.ClientTimeout(total=request_timeout_s),
+        connector=aiohttp.TCPConnector(limit=concurrency),
     ) as client:
 
         async def look(trace_id: str) -> None:
             async with slots:
-                spans = await _get(client, trace_id)
+                spans = await _get(client, f"{base_url.rstrip('/')}/api/v3/traces/{trace_id}")
             if spans:
                 traces[trace_id] = spans
                 if complete(spans):
@@ -123,7 +123,7 @@ async def fetch_traces(
             first: BaseException = group
             while isinstance(first, BaseExceptionGroup):
                 first = first.exceptions[0]
-            if isinstance(first, httpx.TransportError):
+            if isinstance(first, _TRANSPORT_ERRORS):
                 reason = str(first) or type(first).__name__
                 raise JaegerError(
                     f"Jaeger's query API at {base_url} did not answer within {patience_s:g} s: {reason}"
@@ -137,20 +137,20 @@ async def fetch_traces(
     )
 
 
-async def _get(client: httpx.AsyncClient, trace_id: str) -> list[Span]:
-    response = await client.get(f"/api/v3/traces/{trace_id}")
-    if response.status_code == httpx.codes.NOT_FOUND:
+async def _get(client: aiohttp.ClientSession, url: str) -> list[Span]:
+    async with client.get(url) as response:
+        body = await response.read()
+    if response.status == HTTPStatus.NOT_FOUND:
         return []
-    if response.status_code != httpx.codes.OK:
-        raise JaegerError(
-            f"{response.request.url} answered {response.status_code}: {response.text[:200].strip() or 'no body'}"
-        )
+    if response.status != HTTPStatus.OK:
+        said = body.decode(errors="replace")[:200].strip() or "no body"
+        raise JaegerError(f"{url} answered {response.status}: {said}")
     try:
-        return list(parse_document(response.json(), where=str(response.request.url)))
+        return read_spans(body, where=url)
     except MalformedTraceError as error:
         raise JaegerError(f"not a trace: {error}") from error
     except ValueError as error:
-        raise JaegerError(f"{response.request.url} did not answer with JSON; is it Jaeger's query API?") from error
+        raise JaegerError(f"{url} did not answer with JSON; is it Jaeger's query API?") from error
 
 
 def _checked(trace_id: str) -> str:
@@ -164,7 +164,7 @@ def _is_false(all_sound: bool) -> bool:
 
 
 def _is_transport(error: BaseException) -> bool:
-    return isinstance(error, ExceptionGroup) and error.subgroup(httpx.TransportError) is not None
+    return isinstance(error, ExceptionGroup) and error.subgroup(_TRANSPORT_ERRORS) is not None
 
 
 def _last_outcome(state: tenacity.RetryCallState) -> Any:

@@ -1,7 +1,8 @@
 """OTLP JSON to spans: Jaeger's api_v3 answers and files of OTLP JSON lines.
 
 Writers differ: the OTLP specification wants ids in hex and 64-bit integers as strings, plain protobuf JSON has ids
-in base64, and both allow numbers and names for enums. All of these are read.
+in base64, and both allow numbers and names for enums. All of these are read; Jaeger's own dialect is read fastest, by
+`typed_otlp`.
 """
 
 from __future__ import annotations
@@ -14,19 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from hops.errors import MalformedTraceError
+from hops.traces import typed_otlp
 from hops.traces.span import AttributeValue, Kind, Span
 
 TRACE_ID_BYTES = 16
 SPAN_ID_BYTES = 8
 
-_KINDS: dict[int | str, Kind] = {
-    0: Kind.UNSPECIFIED,
-    1: Kind.INTERNAL,
-    2: Kind.SERVER,
-    3: Kind.CLIENT,
-    4: Kind.PRODUCER,
-    5: Kind.CONSUMER,
-}
+_KINDS: dict[int | str, Kind] = dict(enumerate(typed_otlp.KINDS))
 _KINDS |= {f"SPAN_KIND_{kind.value}": kind for kind in Kind}
 _HEX = frozenset("0123456789abcdefABCDEF")
 
@@ -44,22 +39,47 @@ def read_file(path: Path) -> list[Span]:
         MalformedTraceError: naming the file and the line.
         OSError: the file cannot be read.
     """
-    text = path.read_text(encoding="utf-8", errors="strict")
+    text = path.read_bytes()
     try:
-        return list(parse_document(json.loads(text), where=str(path)))
+        return read_spans(text, where=str(path))
     except json.JSONDecodeError as whole:
         lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
         if len(lines) < 2:
             raise MalformedTraceError(f"{path}: not JSON: {whole}") from whole
-    spans: list[Span] = []
-    for number, line in lines:
-        where = f"{path}:{number}"
-        try:
-            document = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise MalformedTraceError(f"{where}: not JSON: {error}") from error
-        spans.extend(parse_document(document, where=where))
-    return spans
+    return [span for number, line in lines for span in read_line(line, where=f"{path}:{number}")]
+
+
+def read_line(line: bytes, *, where: str) -> list[Span]:
+    """Reads one line of a file of OTLP JSON lines.
+
+    Raises:
+        MalformedTraceError: naming the place.
+    """
+    try:
+        return read_spans(line, where=where)
+    except json.JSONDecodeError as error:
+        raise MalformedTraceError(f"{where}: not JSON: {error}") from error
+
+
+def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
+    """Reads the spans of one document, in one typed pass if its dialect is Jaeger's.
+
+    Args:
+        text: JSON.
+        where: name of the input, for messages.
+
+    Returns:
+        The spans in the order of the document, with at least those attributes that a budget needs.
+
+    Raises:
+        MalformedTraceError: naming the place inside the document.
+        json.JSONDecodeError: the text is not JSON.
+        UnicodeDecodeError: the text is not UTF-8.
+    """
+    try:
+        return typed_otlp.spans_of(typed_otlp.decode(text))
+    except typed_otlp.OtherDialectError:
+        return list(parse_document(json.loads(text), where=where))
 
 
 def parse_document(document: Any, *, where: str = "OTLP JSON") -> Iterator[Span]:

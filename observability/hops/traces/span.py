@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 AttributeValue = str | int | float | bool
 
@@ -26,8 +27,7 @@ INTERNAL = Kind.INTERNAL
 SERVER = Kind.SERVER
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, gc=False):
     """One timed operation of one component, on the wall clock, in nanoseconds.
 
     Args:
@@ -50,4 +50,4 @@ class Span:
     service: str
     start_ns: int
     end_ns: int
-    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
+    attributes: Mapping[str, AttributeValue] = msgspec.field(default_factory=dict)

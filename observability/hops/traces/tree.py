@@ -7,59 +7,49 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, fields
 from operator import attrgetter
+
+import msgspec
 
 from hops.traces.span import CLIENT, SERVER, Span
 
+#: Spans below a CLIENT span that say what an emulated network took of the call: from the request's first byte to its
+#: last at the far end, and the answer's last byte on its way back.
+LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
 #: Envoy's response flag for a try whose connection failed.
 _CONNECTION_FAILURE = "UF"
 
 
-class Node:
+class Node(msgspec.Struct, eq=False):
     """A span in its place in the tree, with the interval that the path may use.
 
     Args:
         span: as reported.
-
-    Attributes:
         start_ns: Unix time, ns, clipped to the parent.
         end_ns: the same.
-        began_ns: start as the path looks at it: not before the parent's, but also after the parent's end.
+        began_ns: start as the path looks at it: not before the parent's, but also after the parent's end; of what
+            carries out a call over an emulated network, not before the request had come whole.
         ended_ns: when the parent could take the span for finished: its reported end; of a try that was given up, the
-            start of the next.
+            start of the next; of what carries out a call over an emulated network, when the answer had left whole.
+        children: spans below it. None knows its parent: trees without rings are freed at once, and need no collector.
         is_try: whether the CLIENT span above is a call that this span carries out; then it is waited for until that
             CLIENT ends.
         callee: service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
         unconnected: whether the span is a proxy's try to connect that failed, by Envoy's own account.
     """
 
-    __slots__ = (
-        "began_ns",
-        "callee",
-        "children",
-        "end_ns",
-        "ended_ns",
-        "is_try",
-        "parent",
-        "span",
-        "start_ns",
-        "unconnected",
-    )
-
-    def __init__(self, span: Span) -> None:
-        self.span = span
-        self.start_ns = self.began_ns = span.start_ns
-        self.end_ns = self.ended_ns = span.end_ns
-        self.is_try = False
-        self.callee: str | None = None
-        self.unconnected = False
-        self.parent: Node | None = None
-        self.children: list[Node] = []
+    span: Span
+    start_ns: int
+    end_ns: int
+    began_ns: int
+    ended_ns: int
+    children: list[Node] = []
+    is_try: bool = False
+    callee: str | None = None
+    unconnected: bool = False
 
 
-@dataclass(slots=True)
-class Quality:
+class Quality(msgspec.Struct):
     """How sound traces were; adds up over traces.
 
     Args:
@@ -89,8 +79,16 @@ class Quality:
 
     def add(self, other: Quality) -> None:
         """Adds the counts of other traces to these."""
-        for one in fields(self):
-            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+        self.traces += other.traces
+        self.spans += other.spans
+        self.duplicates += other.duplicates
+        self.orphans += other.orphans
+        self.missing_servers += other.missing_servers
+        self.given_up += other.given_up
+        self.two_roots += other.two_roots
+        self.skewed += other.skewed
+        self.outlived += other.outlived
+        self.empty += other.empty
 
     @property
     def complete(self) -> bool:
@@ -98,21 +96,24 @@ class Quality:
         return not (self.orphans or self.missing_servers or self.given_up or self.empty)
 
 
-@dataclass(slots=True)
-class Tree:
+class Tree(msgspec.Struct, eq=False):
     """One trace, ready to be walked.
 
     Args:
-        nodes: every span once.
+        nodes: every span once, by id.
+        by_id: the same, by the ids of their spans.
+        quality: what had to be repaired.
         root: the journey; none if no span is without a parent.
         extra_roots: further spans without a parent; their subtrees stay off the path.
-        quality: what had to be repaired.
+        calls: nodes with a child that carries out a call.
     """
 
     nodes: list[Node]
+    by_id: dict[str, Node]
+    quality: Quality
     root: Node | None = None
-    extra_roots: list[Node] = field(default_factory=list)
-    quality: Quality = field(default_factory=lambda: Quality(traces=1))
+    extra_roots: list[Node] = []
+    calls: list[Node] = []
 
 
 def grow(spans: Iterable[Span]) -> Tree:
@@ -125,13 +126,13 @@ def grow(spans: Iterable[Span]) -> Tree:
         The tree, its children clipped to their parents, each node's children by their end, last first; the same
         whatever the order of the spans.
     """
-    tree = Tree([Node(span) for span in spans])
+    tree = _deduplicated(list(spans))
     for adjust in ADJUSTERS:
         adjust(tree)
     return tree
 
 
-def deduplicate(tree: Tree) -> None:
+def _deduplicated(spans: list[Span]) -> Tree:
     """Keeps one span per id, and puts the spans into the order of their ids.
 
     Exporters send a batch again when its acknowledgement was lost. Where two spans of one id differ, the one that ends
@@ -139,12 +140,15 @@ def deduplicate(tree: Tree) -> None:
     starts first; then the one whose other fields come last in the alphabet, so that it is always the same one. All
     later sorting is stable, hence the order of arrival decides nothing.
     """
-    by_id = {node.span.span_id: node for node in tree.nodes}
-    if len(by_id) < len(tree.nodes):
-        tree.quality.duplicates += len(tree.nodes) - len(by_id)
-        by_id = {node.span.span_id: node for node in sorted(tree.nodes, key=_precedence)}
-    tree.nodes = [by_id[span_id] for span_id in sorted(by_id)]
-    tree.quality.spans += len(tree.nodes)
+    by_id = _by_id(spans)
+    if duplicates := len(spans) - len(by_id):
+        by_id = _by_id(sorted(spans, key=_precedence))
+    quality = Quality(traces=1, spans=len(by_id), duplicates=duplicates)
+    return Tree([by_id[span_id] for span_id in sorted(by_id)], by_id, quality)
+
+
+def _by_id(spans: Iterable[Span]) -> dict[str, Node]:
+    return {span.span_id: Node(span, start := span.start_ns, end := span.end_ns, start, end) for span in spans}
 
 
 def order_intervals(tree: Tree) -> None:
@@ -155,9 +159,36 @@ def order_intervals(tree: Tree) -> None:
             tree.quality.skewed += 1
 
 
-def choose_root(tree: Tree) -> None:
+def link_parents(tree: Tree) -> None:
+    """Hangs every span below its parent, and below the root when its parent was never reported.
+
+    A parent found by guessing (the shortest span that encloses it, say) could put time on the wrong component. Below
+    the root an orphan is a sibling of the request that it belongs to, and mostly in its shadow: it gets the time that
+    nothing which ended later covers, often none, and what it did stays with the spans above the gap, as
+    `unattributed` where its caller's CLIENT span lost its SERVER span. The count tells that the place is unknown.
+    """
+    by_id = tree.by_id
+    roots: list[Node] = []
+    orphans: list[Node] = []
+    for node in tree.nodes:
+        parent_id = node.span.parent_id
+        if not parent_id:
+            roots.append(node)
+            continue
+        parent = by_id.get(parent_id)
+        if parent is None or parent is node:
+            orphans.append(node)
+        else:
+            parent.children.append(node)
+    _choose_root(tree, roots)
+    if orphans:
+        tree.quality.orphans += len(orphans)
+        if tree.root is not None:
+            tree.root.children = sorted(tree.root.children + orphans, key=_span_id)
+
+
+def _choose_root(tree: Tree, roots: list[Node]) -> None:
     """Picks the journey among the spans without a parent: the generator's, else the longest."""
-    roots = [node for node in tree.nodes if not node.span.parent_id]
     if not roots:
         tree.quality.empty += 1
         return
@@ -174,28 +205,6 @@ def choose_root(tree: Tree) -> None:
     tree.root, tree.extra_roots = roots[0], roots[1:]
 
 
-def link_parents(tree: Tree) -> None:
-    """Hangs every span below its parent, and below the root when its parent was never reported.
-
-    A parent found by guessing (the shortest span that encloses it, say) could put time on the wrong component. Below
-    the root an orphan is a sibling of the request that it belongs to, and mostly in its shadow: it gets the time that
-    nothing which ended later covers, often none, and what it did stays with the spans above the gap, as
-    `unattributed` where its caller's CLIENT span lost its SERVER span. The count tells that the place is unknown.
-    """
-    by_id = {node.span.span_id: node for node in tree.nodes}
-    for node in tree.nodes:
-        parent_id = node.span.parent_id
-        if not parent_id:
-            continue
-        parent = by_id.get(parent_id)
-        if parent is None or parent is node:
-            tree.quality.orphans += 1
-            parent = tree.root
-        if parent is not None:
-            node.parent = parent
-            parent.children.append(node)
-
-
 def find_callees(tree: Tree) -> None:
     """Names the component behind each CLIENT span, marks what carried the call out, and counts hops without a callee.
 
@@ -207,35 +216,72 @@ def find_callees(tree: Tree) -> None:
     Where no SERVER span is, the callee is not instrumented, its span was lost, or it was never reached. A proxy's span
     says so itself when it could not connect, or stopped waiting because its own caller had.
     """
+    calls = tree.calls
     for node in tree.nodes:
         if node.span.kind is not CLIENT:
             continue
-        servers = _servers(node)
-        if servers:
-            tries, answers = servers, servers
-        else:
-            tries = [one for one in node.children if one.span.service == node.span.service and _servers(one)]
-            answers = [server for one in tries for server in _servers(one)]
-        if not answers:
-            if is_database(node.span):
-                continue
-            attributes = node.span.attributes
-            if _CONNECTION_FAILURE in str(attributes.get("response_flags", "")).split(","):
-                node.unconnected = True
-            elif attributes.get("canceled") == "true":
-                tree.quality.given_up += 1
-            else:
-                tree.quality.missing_servers += 1
+        children = node.children
+        if not children:
+            _note_unanswered(node, tree.quality)
             continue
-        for one in tries if servers else (*tries, *answers):
-            one.is_try = True
-        if len(tries) > 1:
-            starts = sorted({one.start_ns for one in tries})
-            for one in tries:
-                following = bisect_right(starts, one.start_ns)
-                if one.span.end_ns > node.span.end_ns and following < len(starts):
-                    one.end_ns = one.ended_ns = starts[following]
-        node.callee = answers[0].span.service if len(answers) == 1 else max(answers, key=_last).span.service
+        # Mostly there is just one: nothing has to be sought then.
+        servers = children if len(children) == 1 and children[0].span.kind is SERVER else _servers(node)
+        if len(servers) == 1:
+            answer = servers[0]
+            answer.is_try = True
+            node.callee = answer.span.service
+            calls.append(node)
+        elif servers:
+            _settle(node, servers, servers)
+            calls.append(node)
+        elif tries := [one for one in children if one.span.service == node.span.service and _servers(one)]:
+            _settle(node, tries, [server for one in tries for server in _servers(one)])
+            calls += (node, *tries)
+        else:
+            _note_unanswered(node, tree.quality)
+
+
+def _note_unanswered(call: Node, quality: Quality) -> None:
+    attributes = call.span.attributes
+    if is_database(call.span):
+        return
+    if _CONNECTION_FAILURE in str(attributes.get("response_flags", "")).split(","):
+        call.unconnected = True
+    elif attributes.get("canceled") == "true":
+        quality.given_up += 1
+    else:
+        quality.missing_servers += 1
+
+
+def _settle(call: Node, tries: list[Node], answers: list[Node]) -> None:
+    """Says of a call that was not just answered by one SERVER who did, and until when each try was waited for."""
+    for one in (*tries, *answers):
+        one.is_try = True
+    starts = sorted({one.start_ns for one in tries})
+    for one in tries:
+        following = bisect_right(starts, one.start_ns)
+        if one.span.end_ns > call.span.end_ns and following < len(starts):
+            one.end_ns = one.ended_ns = starts[following]
+    call.callee = max(answers, key=_last).span.service
+
+
+def leave_time_to_links(tree: Tree) -> None:
+    """Keeps what carries out a call off the time that the call's emulated network took.
+
+    A proxy's SERVER span begins with the request's headers, when the body may still be on its way to it, and ends a
+    little after the answer's last byte. The path goes through the link meanwhile, whose times are exact.
+    """
+    for call in tree.calls:
+        for link in call.children:
+            name = link.span.name
+            if name == LINK_UP_SPAN:
+                for one in call.children:
+                    if one.is_try:
+                        one.began_ns = max(one.began_ns, link.end_ns)
+            elif name == LINK_DOWN_SPAN:
+                for one in call.children:
+                    if one.is_try:
+                        one.ended_ns = min(one.ended_ns, link.start_ns)
 
 
 def clip_children(tree: Tree) -> None:
@@ -244,34 +290,30 @@ def clip_children(tree: Tree) -> None:
     Without this a callee on a fast clock, or work that goes on after the answer, would put more time into the budget
     than the customer waited.
     """
-    reached = 0
     skewed = outlived = 0
-    stack = [node for node in (tree.root, *tree.extra_roots) if node is not None]
+    stack = [tree.root, *tree.extra_roots] if tree.root is not None else []
+    reached = len(stack)
     while stack:
         node = stack.pop()
-        reached += 1
         children = node.children
-        if not children:
-            continue
+        reached += len(children)
         low, high, began = node.start_ns, node.end_ns, node.began_ns
         raw_low, raw_high = node.span.start_ns, node.span.end_ns
         for child in children:
+            if child.children:
+                stack.append(child)
+            start, end, raw_end = child.start_ns, child.end_ns, child.span.end_ns
+            if low <= start >= raw_low and end <= high and raw_end <= raw_high and began <= child.began_ns:
+                continue
             # Compared as reported, so that one skewed span does not count again for all spans below it.
-            if child.span.start_ns < raw_low:
+            if start < raw_low:
                 skewed += 1
-            elif child.span.end_ns > raw_high:
+            elif raw_end > raw_high:
                 outlived += 1
             if child.began_ns < began:
                 child.began_ns = began
-            if child.start_ns < low:
-                child.start_ns = low
-            elif child.start_ns > high:
-                child.start_ns = high
-            if child.end_ns > high:
-                child.end_ns = high
-            elif child.end_ns < low:
-                child.end_ns = low
-        stack += children
+            child.start_ns = min(max(start, low), high)
+            child.end_ns = max(min(end, high), low)
     tree.quality.skewed += skewed
     tree.quality.outlived += outlived
     # Spans that are each other's ancestors hang below nothing: as lost to the tree as any orphan.
@@ -288,11 +330,10 @@ def sort_children(tree: Tree) -> None:
 
 
 ADJUSTERS: tuple[Callable[[Tree], None], ...] = (
-    deduplicate,
     order_intervals,
-    choose_root,
     link_parents,
     find_callees,
+    leave_time_to_links,
     clip_children,
     sort_children,
 )
@@ -312,11 +353,11 @@ def _last(node: Node) -> tuple[int, int, str]:
     return node.ended_ns, node.start_ns, node.span.span_id
 
 
-def _precedence(node: Node) -> tuple[int, int, str, str, str, str, str]:
-    span = node.span
+def _precedence(span: Span) -> tuple[int, int, str, str, str, str, str]:
     attributes = repr(sorted(span.attributes.items()))
     return span.end_ns, -span.start_ns, span.parent_id, span.name, span.kind, span.service, attributes
 
 
+_span_id = attrgetter("span.span_id")
 _began = attrgetter("began_ns")
 _ended = attrgetter("ended_ns")

@@ -35,7 +35,7 @@ MODES = {
     "dark": {"viewport": WIDE, "color_scheme": "dark"},
     "phone": {"viewport": PHONE, "color_scheme": "light"},
 }
-NAMED = ("compare", "bench", "suspect", "ladder")
+NAMED = ("compare", "bench", "suspect", "ladder", "rtt")
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 # Marks one text of each look. Thousands of cells look alike, and axe takes milliseconds for the contrast of each.
 MARK_LOOKS = """() => {
@@ -77,6 +77,7 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     )
     arms = ("no-edge", "edge", "istio")
     write_generated_run(root / "ladder", topologies=arms, blocks=3, journeys_per_trial=300, ladder=True)
+    write_generated_run(root / "rtt", topologies=("rest", "hybrid"), journeys_per_trial=200, rtts_ms=(0.0, 20.0, 50.0))
     return {name: make_report(root / name)[1] for name in NAMED}
 
 

@@ -13,14 +13,20 @@ from hops.elements.element import Chart, Element, Figures, Fold, Heading, Sectio
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.report.chart import Spec, draw
 from hops.report.encodings import amount, label, stacked, topology_axis
+from hops.report.facts import http_fact
 from hops.report.palette import group_class, group_fill
 from hops.report.sections.differences import difference_elements
 from hops.report.view import View
 from hops.tables.budget import budget_elements, by_group, used_groups
+from hops.tables.net_budget import net_text
 from hops.tables.sidecars import sidecar_elements
 
 BAND_TITLES = {"mean": "mean of all traces", "p50_band": "around the median", "p99_band": "above p99"}
 _CHARTED = ("p50_band", "p99_band")
+HTTP3_SENDS_INSIDE = (
+    " Over HTTP/3, proxy:edge has the time to encrypt and send the answer; over HTTP/1.1 and HTTP/2 that is part of "
+    "wire:client→edge. Between versions, compare the sum of the two."
+)
 
 
 def section(view: View) -> Section:
@@ -28,11 +34,14 @@ def section(view: View) -> Section:
     traced = [name for name in view.journeys_and_all if any(cell["traces"] for _, cell in view.cells(name))]
     if not traced:
         return Section("budgets", "Where the wait goes", [Text("No journey was traced, so there are no hop budgets.")])
+    net = net_text(view)
+    explained: list[Element] = [] if net is None else [net]
     elements: list[Element] = [
         Text(
             "A hop budget splits the time that a customer waited into parts along the critical path; the parts of "
             "each trace add up to its whole, to the nanosecond. Percentiles do not add up, so each bar is the mean of "
             "the traces in a band: those around the median, and those above p99. Each band has a scale of its own."
+            + (HTTP3_SENDS_INSIDE if http_fact(view) else "")
         ),
         Figures(
             [chart for journey in traced if (chart := budget_chart(view, journey))],
@@ -41,7 +50,7 @@ def section(view: View) -> Section:
         Fold("The budgets by group, as a table", [groups_table(view, traced)]),
         Fold(
             "Every part of every budget",
-            [element for journey in traced for element in budget_elements(view, journey)],
+            [*explained, *(element for journey in traced for element in budget_elements(view, journey))],
         ),
         *sidecar_elements(view),
         Heading("Why two topologies differ"),
@@ -97,7 +106,7 @@ def budget_chart(view: View, journey: str) -> Chart | None:
         for band, rows in bands.items()
         if rows
     ]
-    return Chart(journey, "", Markup("").join(chart.svg for chart in drawn)) if drawn else None
+    return Chart(journey, "", lambda: Markup("").join(chart.svg for chart in drawn)) if drawn else None
 
 
 def _bars(view: View, rows: list[dict[str, Any]], title: str) -> Spec:

@@ -10,7 +10,7 @@ from hops.report.chart import GRID, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, kinds, layer, row_each
 from hops.report.palette import Look
 from hops.report.view import View
-from hops.run.documents import HopDifference
+from hops.run.documents.difference import HopDifference
 
 WHOLE = "whole"
 

@@ -8,14 +8,14 @@ from pathlib import Path
 from markupsafe import Markup
 
 from hops.budget.budget import part_of
-from hops.budget.groups import GROUPS, group_of
+from hops.budget.groups import GROUPS, HANDSHAKE_GROUP, NETWORK_GROUP, group_of
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.errors import HopsError
 from hops.report.page import render
 from hops.report.palette import Look, group_class
 from hops.report.view import View
-from hops.run.documents import TrialRecord
+from hops.run.documents.trial import TrialRecord
 from hops.tables.budget import used_groups
 from hops.traces import otlp
 from hops.traces.critical_path import walk
@@ -29,12 +29,14 @@ MOST_SPANS = 80
 #: A level is indented by so many rem; of a deep tree less, so that the names keep their place.
 _STEP, _DEEPEST = 0.7, 6.0
 _LEAST_PERCENT = 0.25
+#: Groups that most runs do not have.
+_SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars")
 
 
 def section(view: View) -> Section:
     """Makes the section."""
     key = [
-        (f"fill {group_class(group)}", group) for group in GROUPS if group != "sidecars" or group in used_groups(view)
+        (f"fill {group_class(group)}", group) for group in GROUPS if group not in _SELDOM or group in used_groups(view)
     ]
     elements: list[Element] = [
         Text(

@@ -6,7 +6,7 @@ from hops.conclusions.ladder import ladder_sentences, row_of
 from hops.elements.element import Chart, Figures, Section
 from hops.report.chart import INK, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, layer, row_each
-from hops.run.documents import Ladder
+from hops.run.documents.ladder import Ladder
 from hops.tables.ladder import ladder_details, ladder_elements
 
 _MEASURED, _ATTRIBUTED = "measured", "attributed"

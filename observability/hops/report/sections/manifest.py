@@ -11,18 +11,26 @@ from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.elements.table import Column, Table, words
 from hops.report.page import render
 from hops.report.view import View
-from hops.tables.observer import observer_text
+from hops.tables.observer import observer_tables, observer_text
 
 _LEFT_OUT = ("topologies", "schema")
 
 
 def observer_section(view: View) -> Section:
-    """What tracing adds to the latencies."""
+    """What tracing adds to the latencies, and where."""
     how = (
         "Traced journeys are chosen at random within each trial, so the difference between traced and untraced "
         "journeys is the cost of tracing. Hop budgets come from traced journeys only."
     )
-    return Section("observer", "What tracing itself costs", [observer_text(view), Text(how)])
+    where = (
+        "The edge logs every request, traced or not, so the same experiment is made for each place that a journey's "
+        "time is spent in; medians of the places need not add up to that of the whole. Each component measures after "
+        "the load what a span costs the thread that makes it. What is added beyond that is the encoding, sending and "
+        "storing of spans beside the load, or chance."
+    )
+    tables = observer_tables(view)
+    texts = [observer_text(view), Text(how), *([Text(where)] if len(tables) > 1 else [])]
+    return Section("observer", "What tracing itself costs", [*texts, *tables])
 
 
 def manifest_section(view: View) -> Section:

@@ -6,9 +6,10 @@ from typing import Any
 
 from hops.elements.element import Element, Figures, Fold, Heading, Section
 from hops.elements.table import Column, Table, words
-from hops.report.facts import load_facts, machine_facts, mesh_fact, switches_of
+from hops.report.facts import load_facts, machine_facts, mesh_fact
 from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
 from hops.report.view import View
+from hops.run.switches import switches_of
 
 
 def section(view: View) -> Section:

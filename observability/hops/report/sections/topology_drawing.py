@@ -106,7 +106,7 @@ def draw_topology(
     about = f"{topology.get('about') or name}. {words}."
     about += "".join(f" {count} replicas of {component}." for component, count in replicas.items())
     drawn = labelled(f"{svg}{lines}{boxes}</svg>", f"Topology {name}", about)
-    return Chart(name, about, drawn, str(topology.get("about") or ""))
+    return Chart(name, about, lambda: drawn, str(topology.get("about") or ""))
 
 
 def protocol_name(protocol: str) -> str:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from hops.elements import numbers
-from hops.elements.element import Section
+from hops.elements.element import Fold, Section
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.gates.experiment import failed
 from hops.gates.gates import gate_name
 from hops.report.view import View
+from hops.tables.seconds import seconds_table
 from hops.tables.validity import validity_elements
 
 
 def section(view: View) -> Section:
     """Makes the section."""
-    return Section("validity", "Can it be trusted?", [*validity_elements(view), trials_table(view)])
+    seconds = seconds_table(view.run.trials, view.run.manifest["profile"])
+    elements = [*validity_elements(view), trials_table(view), Fold("Where the trials' seconds went", [seconds])]
+    return Section("validity", "Can it be trusted?", elements)
 
 
 def trials_table(view: View) -> Table:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.latencies import Latencies, cells_of
+from hops.statistics import correction
 from hops.synthetic.experiment import Noise, Setting, Simulation
 from hops.synthetic.shop import JOURNEY_SHAPES
 
@@ -47,24 +49,44 @@ def test_swapped_topologies_turn_every_row_round():
     for one, other in zip(ours, theirs, strict=True):
         assert other["verdict"] == turned.get(one["verdict"], one["verdict"])
         assert other["difference"] == pytest.approx(-one["difference"])
-        assert other["p_holm"] == pytest.approx(one["p_holm"])
+        assert other["p_corrected"] == pytest.approx(one["p_corrected"])
         assert other["effect"] == pytest.approx(1 - one["effect"])
 
 
-def test_holm_covers_the_pairs_and_journeys_of_one_metric():
+def test_the_correction_covers_the_pairs_and_journeys_of_one_metric():
     rows = corrected(compare_latencies(simulated({"a": 1.0, "b": 1.02})))
     tested = [row for row in rows if row["metric"] == "mean"]
     assert len(tested) == 1 + len(JOURNEY_SHAPES)
-    least = min(tested, key=lambda row: row["p"])
-    assert least["p_holm"] == pytest.approx(min(1.0, least["p"] * len(tested)))
-    assert all(row["p_holm"] >= row["p"] for row in rows if row["p"] is not None)
+    p_values = {(row["journey"], "a", "b"): row["p"] for row in tested}
+    expected = correction.corrected(p_values)
+    assert [row["p_corrected"] for row in tested] == [expected[key].p for key in p_values]
+    assert all(row["p_corrected"] >= row["p"] for row in rows if row["p"] is not None)
+
+
+def test_what_would_have_been_seen_follows_from_spread_freedom_and_correction():
+    rows = corrected(compare_latencies(simulated({"a": 1.0, "b": 1.0})))
+    row = next(row for row in rows if (row["journey"], row["metric"]) == ("all", "p50"))
+    assert (row["verdict"], row["freedom"]) == ("not_shown", 4)
+    # Alone the mix needs |t| of 2.78 at 5 %; with three quarters of it, 3.06. Power of 80 % needs more.
+    error = np.log(row["ratio_ci95"][1] / row["ratio"]) / stats.t.ppf(0.975, 4)
+    shown = 1 - stats.nct.cdf(stats.t.ppf(1 - 0.0375 / 2, 4), 4, np.log(row["visible_ratio"]) / error)
+    assert shown == pytest.approx(0.8, abs=1e-4)
+    assert all(row["visible_ratio"] > 1 for row in rows if row["verdict"] != "unknown")
+
+
+def test_more_blocks_see_smaller_differences():
+    few, many = (
+        next(row for row in corrected(compare_latencies(simulated({"a": 1.0, "b": 1.0}, blocks=blocks))))
+        for blocks in (3, 12)
+    )
+    assert many["visible_ratio"] < few["visible_ratio"]
 
 
 def test_rare_journeys_have_no_p99_and_nobody_a_p99_9():
     rows = corrected(compare_latencies(simulated({"a": 1.0, "b": 1.0})))
     refused = next(row for row in rows if (row["journey"], row["metric"]) == ("login", "p99"))
     assert (refused["verdict"], refused["p"], refused["ci95"]) == ("unknown", None, [None, None])
-    assert refused["reason"].startswith("needs 200 journeys in a block")
+    assert refused["reason"].startswith("needs 1,000 journeys, and there are ")
     assert refused["left_value"] > 0
     assert not any(row["metric"] == "p99_9" for row in rows)
 

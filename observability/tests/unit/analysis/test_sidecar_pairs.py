@@ -71,7 +71,7 @@ def test_few_calls_give_a_figure_and_no_interval():
     rng = np.random.default_rng(4)
     row = compared({"edge": calls(rng, 0.0, count=50), "mtls": calls(rng, 0.0, count=50)})["mtls", "order→product"]
     assert row["p99"]["ci95"] == [None, None]
-    assert row["p99"]["reason"] == "needs 200 calls in a block, and there are 50"
+    assert row["p99"]["reason"] == "needs 1,000 calls, and there are 250"
     assert row["mean"]["reason"] is None
 
 

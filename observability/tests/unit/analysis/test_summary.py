@@ -10,7 +10,7 @@ import pytest
 
 from hops.analysis.summary import analyse
 from hops.errors import MalformedRunError
-from hops.run.documents import Summary
+from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run
 
@@ -29,10 +29,26 @@ def summary(run):
 
 
 def test_every_key_is_there_and_every_figure_is_a_number(summary):
-    assert set(summary) == set(Summary.__required_keys__)
+    assert set(summary) == set(Summary.__required_keys__) | {"distance"}
     json.dumps(summary, allow_nan=False)
     assert (summary["kind"], summary["blocks"], summary["valid"]) == ("compare", 3, True)
     assert len(summary["verdicts"]) == 6 + 3
+
+
+def test_the_network_is_told_if_one_was_emulated_and_all_topologies_had_it(run):
+    far = run.manifest["switches"] | {"network": "4g", "rtt_ms": 40.0, "bandwidth": "", "visit": "first"}
+    near = far | {"rtt_ms": 0.0}
+
+    def network(**arms):
+        manifest = run.manifest | {"switches": next(iter(arms.values())), "arms": arms}
+        return analyse(replace(run, manifest=manifest), name="night").get("network")
+
+    channel = {"rtt_ms": 40.0, "down_mbit": 12.0, "up_mbit": 12.0, "name": None}
+    assert network(rest=far, hybrid=far) == {
+        "visit": "first",
+        "channels": {"web": channel, "mobile": channel, "partner": channel},
+    }
+    assert network(rest=near, hybrid=far) is None
 
 
 def test_figures_are_of_all_blocks(run, summary):

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from hops.analysis.latencies import latencies_of
-from hops.analysis.observer import observer_effect_of
+from hops.analysis.observer import PLACES, effect_of
 from hops.analysis.summary import analyse
 from hops.analysis.topology import summarise_topology
 from hops.budget.budget import budgets_of
 from hops.errors import MalformedJourneysError, MalformedRunError, NotEnoughDataError
-from hops.run.documents import Summary
+from hops.run.documents.summary import Summary
 from hops.run.files import read_document, read_run, write_summary
 from hops.run.rows import JOURNEYS, SAMPLE, hops_frame, read_journeys, read_sample, write_parquet
 from hops.synthetic.run import write_generated_run
@@ -26,7 +26,7 @@ COUNT = 300
 
 @pytest.fixture(scope="module")
 def hops():
-    return hops_frame(budgets_of(shop_trace(seed) for seed in range(TRACED))[0])
+    return hops_frame(budgets_of(shop_trace(seed) for seed in range(TRACED))[0], block=1)
 
 
 @pytest.fixture
@@ -55,6 +55,8 @@ def journeys_file(tmp_path, hops):
             "requests": 2,
             "waves": 1,
             "parallel": 2,
+            "network_ns": 0,
+            "opening_round_trips": 0,
             "sampled": budget is not None,
             "trace_id": budget.trace_id if budget else "",
             "answer_sha256": "00",
@@ -73,7 +75,7 @@ def journeys_of(path):
 def summarise(journeys, hops, *, sample=None, cpu_s=None, rss_mb=None):
     """One topology's part of the summary of a trial that counted no bytes of connections."""
     return summarise_topology(
-        journeys, hops, latencies_of(journeys), sample=SAMPLE.to_frame() if sample is None else sample,
+        journeys, hops, latencies_of(journeys), span_costs={}, sample=SAMPLE.to_frame() if sample is None else sample,
         cpu_s=cpu_s or {}, rss_mb=rss_mb or {}, cost={}, wire=None, seed=0,
     )  # fmt: skip
 
@@ -129,8 +131,8 @@ def test_every_key_is_there_and_adds_up(journeys_file, hops):
     everything = found["journeys"]["all"]
     assert set(everything) == {
         "count", "errors", "requests_per_journey", "waves_mean", "parallel_mean", "bytes_in_mean", "bytes_in_raw_mean",
-        "bytes_out_mean", "wire_in_mean", "wire_out_mean", "latency_ms", "latency_ci95", "budget_ms", "traced_mean_ms",
-        "traces",
+        "bytes_out_mean", "wire_in_mean", "wire_out_mean", "latency_ms", "latency_ci95", "budget_ms", "net_of_tracing",
+        "traced_mean_ms", "traces",
     }  # fmt: skip
     assert set(everything["latency_ms"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9", "max", "sd"}
     assert set(everything["latency_ci95"]) == {"mean", "p50", "p90", "p95", "p99", "p99_9"}
@@ -199,7 +201,7 @@ def test_a_run_without_traces_has_no_budget(journeys_file, hops):
     found = summarise(frame, hops.clear())
     assert found["journeys"]["all"]["traced_mean_ms"] is None
     assert found["journeys"]["all"]["budget_ms"]["mean"] == {}
-    assert observer_effect_of(frame) == {"p50": None, "ci95": [None, None]}
+    assert effect_of(frame, PLACES["all"]) == (None, [None, None])
 
 
 def test_a_journey_that_always_fails_has_no_latency(journeys_file, hops):
@@ -219,7 +221,7 @@ def test_a_summary_survives_the_disk(tmp_path):
     write_summary(summary, path)
     assert read_document(path) == summary
     assert (summary["name"], summary["kind"], summary["mode"], summary["closed"]) == ("night", "bench", "open", None)
-    assert set(summary) == set(Summary.__required_keys__)
+    assert set(summary) == set(Summary.__required_keys__) | {"distance"}
 
 
 def test_a_figure_that_is_no_number_leaves_the_earlier_file(tmp_path):
@@ -229,7 +231,7 @@ def test_a_figure_that_is_no_number_leaves_the_earlier_file(tmp_path):
         write_summary({"schema": 1, "name": float("nan")}, path)
     assert [file.name for file in tmp_path.iterdir()] == ["summary.json"]
     assert path.read_text() == "{}"
-    with pytest.raises(MalformedRunError, match="schema None and this version reads schema 2"):
+    with pytest.raises(MalformedRunError, match="schema None and this version reads schema 3"):
         read_document(path)
 
 

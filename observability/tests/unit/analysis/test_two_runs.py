@@ -155,6 +155,19 @@ def test_what_may_differ_is_told(runs):
     assert "source of CPU time" not in told
 
 
+def test_another_network_is_told(runs):
+    network = {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "warm", "networks": {}}
+    change(runs[1], MANIFEST, **{f"switches__{name}": value for name, value in network.items()})
+    told = {row["what"]: (row["a"], row["b"]) for row in compare_runs(*map(read_run, runs))["differs"]}
+    assert told["network"] == ("none", "4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit")
+    assert [what for what in told if what.startswith("switch: ")] == []
+    manifest = json.loads((runs[1] / MANIFEST).read_text(encoding="utf-8"))
+    near = manifest["switches"] | {"network": "loopback"}
+    change(runs[1], MANIFEST, arms={"rest": near, "hybrid": manifest["switches"]})
+    told = {row["what"]: row["b"] for row in compare_runs(*map(read_run, runs))["differs"]}
+    assert told["network"] == "rest: none; hybrid: 4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit"
+
+
 def test_a_run_from_before_a_switch_existed_had_its_default(runs):
     later = {"canary": 0, "replicas": {}, "abort_share": {}, "store": "postgres"}
     change(runs[1], MANIFEST, **{f"switches__{name}": value for name, value in later.items()})
@@ -182,7 +195,7 @@ def test_one_block_on_a_side_shows_figures_and_refuses_intervals(originals, tmp_
     assert (row["verdict"], row["regression"]) == ("unknown", "unknown")
     assert "nothing could be tested: b: needs 3 blocks" in findings(told)[0]
     rare = row_of(told, "hybrid", "login", "p99")
-    assert rare["reason"].startswith("a: needs 200 journeys in a block")
+    assert rare["reason"].startswith("a: needs 1,000 journeys, and there are ")
     assert rare["reason"].endswith("; b: needs 3 blocks, and there is 1")
 
 
@@ -200,6 +213,15 @@ def test_a_suspect_run_says_so_before_each_finding(runs, tmp_path):
     assert not told["valid"]
     assert any(line.startswith("b: spoilt, 3 blocks, SUSPECT") for line in headline(told))
     assert all(line.startswith("SUSPECT: ") for line in findings(told))
+
+
+def test_where_no_difference_is_shown_it_says_what_would_have_been(found):
+    of_hybrid = [row for row in found["rows"] if (row["topology_a"], row["metric"]) == ("hybrid", "p50")]
+    silent = [row for row in of_hybrid if row["verdict"] == "not_shown" and row["journey"] != "all"]
+    ratios = [row["visible_ratio"] for row in silent]
+    (at_p50,) = [text for text in findings(found) if text.startswith("hybrid at p50: ")]
+    ends = " to ".join(f"{100 * (ratio - 1):.0f} %" for ratio in (min(ratios), max(ratios)))
+    assert f"no difference shown for {len(ratios)} journeys, where {ends} would have been seen" in at_p50
 
 
 def test_markdown_has_every_row(found):

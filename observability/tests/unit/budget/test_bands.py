@@ -17,9 +17,9 @@ def hops_with(totals_ms, journey="browse"):
         trace_id = f"{journey}-{index}"
         ns = int(total_ms * 1e6)
         rows += [
-            (trace_id, journey, "web", "work:order", ns - ns // 4, 1, 1),
-            (trace_id, journey, "web", "client", ns // 4, 1, 1),
-            (trace_id, journey, "web", "db:order", 0, 3, 0),
+            (trace_id, journey, "web", "work:order", ns - ns // 4, 1, 1, 0),
+            (trace_id, journey, "web", "client", ns // 4, 1, 1, 0),
+            (trace_id, journey, "web", "db:order", 0, 3, 0, 0),
         ]
     return pl.DataFrame(rows, schema=HOPS, orient="row")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import sys
 
 import pytest
+from msgspec.structs import asdict, replace
 
-from hops.budget.budget import DELAY_TOOK, budget_of_tree, budgets_of
+from hops.budget.budget import DELAY_TOOK, budget_of_tree, budgets_of, maker_of
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 
@@ -25,12 +25,59 @@ client browse                          INTERNAL 0..100 shop.journey=browse shop.
                   `- product SELECT    CLIENT   36..60 db.system.name=postgresql
 """
 
+# Envoy begins its span with the request's headers, when the body is still under way, and ends it after the answer's
+# last byte.
+DISTANT_CUSTOMER = """
+client checkout                        INTERNAL 0..200
+`- client POST                         CLIENT   0..190
+   |- client handshake                 INTERNAL 2..60
+   |- client link_up                   INTERNAL 65..110
+   |- edge ingress                     SERVER   80..152
+   |  `- edge router                   CLIENT   85..150
+   |     `- order POST                 SERVER   115..140
+   `- client link_down                 INTERNAL 148..185
+"""
+
+DISTANT_CUSTOMER_WITH_REQUESTS_SIDE_BY_SIDE = """
+client order_status                    INTERNAL 0..100
+|- client GET                          CLIENT   1..90
+|  |- client link_up                   INTERNAL 2..22
+|  |- order GET                        SERVER   23..59
+|  `- client link_down                 INTERNAL 60..89
+`- client GET                          CLIENT   2..98
+   |- client link_up                   INTERNAL 3..23
+   |- payment GET                      SERVER   25..66
+   `- client link_down                 INTERNAL 67..96
+"""
+
+LINK_THAT_TAKES_NOTHING = """
+client order_status                    INTERNAL 0..100
+`- client GET                          CLIENT   0..100
+   |- client link_up                   INTERNAL 5..5
+   |- edge ingress                     SERVER   10..95
+   `- client link_down                 INTERNAL 90..90
+"""
+
+REQUEST_GIVEN_UP_ON_ITS_WAY = """
+client checkout                        INTERNAL 0..100
+`- client POST                         CLIENT   0..100
+   |- client link_up                   INTERNAL 5..100
+   `- edge ingress                     SERVER   60..140
+"""
+
 PARALLEL_CHILDREN = """
 graphql-gateway POST            SERVER   0..100
 |- graphql-gateway GetOrder     CLIENT   10..90
 |  `- order GetOrder            SERVER   12..88
 `- graphql-gateway GetUser      CLIENT   11..60
    `- user GetUser              SERVER   13..58
+"""
+
+STEPS_INSIDE_A_COMPONENT = """
+user Login                      SERVER   0..100
+|- user SELECT                  CLIENT   5..20 db.system.name=postgresql
+|- user audit                   INTERNAL 30..50
+`- user argon2.verify           INTERNAL 25..90
 """
 
 SIBLINGS_IN_TURN = """
@@ -174,6 +221,23 @@ CASES = {
             "db:product": 24,
         },
     ),
+    "a distant customer: what the link took is the network's, whatever the edge's span says": (
+        DISTANT_CUSTOMER,
+        {
+            "client": 10,
+            "wire:client→edge": 12,
+            "handshake": 58,
+            "network": 82,
+            "wire:edge→order": 13,
+            "work:order": 25,
+        },
+    ),
+    "a distant customer's requests side by side: the one in the shadow costs nothing": (
+        DISTANT_CUSTOMER_WITH_REQUESTS_SIDE_BY_SIDE,
+        {"client": 4, "wire:client→payment": 6, "network": 49, "work:payment": 41},
+    ),
+    "a link that takes nothing": (LINK_THAT_TAKES_NOTHING, {"wire:client→edge": 20, "proxy:edge": 80}),
+    "a request that was given up on its way": (REQUEST_GIVEN_UP_ON_ITS_WAY, {"wire:client→edge": 5, "network": 95}),
     "parallel children: the one in the shadow costs nothing": (
         PARALLEL_CHILDREN,
         {"work:graphql-gateway": 20, "wire:graphql-gateway→order": 4, "work:order": 76},
@@ -294,7 +358,7 @@ DEFECTS = {
 @pytest.mark.parametrize(("drawing", "counts"), DEFECTS.values(), ids=DEFECTS)
 def test_defects_are_counted(draw, drawing, counts):
     quality = grow(draw(drawing)).quality
-    counted = dataclasses.asdict(quality)
+    counted = asdict(quality)
     assert {name: count for name, count in counted.items() if count and name not in ("traces", "spans")} == counts
     assert quality.traces == 1
 
@@ -315,9 +379,44 @@ def test_crossings_count_calls_on_the_path_and_beside_it(draw):
     assert beside
 
 
+def test_a_step_inside_a_component_enters_no_part_but_counts_on_the_path(draw):
+    budget = budget_of_tree(grow(draw(STEPS_INSIDE_A_COMPONENT)))
+    assert budget is not None
+    assert budget.crossings == budget.on_path == {"work:user": 1, "db:user": 1}
+    assert budget.inner_on_path == {"work:user": 1}
+
+
+@pytest.mark.parametrize(
+    ("part", "maker"),
+    [
+        ("work:order", ("order", "SERVER")), ("proxy:order-inbound", ("order-inbound", "SERVER")),
+        ("pool:order", ("order", "INTERNAL")), ("db:order", ("order", "CLIENT")),
+        ("wire:order→user", ("order", "CLIENT")), ("client", ("client", "INTERNAL")),
+        ("network", ("client", "INTERNAL")), ("unattributed", None),
+    ],
+)  # fmt: skip
+def test_a_part_tells_whose_spans_enter_it(part, maker):
+    assert maker_of(part) == maker
+
+
+def test_each_crossing_of_the_customers_link_counts(draw):
+    budget = budget_of_tree(grow(draw(DISTANT_CUSTOMER)))
+    assert budget is not None
+    assert (budget.crossings["network"], budget.crossings["handshake"]) == (2, 1)
+    assert budget.crossings == budget.on_path | {"client": 1, "proxy:edge": 1}
+
+
+def test_the_edges_request_is_as_long_as_the_edge_says(draw):
+    budget = budget_of_tree(grow(draw(DISTANT_CUSTOMER)))
+    assert budget is not None
+    (request,) = budget.edge_requests
+    assert request.ns == 152 - 80
+    assert budget.quality.skewed == budget.quality.outlived == 0
+
+
 def test_a_pause_on_purpose_counts_where_a_customer_waited_for_it(draw):
     spans = [
-        dataclasses.replace(span, attributes={DELAY_TOOK: 0.525}) if span.kind is Kind.SERVER else span
+        replace(span, attributes={DELAY_TOOK: 0.525}) if span.kind is Kind.SERVER else span
         for span in draw(PARALLEL_CHILDREN)
     ]
     budget = budget_of_tree(grow(spans))
@@ -352,7 +451,7 @@ TWO_SPANS_OF_ONE_ID = {
 @pytest.mark.parametrize(("one", "kept"), TWO_SPANS_OF_ONE_ID.values(), ids=TWO_SPANS_OF_ONE_ID)
 def test_of_two_spans_with_one_id_the_same_is_kept_whatever_came_first(one, kept):
     span = Span("1" * 32, "2" * 16, "", "GetOrder", Kind.SERVER, "order", 50, 60)
-    reports = [dataclasses.replace(span, **changes) for changes in (one, kept)]
+    reports = [replace(span, **changes) for changes in (one, kept)]
     for arrived in (reports, reports[::-1]):
         (node,) = grow(arrived).nodes
         assert node.span == reports[1]

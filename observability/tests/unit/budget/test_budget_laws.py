@@ -7,14 +7,15 @@ from contextlib import contextmanager
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from hops.budget.budget import budget_of_tree, bypasses_sidecars
+from hops.budget.budget import budget_of_tree, bypasses_sidecars, maker_of, part_of
 from hops.traces.critical_path import AHEAD_PERCENT, walk
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 
 SERVICES = ("client", "edge", "graphql-gateway", "order", "order-outbound", "product-inbound")
-NAMES = ("start_lag", "pool.acquire", "call")
+NAMES = ("start_lag", "pool.acquire", "link_up", "link_down", "handshake", "call")
 ATTRIBUTES = ({}, {"db.system.name": "postgresql"}, {"response_flags": "URX,UF"}, {"canceled": "true"})
 
 
@@ -64,10 +65,27 @@ def test_the_path_covers_the_root_exactly_once(spans):
 
 
 @given(traces())
+def test_each_span_on_the_path_counts_once_in_a_part_of_its_component(spans):
+    tree = grow(spans)
+    budget = budget_of_tree(tree)
+    assert budget is not None
+    root = tree.root
+    walked = {node for node, *_ in walk(root)}
+    counted = sum(node is root or node.span.kind is Kind.INTERNAL or not node.unconnected for node in walked)
+    assert sum(budget.on_path.values()) + sum(budget.inner_on_path.values()) == counted
+    for node in tree.nodes:
+        maker = maker_of(part_of(node))
+        assert maker is None or maker[0] == node.span.service
+
+
+@given(traces())
 def test_children_end_up_inside_their_parents(spans):
-    for node in grow(spans).nodes:
-        if node.parent is not None and not _in_a_ring(node):
-            assert node.parent.start_ns <= node.start_ns <= node.end_ns <= node.parent.end_ns
+    tree = grow(spans)
+    parents = [tree.root, *tree.extra_roots]
+    for parent in parents:
+        for node in parent.children:
+            assert parent.start_ns <= node.start_ns <= node.end_ns <= parent.end_ns
+        parents += parent.children
 
 
 @given(st.data())
@@ -114,14 +132,33 @@ class MeshJourney:
         self._draw, self._now = draw, 0
         with self._span("client", Kind.INTERNAL, "") as root:
             self._pass("client")
-            with self._span("client", Kind.CLIENT, root) as request:
-                self._pass("wire:client→edge")
-                with self._span("edge", Kind.SERVER, request) as entry:
-                    self._pass("proxy:edge")
-                    self._call("edge", ["order", "user"], entry)
-                    self._pass("proxy:edge")
-                self._pass("wire:client→edge")
-            self._pass("client")
+            for _ in range(draw(st.integers(1, 3))):
+                self._request(root)
+                self._pass("client")
+
+    def _request(self, root):
+        """One over an emulated network, which the edge's span overlaps: it begins and ends while the link is busy."""
+        with self._span("client", Kind.CLIENT, root) as request:
+            self._pass("wire:client→edge")
+            self._cross(request, "handshake", "handshake")
+            self._pass("wire:client→edge")
+            up_ns = self._cross(request, "link_up", "network")
+            with self._span("edge", Kind.SERVER, request) as entry:
+                edge = len(self.spans) - 1
+                self._pass("proxy:edge")
+                self._call("edge", ["order", "user"], entry)
+                self._pass("proxy:edge")
+            down_ns = self._cross(request, "link_down", "network")
+            self._pass("wire:client→edge")
+        span = self.spans[edge]
+        early, late = self._draw(st.integers(0, up_ns)), self._draw(st.integers(0, down_ns))
+        self.spans[edge] = replace(span, start_ns=span.start_ns - early, end_ns=span.end_ns + late)
+
+    def _cross(self, request, name, part):
+        begins = self._now
+        with self._span("client", Kind.INTERNAL, request, name):
+            self._pass(part)
+        return self._now - begins
 
     def _call(self, caller, callees, above):
         """One call by way of the two sidecars, which the callee's own calls follow."""
@@ -164,11 +201,11 @@ class MeshJourney:
         self.parts[part] += ns
 
     @contextmanager
-    def _span(self, service, kind, parent_id, **attributes):
+    def _span(self, service, kind, parent_id, name="x", **attributes):
         span_id, index, start_ns = f"{len(self.spans) + 1:016x}", len(self.spans), self._now
         self.spans.append(None)
         yield span_id
-        self.spans[index] = Span("1" * 32, span_id, parent_id, "x", kind, service, start_ns, self._now, attributes)
+        self.spans[index] = Span("1" * 32, span_id, parent_id, name, kind, service, start_ns, self._now, attributes)
 
 
 def defined_path(root):
@@ -197,13 +234,3 @@ def defined_path(root):
 
     follow(root, root.end_ns, root.end_ns)
     return owners
-
-
-def _in_a_ring(node):
-    seen = set()
-    while node.parent is not None:
-        if id(node) in seen:
-            return True
-        seen.add(id(node))
-        node = node.parent
-    return False

@@ -7,8 +7,10 @@ import pytest
 from hops.budget.groups import GROUPS, group_of
 
 EXPECTED = {
-    "wire:client→edge": "client network",
-    "wire:client→product": "client network",
+    "network": "customer's network",
+    "handshake": "handshakes",
+    "wire:client→edge": "client wire",
+    "wire:client→product": "client wire",
     "proxy:edge": "edge",
     "work:graphql-gateway": "gateways",
     "work:rest-gateway": "gateways",

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec.structs import asdict
 
 from hops.budget.budget import budget_of_tree, bypasses_sidecars
 from hops.traces.tree import grow
@@ -205,7 +204,7 @@ DEFECTS = {
 @pytest.mark.parametrize(("drawing", "counts"), DEFECTS.values(), ids=DEFECTS)
 def test_defects_are_counted(draw, drawing, counts):
     quality = grow(draw(drawing)).quality
-    counted = dataclasses.asdict(quality)
+    counted = asdict(quality)
     assert {name: count for name, count in counted.items() if count and name not in ("traces", "spans")} == counts
     assert quality.traces == 1
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 
+import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
-from hops.synthetic.traces import otlp_document, shop_trace
+from hops.synthetic.traces import otlp_document, shop_trace, write_lines
 
 SPANS = shop_trace(4, spans=12)
 TRACE_ID = SPANS[0].trace_id
@@ -72,3 +73,21 @@ def test_benchmark_says_what_it_measured():
     found = json.loads(result.stdout)
     assert found["gap_ns"] == 0
     assert found["traces_per_s"] > 0
+
+
+def test_rows_of_a_whole_file(tmp_path):
+    write_lines(tmp_path / "traces.jsonl", [(f"{number:032x}", "browse") for number in range(1, 9)], spans=12)
+    result = run("rows", tmp_path / "traces.jsonl", "--out", tmp_path / "rows")
+    assert result.exit_code == 0, result.output
+    assert "8 hop budgets in" in result.output
+    assert "96 spans, no defect." in result.output
+    assert pl.read_parquet(tmp_path / "rows" / "hops.parquet")["trace_id"].n_unique() == 8
+    as_json = json.loads(run("rows", tmp_path / "traces.jsonl", "--out", tmp_path / "rows", "--json").stdout)
+    assert (as_json["budgets"], as_json["gap_ns"], as_json["quality"]["spans"]) == (8, 0, 96)
+
+
+def test_rows_of_a_file_that_is_not_there(tmp_path):
+    result = run("rows", tmp_path / "none.jsonl", "--out", tmp_path / "rows")
+    assert result.exit_code == 1
+    assert "none.jsonl" in result.stderr
+    assert not (tmp_path / "rows").exists()

@@ -20,12 +20,13 @@ def cell(p50, waves=1.0):
         "latency_ms": {**values, "max": p50 * 9},
         "latency_ci95": {name: [value * 0.9, value * 1.1] for name, value in values.items()},
         "budget_ms": {"mean": {}, "p50_band": {}, "p99_band": {}},
+        "net_of_tracing": {},
         "traced_mean_ms": None,
         "traces": 0,
     }
 
 
-def compared(journey, metric, left, right, values, ci95, p_holm, verdict, reason=None):
+def compared(journey, metric, left, right, values, ci95, p_corrected, verdict, reason=None, visible_ratio=None):
     mine, other = values
     known = ci95[0] is not None
     return {
@@ -39,8 +40,10 @@ def compared(journey, metric, left, right, values, ci95, p_holm, verdict, reason
         "ci95": ci95,
         "ratio": mine / other,
         "ratio_ci95": [1 + ci95[0] / other, 1 + ci95[1] / other] if known else [None, None],
-        "p": p_holm,
-        "p_holm": p_holm,
+        "p": p_corrected,
+        "p_corrected": p_corrected,
+        "freedom": None if p_corrected is None else 4,
+        "visible_ratio": visible_ratio,
         "effect": 0.7,
         "verdict": verdict,
         "reason": reason,
@@ -86,7 +89,7 @@ def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, 
     """
     waves = waves or {}
     return {
-        "schema": 2,
+        "schema": 3,
         "name": "compare",
         "kind": "compare",
         "blocks": blocks,
@@ -125,7 +128,7 @@ def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, 
             }
             for name, p50 in medians.items()
         },
-        "observer_effect_ms": {"p50": 0.8, "ci95": [0.5, 1.1]},
+        "observer_effect_ms": {"p50": 0.8, "ci95": [0.5, 1.1], "topologies": {}},
         "comparisons": list(comparisons),
         "hop_differences": list(hops),
     }

@@ -20,7 +20,7 @@ ROUND_TRIPS = made.split(
     "order_history",
     "rest",
     "hybrid",
-    [made.part("client network", 5.0, 2.6), made.part("services", 4.0, 3.2), made.part("gateways", 0.0, 0.2, 0.1)],
+    [made.part("client wire", 5.0, 2.6), made.part("services", 4.0, 3.2), made.part("gateways", 0.0, 0.2, 0.1)],
 )
 
 
@@ -37,8 +37,8 @@ def test_a_lead_reads_from_the_faster_side_whatever_the_order_of_the_row():
             made.summary({"rest": 13.1, "hybrid": 10.0}, [row], [hops], waves={"rest": 2.0, "hybrid": 1.0})
         )
         assert found.journeys["order_history"][0] == (
-            "hybrid answers order_history 3.1 ms (2.7 to 3.6) faster than rest at p50, p = 0.004 after Holm's "
-            "correction; 2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is the client's network "
+            "hybrid answers order_history 3.1 ms (2.7 to 3.6) faster than rest at p50, p = 0.004 after "
+            "correction; 2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is the wire from the client "
             "(1 round trip instead of 2), and 0.8 ms (0.5 to 1.1) the services' work."
         )
 
@@ -52,18 +52,19 @@ def test_a_big_difference_is_told_as_a_ratio_too():
 
 def test_a_group_may_save_more_than_the_whole_and_another_take_it_back():
     row = made.compared("order_history", "p50", "a", "b", (10.0, 12.0), [-2.5, -1.5], 0.01, "left_lower")
-    hops = made.split(
-        "order_history", "a", "b", [made.part("client network", 1.0, 5.0), made.part("gateways", 2.0, 0.0)]
-    )
+    hops = made.split("order_history", "a", "b", [made.part("client wire", 1.0, 5.0), made.part("gateways", 2.0, 0.0)])
     text = grouped_conclusions(made.summary({"a": 10.0, "b": 12.0}, [row], [hops])).journeys["order_history"][0]
-    assert "the client's network alone accounts for 4.0 ms (3.7 to 4.3), more than the 2.0 ms between" in text
+    assert "4.0 ms (3.7 to 4.3) is the wire from the client alone, more than the 2.0 ms between" in text
     assert "partly offset by 2.0 ms (1.7 to 2.3) in the gateways' work" in text
 
 
 def test_where_nothing_is_shown_nobody_is_called_the_fastest():
     row = made.compared("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
     found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
-    assert found.headline[0] == "At p50 no topology is significantly slower than the fastest, in the one journey."
+    assert found.headline[0] == (
+        "With no distance between customer and edge, at p50 no topology is significantly slower than the fastest, in "
+        "the one journey."
+    )
 
 
 def test_a_comparison_that_the_summary_lacks_is_not_taken_for_a_lead():
@@ -78,18 +79,31 @@ def test_means_that_do_not_show_what_the_medians_show_explain_nothing():
 
 
 def test_what_was_not_shown_is_said_and_not_called_equal():
-    row = made.compared("order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown")
+    row = made.compared(
+        "order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown", visible_ratio=1.093
+    )
     found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
     assert found.journeys["order_history"][0] == (
-        "For order_history there is no difference shown between a and b at p50: −0.20 ms (−0.90 to 0.50)."
+        "For order_history there is no difference shown between a and b at p50: −0.20 ms (−0.90 to 0.50), and this run "
+        "would have seen 9 %."
     )
     assert "1 of 1 comparison of two topologies in a journey shows no difference" in found.doubts[0]
+    assert found.doubts[0].endswith("This run would have seen differences of 9 % in them.")
 
 
-def test_an_interval_without_zero_that_holm_does_not_accept_is_explained():
+def test_the_range_of_what_would_have_been_seen_is_given_over_all_that_is_not_shown():
+    rows = [
+        made.compared("order_history", "p50", *pair, (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown", visible_ratio=ratio)
+        for pair, ratio in ((("a", "b"), 1.093), (("a", "c"), 2.4), (("b", "c"), 1.5))
+    ]
+    found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0, "c": 10.1}, rows))
+    assert found.doubts[0].endswith("This run would have seen differences of 9 % to 140 % in them.")
+
+
+def test_an_interval_without_zero_that_is_not_significant_after_correction_is_explained():
     row = made.compared("order_history", "p50", "a", "b", (9.0, 10.0), [-1.9, -0.1], 0.3, "not_shown")
     text = grouped_conclusions(made.summary({"a": 9.0, "b": 10.0}, [row])).journeys["order_history"][0]
-    assert "not significant after Holm's correction (p = 0.300)" in text
+    assert "not significant after correction (p = 0.300)" in text
 
 
 def test_those_that_cannot_be_told_from_the_fastest_stand_with_it():
@@ -158,6 +172,13 @@ def test_a_valid_run_says_so():
     assert not any("SUSPECT" in text for text in texts)
 
 
+def test_trials_that_were_repeated_are_not_counted_among_those_that_hold():
+    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    first = next(row for row in summary["verdicts"] if row["topology"] is not None)
+    summary["verdicts"].append(first | {"used": False, "valid": False, "reasons": ["steal_share"]})
+    assert "VALID: every gate holds, in 2 trials; 1 was repeated." in conclusions(summary)
+
+
 def test_a_machine_that_changed_its_own_speed_is_told():
     told = "around block 1 of rest a fixed piece of work took 1.6 times as long as around the fastest"
     steady, slowed = (
@@ -176,7 +197,8 @@ def test_a_closed_loop_says_what_that_does():
 
 def test_one_topology_alone_is_described():
     assert conclusions(made.summary({"rest": 10.0}, []))[0] == (
-        "rest answers half of all journeys within 10.0 ms (9.0 to 11.0), and 99 % within 40.0 ms (36.0 to 44.0)."
+        "With no distance between customer and edge, rest answers half of all journeys within 10.0 ms (9.0 to 11.0), "
+        "and 99 % within 40.0 ms (36.0 to 44.0)."
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
+import msgspec
 import polars as pl
 import pytest
 
@@ -32,6 +33,7 @@ client login                        INTERNAL 0..12000000 shop.journey=login
          `- user POST               SERVER   800000..11200000
 """
 LATE_NS = 30_000
+SENDING_NS = 80_000
 FIRST, SECOND = "a" * 32, "b" * 32
 
 
@@ -39,8 +41,8 @@ FIRST, SECOND = "a" * 32, "b" * 32
 def run(draw):
     """Two traces by id, the latencies that the generator noted, and the edge's log of them."""
     traces = {
-        FIRST: [dataclasses.replace(span, trace_id=FIRST) for span in draw(TWO_REQUESTS)],
-        SECOND: [dataclasses.replace(span, trace_id=SECOND) for span in draw(ONE_REQUEST)],
+        FIRST: [msgspec.structs.replace(span, trace_id=FIRST) for span in draw(TWO_REQUESTS)],
+        SECOND: [msgspec.structs.replace(span, trace_id=SECOND) for span in draw(ONE_REQUEST)],
     }
     latencies = {FIRST: 20_000_000, SECOND: 12_000_000}
     log = []
@@ -49,7 +51,8 @@ def run(draw):
             if span.name == "router":
                 (ingress,) = [one for one in spans if one.span_id == span.parent_id]
                 # Envoy ends the span a little after the answer's last byte, which is what it logs.
-                log.append(LoggedRequest(trace_id, span.span_id, ingress.end_ns - ingress.start_ns - LATE_NS))
+                duration_ns = ingress.end_ns - ingress.start_ns - LATE_NS
+                log.append(LoggedRequest(trace_id, span.span_id, duration_ns, SENDING_NS))
     return traces, latencies, log
 
 
@@ -94,7 +97,7 @@ def test_a_sound_run_is_off_by_what_envoy_takes_to_end_its_spans(run):
 def changed(traces, which, **changes):
     return {
         trace_id: [
-            dataclasses.replace(span, **{name: change(span) for name, change in changes.items()})
+            msgspec.structs.replace(span, **{name: change(span) for name, change in changes.items()})
             if which(span)
             else span
             for span in spans
@@ -133,11 +136,24 @@ def test_wrong_times_show(run, which, changes):
     assert failing(held(changed(traces, which, **changes), latencies, log)) == ["edge_off_ms"]
 
 
+def test_an_answer_may_be_read_before_the_edge_notes_its_end_but_not_before_the_edge_had_it(run):
+    traces, latencies, log = run
+    late_ns = 3_000_000
+    traces = changed(traces, of_edge, end_ns=lambda span: span.end_ns + late_ns)
+    sent = [
+        dataclasses.replace(line, duration_ns=line.duration_ns + late_ns, sending_ns=line.sending_ns + late_ns)
+        for line in log
+    ]
+    assert failing(held(traces, latencies, sent)) == []
+    had_late = [dataclasses.replace(line, sending_ns=SENDING_NS) for line in sent]
+    assert failing(held(traces, latencies, had_late)) == ["edge_off_ms"]
+
+
 def test_traces_that_are_mixed_up_show(run):
     traces, latencies, log = run
     swapped = {FIRST: SECOND, SECOND: FIRST}
     mixed = {
-        swapped[trace_id]: [dataclasses.replace(span, trace_id=swapped[trace_id]) for span in spans]
+        swapped[trace_id]: [msgspec.structs.replace(span, trace_id=swapped[trace_id]) for span in spans]
         for trace_id, spans in traces.items()
     }
     assert failing(held(mixed, latencies, log)) == ["edge_unmatched", "edge_off_ms"]

@@ -26,6 +26,8 @@ def replay(sampled=20, unsampled=80):
             "started_ns": [BASE_NS + 100_000] * count,
             "latency_ns": latencies,
             "outcome": ["ok"] * count,
+            "parallel": [1] * count,
+            "network_ns": [0] * count,
             "sampled": [True] * sampled + [False] * unsampled,
             "trace_id": [budget.trace_id for budget in budgets] + [""] * unsampled,
         }
@@ -60,6 +62,32 @@ def test_a_sound_replay_passes():
     assert (evidence.traces_expected, evidence.traces_found, evidence.budget_gap_ns) == (20, 20, 0)
     assert [row.off_ms for row in evidence.agreements] == pytest.approx([0.03] * len(evidence.agreements))
     assert is_valid(evaluate(evidence))
+
+
+DISTANT = """
+client product                         INTERNAL 0..100 shop.journey=product
+`- client GET                          CLIENT   0..100
+   |- client link_up                   INTERNAL 5..25
+   |- edge ingress                     SERVER   30..70
+   `- client link_down                 INTERNAL 72..92
+"""
+
+
+@pytest.mark.parametrize(
+    ("took_ns", "parallel", "outcome", "off_ns"),
+    [(40, 1, "ok", 0), (43, 1, "ok", 3), (43, 2, "ok", 0), (43, 1, "timeout", 0), (0, 1, "ok", None)],
+)
+def test_what_the_network_took_is_held_against_budgets(draw, took_ns, parallel, outcome, off_ns):
+    budgets, quality = budgets_of([draw(DISTANT)])
+    journeys = replay()[0].head(1)
+    journeys = journeys.with_columns(
+        trace_id=pl.lit(budgets[0].trace_id),
+        network_ns=pl.lit(took_ns),
+        parallel=pl.lit(parallel),
+        outcome=pl.lit(outcome),
+    )
+    assert evidence_of(journeys, budgets, quality, **RUN).network_off_ns == off_ns
+    assert evidence_of(journeys, [], quality, **RUN).network_off_ns is None
 
 
 def test_the_start_lag_is_that_of_the_load_node_which_is_worst_off():

@@ -5,16 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy as np
 import polars as pl
 import pytest
 
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, failed, verdicts
 from hops.gates.trial import is_valid
-from hops.run.documents import Gate
+from hops.run.documents.gate import Gate
 from hops.run.files import read_run
 from hops.synthetic.run import Noise, write_generated_run
 
 CALM = Noise(block=0.01, trial=0.01)
+SPREAD_LIMIT = 0.15
 
 
 @pytest.fixture(scope="module")
@@ -88,8 +90,26 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     (gate,) = [gate for gate in experiment_gates(apart) if not gate["ok"]]
     assert gate["name"] == "block_spread_share"
     # of four topologies one is twice as slow in a block: beside the block's geometric mean r, r * 2^(3/4), r
-    step = 2**0.75
-    assert gate["value"] == pytest.approx((step - 1) / math.sqrt(3) / ((step + 2) / 3), rel=0.05)
+    assert gate["value"] == pytest.approx(0.75 * math.log(2) / math.sqrt(3), rel=0.06)
+
+
+def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
+    few = read_run(write_generated_run(tmp_path, blocks=5, journeys_per_trial=60, seed=3, noise=CALM))
+    times = np.random.default_rng(2).lognormal(0, 0.7, few.journeys.height)
+    rough = dataclasses.replace(few, journeys=few.journeys.with_columns(latency_ns=pl.col("latency_ns") * times))
+    ok = rough.journeys.filter(pl.col("outcome") == "ok")
+    p50 = ok.group_by("topology", "block").agg(pl.col("latency_ns").median().log().alias("p50"))
+    beside = p50.with_columns(pl.col("p50") - pl.col("p50").mean().over("block"))
+    assert beside.group_by("topology").agg(pl.col("p50").std())["p50"].max() > SPREAD_LIMIT
+    assert failed(experiment_gates(rough)) == []
+
+
+def test_arms_at_one_distance_are_held_against_each_other(tmp_path):
+    rtts_ms = (0.0, 100.0)
+    run = read_run(write_generated_run(tmp_path, blocks=3, journeys_per_trial=300, seed=5, noise=CALM, rtts_ms=rtts_ms))
+    near = pl.col("topology").str.ends_with("-0ms") & (pl.col("block") == 2)
+    slow = pl.when(near).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
+    assert failed(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow)))) == []
 
 
 def test_what_slows_all_of_a_block_is_no_spread(run):

@@ -37,6 +37,8 @@ MESHED = dataclasses.replace(
 
 IN_A_CLUSTER = dataclasses.replace(SOUND, clock_offset_ms=0.2)
 
+OVER_A_NETWORK = dataclasses.replace(SOUND, network_off_ns=0)
+
 TRIPS = {
     "a wrong answer": ("parity", {"parity_mismatches": 1}),
     "parity never checked": ("parity", {"parity_mismatches": None}),
@@ -101,6 +103,13 @@ def test_a_defect_of_a_mesh_trips_its_gate(name, value):
     assert [gate["name"] for gate in gates if not gate["ok"]] == [name]
 
 
+def test_a_network_that_took_something_else_trips_its_gate():
+    gates = evaluate(dataclasses.replace(OVER_A_NETWORK, network_off_ns=1))
+    assert [gate["name"] for gate in gates if not gate["ok"]] == ["network_off_ns"]
+    assert all(gate["ok"] for gate in evaluate(OVER_A_NETWORK))
+    assert "network_off_ns" not in {gate["name"] for gate in evaluate(SOUND)}
+
+
 def test_clocks_apart_trip_their_gate_which_one_machine_does_not_have():
     gates = evaluate(dataclasses.replace(IN_A_CLUSTER, clock_offset_ms=1.0))
     assert [gate["name"] for gate in gates if not gate["ok"]] == ["clock_offset_ms"]
@@ -159,6 +168,14 @@ def test_a_closed_loop_leaves_out_what_goes_by_the_tape_s_times_and_says_why():
     assert all("closed loop" in gate["reason"] for gate in found)
     (gate,) = [one for one in evaluate(dataclasses.replace(closed, tape_exhausted=True)) if not one["ok"]]
     assert gate["name"] == "tape_exhausted"
+
+
+@pytest.mark.parametrize(("late", "holds"), [(0, True), (9, True), (10, False)])
+def test_customers_of_a_warm_visit_are_ready_but_for_a_few(late, holds):
+    assert SOUND.journeys_sent == 1000
+    gates = {gate["name"]: gate for gate in evaluate(dataclasses.replace(SOUND, late_customers=late))}
+    assert gates["late_customers"]["ok"] == holds
+    assert "late_customers" not in {gate["name"] for gate in evaluate(SOUND)}
 
 
 def test_without_an_edge_its_gates_are_left_out_and_say_why():

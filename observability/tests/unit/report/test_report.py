@@ -27,6 +27,7 @@ SECTIONS = [
     "validity",
     "setup",
     "latency",
+    "distance",
     "budgets",
     "exemplars",
     "heat",
@@ -188,7 +189,7 @@ def test_every_figure_of_a_ladder_stands_in_its_report_too(climbed: Path) -> Non
 
 def test_a_ladder_begins_with_its_steps_and_compares_nothing_else(climbed: Path, page: Callable[[Path], Page]) -> None:
     report = page(climbed)
-    assert report.sections == ["ladder", *SECTIONS[1:]]
+    assert report.sections == ["ladder", *(name for name in SECTIONS[1:] if name != "distance")]
     head, *steps = report.tables["ladder"]
     assert [cell.strip() for cell in head[:3]] == ["step", "without", "with"]
     assert [step[0].strip() for step in steps] == ["edge", "sidecars", "mTLS", "tracing"]
@@ -344,6 +345,39 @@ def test_a_cluster_s_report_says_who_counted_the_resources_and_how_exactly(tmp_p
     assert "(source: metrics API). A figure of CPU time is a mean over up to 15 s." in text
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     assert summary["resources_from"] == {"source": "metrics API", "resolution_s": 15.1}
+
+
+def test_the_network_stands_below_the_title_and_beside_the_load(tmp_path: Path, page: Callable[[Path], Page]) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    far = manifest["switches"] | {"network": "4g", "rtt_ms": None, "bandwidth": "", "visit": "first"}
+    told = "4g (70 ms, 12/12 Mbit/s), connections opened by each journey"
+    for arms, network in (
+        ({"grpc": far, "rest": far}, told),
+        ({"grpc": far, "rest": manifest["switches"]}, f"grpc: {told}; rest: none"),
+    ):
+        (folder / MANIFEST).write_text(json.dumps(manifest | {"arms": arms}), encoding="utf-8")
+        make_report(folder)
+        assert f"network: {network}" in (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+        facts = {row[0].strip(): row[1].strip() for row in page(folder).tables["setup"]}
+        assert facts["network"] == network
+        assert "network" not in facts["switches"]
+        assert "switches of grpc" not in facts
+
+
+def test_with_http_3_the_report_says_who_speaks_it_and_where_sending_counts(tmp_path: Path, compared: Path) -> None:
+    folder = write_generated_run(tmp_path / "run", topologies=("grpc", "rest"), blocks=1, journeys_per_trial=60)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    manifest["arms"] = {"grpc": manifest["switches"] | {"http": 2}, "rest": manifest["switches"] | {"http": 3}}
+    (folder / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
+    make_report(folder)
+    text = (folder / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert "clients speak: grpc: HTTP/2; rest: HTTP/3 (gRPC stays on 2)" in text
+    sending = "Over HTTP/3, proxy:edge has the time to encrypt and send the answer"
+    assert sending in text
+    without = (compared / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert sending not in without
+    assert "clients speak:" not in without
 
 
 def test_topologies_with_different_meshes_are_told_apart(tmp_path: Path) -> None:

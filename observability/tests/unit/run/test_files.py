@@ -1,18 +1,30 @@
-"""Runs of earlier versions are read as they are."""
+"""A run's files as they are read."""
 
 from __future__ import annotations
 
 import polars as pl
+import pytest
 
-from hops.analysis.summary import analyse
+from hops.errors import MalformedRunError
 from hops.run.files import read_run
+from hops.run.rows import AT_EDGE
 from hops.synthetic.run import write_generated_run
 
 
-def test_a_run_from_before_crossings_on_the_path_were_counted_is_read(tmp_path):
+def without(folder, *columns):
+    path = folder / "journeys.parquet"
+    pl.read_parquet(path).drop(*columns, strict=False).write_parquet(path)
+
+
+def test_journeys_of_a_run_without_an_edge_have_no_time_there(tmp_path):
     folder = write_generated_run(tmp_path, topologies=["rest"], blocks=1, journeys_per_trial=100)
-    path = folder / "hops.parquet"
-    pl.read_parquet(path).drop("on_path").write_parquet(path)
-    run = read_run(folder)
-    assert run.hops["on_path"].null_count() == run.hops.height > 0
-    assert analyse(run, name="old")["topologies"]["rest"]["sidecars"] == {}
+    without(folder, *AT_EDGE)
+    journeys = read_run(folder).journeys
+    assert [journeys[name].null_count() for name in AT_EDGE] == [journeys.height] * 2
+
+
+def test_a_column_that_every_run_has_is_missed(tmp_path):
+    folder = write_generated_run(tmp_path, topologies=["rest"], blocks=1, journeys_per_trial=100)
+    without(folder, "network_ns")
+    with pytest.raises(MalformedRunError, match=r"journeys\.parquet: the column network_ns is missing"):
+        read_run(folder)

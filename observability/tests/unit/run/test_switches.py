@@ -16,6 +16,19 @@ def test_what_is_off_is_not_listed(switches):
     assert mesh_text(switches) == ""
 
 
+def test_http_3_is_not_grpc_s():
+    switches = NEW | {"http": 3, "tls": "on"}
+    assert switches_text(switches) == "edge envoy, mesh none, mtls off, scale 1, http 3 (gRPC stays on 2), tls on"
+    assert value_text(NEW | {"http": 2}, "http") == "2"
+
+
+@pytest.mark.parametrize(
+    "network", [{"rtt_ms": 0}, {"network": "4g", "rtt_ms": None, "networks": {"web": {"network": "wifi"}}}]
+)
+def test_the_network_is_told_elsewhere(network):
+    assert switches_text(NEW | network) == switches_text(NEW)
+
+
 def test_what_is_on_is_listed():
     switches = NEW | {"mesh": "istio", "mtls": "on", "canary": 10, "delay_ms": {"payment": 2.0, "user": 0.5}}
     switches |= {"abort_share": {"payment": 0.01}, "store": "memory"}
@@ -35,6 +48,7 @@ def test_what_is_on_is_listed():
     ("name", "text"),
     [
         ("canary", "0"),
+        ("tls", "off"),
         ("replicas", "none"),
         ("abort_share", "none"),
         ("store", "postgres"),

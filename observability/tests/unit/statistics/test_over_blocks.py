@@ -12,7 +12,6 @@ from scipy import stats
 
 from hops.analysis.comparisons import superiority
 from hops.statistics.contrast import contrast
-from hops.statistics.holm import holm
 from hops.statistics.over_blocks import Section, rate_section, refusal, sections_of
 
 METRICS = ("mean", "p50", "p90", "p95", "p99")
@@ -58,9 +57,9 @@ def test_the_order_of_rows_and_blocks_changes_nothing():
 REFUSED = {
     "one block": (1, 10_000, 0.5, "needs 3 blocks, and there is 1"),
     "two blocks": (2, 10_000, None, "needs 3 blocks, and there are 2"),
-    "too few for p99": (5, 999, 0.99, "needs 200 journeys in a block, and there are 200"),
+    "too few for p99": (5, 999, 0.99, "needs 200 journeys in a block, and there are 199"),
     "far too few for p99": (5, 300, 0.99, "needs 200 journeys in a block, and there are 60"),
-    "too few for p50": (3, 11, 0.5, "needs 4 journeys in a block, and there are 4"),
+    "too few for p50": (3, 11, 0.5, "needs 4 journeys in a block, and there are 3"),
     "too few for a mean": (5, 20, None, "needs 5 journeys in a block, and there are 4"),
 }
 
@@ -80,6 +79,24 @@ def test_a_refused_figure_is_still_there():
     assert found["p99"].value > 0
     assert found["p99"].interval == (None, None)
     assert found["p90"].interval != (None, None)
+
+
+def test_blocks_with_too_few_rows_for_a_percentile_are_taken_together():
+    blocks = blocks_of(4, blocks=10, rows=130)
+    sections = sections_of(blocks)
+    assert (sections["p95"].by_block.size, sections["p99"].by_block.size) == (10, 5)
+    first = np.quantile(np.concatenate(blocks[:2]), 0.99)
+    assert sections["p99"].by_block[0] == pytest.approx(first)
+    assert sections["p99"].value == pytest.approx(np.quantile(np.concatenate(blocks), 0.99))
+    # 66 rows: three sections of 3 or 4 blocks would be too small.
+    refused = sections_of(blocks_of(4, blocks=10, rows=66))["p99"]
+    assert (refused.interval, refused.reason) == ((None, None), "needs 667 journeys, and there are 660")
+
+
+def test_two_sides_of_a_comparison_have_the_same_sections():
+    many, few = blocks_of(4, blocks=10, rows=210), blocks_of(5, blocks=10, rows=190)
+    assert sections_of(many)["p99"].by_block.size == 10
+    assert sections_of(many, 190)["p99"].by_block.size == sections_of(few, 190)["p99"].by_block.size == 5
 
 
 def test_a_block_without_a_journey_is_named():
@@ -143,12 +160,6 @@ def test_without_values_nothing_is_compared():
     found = contrast(sections_of([])["p50"], sections_of(blocks_of(7))["p50"])
     assert (found.difference, found.p) == (None, None)
     assert found.reason == "there is no journey that ended ok"
-
-
-def test_holm_is_the_textbooks():
-    # Four tests: the smallest p times 4, the next times 3, and none below the one before.
-    assert holm({7: 0.01, 3: 0.04, 5: 0.03, 1: 0.005}) == pytest.approx({7: 0.03, 3: 0.06, 5: 0.06, 1: 0.02})
-    assert holm({}) == {}
 
 
 def test_a_rate_is_weighed_by_journeys_and_has_an_interval():

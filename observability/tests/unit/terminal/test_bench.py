@@ -54,6 +54,7 @@ def cell(count, p50, errors=None, traces=0, budget=None, upper=True):
             "p50_band": {part: ms * 0.9 for part, ms in budget.items()},
             "p99_band": {part: ms * 4 for part, ms in budget.items()},
         },
+        "net_of_tracing": {},
         "traced_mean_ms": sum(budget.values()) if budget else None,
         "traces": traces,
     }
@@ -114,7 +115,7 @@ def summary():
         "gates_left_out": [],
         "gates": gates,
         "topologies": {"hybrid": topology},
-        "observer_effect_ms": {"p50": 0.123, "ci95": [-0.01, 0.25]},
+        "observer_effect_ms": {"p50": 0.123, "ci95": [-0.01, 0.25], "topologies": {}},
     }
 
 

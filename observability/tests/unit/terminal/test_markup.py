@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import io
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from typer.testing import CliRunner
 
@@ -86,7 +86,7 @@ def test_compare_runs_shows_names_as_they_are(run):
 
 def test_a_trace_shows_names_as_they_are(tmp_path):
     spans = [
-        dataclasses.replace(
+        msgspec.structs.replace(
             span,
             name=SPAN if span.kind == "CLIENT" else span.name,
             service=SERVICE,

@@ -1,0 +1,118 @@
+"""At which distance between customer and edge the order of two topologies turns round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from hops.run.documents.distance import BreakEven, Stretch, Turning
+from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.curve import Gap
+from hops.statistics.sample import Floats
+
+
+class Test(NamedTuple):
+    """Two topologies in one journey over the distance.
+
+    Args:
+        journey: name, or `all`.
+        left: the one with fewer round trips.
+        right: the other.
+        gap: left minus right over the distance.
+        equal: whether both have as many.
+    """
+
+    journey: str
+    left: str
+    right: str
+    gap: Gap
+    equal: bool
+
+
+def break_evens(
+    gaps: Mapping[tuple[str, str, str], Gap], round_trips: Mapping[str, Mapping[str, float]], grid: Floats
+) -> dict[str, list[BreakEven]]:
+    """Who answers sooner, by distance.
+
+    What is said of the nearest distance is held to the correction over all pairs and journeys, and so is what is
+    said of the farthest. How far from there it holds is where the test of each distance still shows it: of a break-even
+    that is one test, at the true distance, so its interval needs no correction to contain it in 95 %.
+
+    Args:
+        gaps: by journey, left and right.
+        round_trips: mean of each journey, by topology.
+        grid: round-trip times, ms.
+
+    Returns:
+        By journey, pairs in the order of `gaps`.
+    """
+    tests = [_turned(journey, left, right, gap, round_trips[journey]) for (journey, left, right), gap in gaps.items()]
+    known = {test[:3]: test.gap for test in tests if test.gap.reason is None}
+    nearest, farthest = (corrected({key: float(gap.p[end]) for key, gap in known.items()}) for end in (0, -1))
+    rows: dict[str, list[BreakEven]] = {}
+    for test in tests:
+        ends = [end[test[:3]].p if test[:3] in end else None for end in (nearest, farthest)]
+        rows.setdefault(test.journey, []).append(_row(test, grid, ends))
+    return rows
+
+
+def _turned(journey: str, left: str, right: str, gap: Gap, round_trips: Mapping[str, float]) -> Test:
+    saved = round_trips[right] - round_trips[left]
+    # Means of counts: the same plan in both gives the same mean, but for the order of adding up.
+    equal = abs(saved) < 1e-9
+    if saved > 0 or equal:
+        return Test(journey, left, right, gap, equal)
+    return Test(journey, right, left, Gap(-gap.difference, -gap.high, -gap.low, gap.p, gap.reason), equal)
+
+
+def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven:
+    stretches = _shown(test, grid, [p is not None and p < SIGNIFICANCE for p in p_corrected])
+    verdict, sooner, ends = _verdict(test, stretches, grid)
+    return BreakEven(
+        left=test.left,
+        right=test.right,
+        verdict=verdict,
+        sooner=sooner,
+        at_ms=test.gap.crossing(grid),
+        ci95_ms=ends,
+        stretches=stretches,
+        p_corrected=p_corrected,
+        reason=test.gap.reason,
+    )
+
+
+def _shown(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
+    """Where who is sooner, as far as the ends of the range that they reach are shown.
+
+    A stretch that reaches neither end counts if it lies between two others of the other topology: the order turns round
+    twice. Next to one of the same topology it only says that the two curves are close there.
+    """
+    every = [
+        Stretch(sooner=test.left if is_left else test.right, from_ms=begin, to_ms=end)
+        for is_left, begin, end in test.gap.lower(grid)
+    ]
+    near = [one for one in every if one["from_ms"] == grid[0] and shown[0]]
+    far = [one for one in every if one["to_ms"] == grid[-1] and shown[1] and one not in near]
+    sides = {one["sooner"] for one in (*near, *far)}
+    if near and far and len(sides) == 1:
+        near += [one for one in every if one["sooner"] not in sides]
+    return [*near, *far]
+
+
+def _verdict(test: Test, stretches: list[Stretch], grid: Floats) -> tuple[Turning, str | None, list[float | None]]:
+    """The verdict, whom it is about, and the interval of the break-even."""
+    if test.gap.reason is not None:
+        return "unknown", None, [None, None]
+    if not stretches:
+        return "not_shown", None, [None, None]
+    first, last = stretches[0], stretches[-1]
+    if len(stretches) > 2 or (len(stretches) == 2 and first["sooner"] == last["sooner"]):
+        return "several", None, [None, None]
+    if len(stretches) == 2:
+        return "from", last["sooner"], [first["to_ms"], last["from_ms"]]
+    if last["to_ms"] < grid[-1]:
+        return "up_to", first["sooner"], [first["to_ms"], None]
+    if first["from_ms"] > grid[0]:
+        return "from", last["sooner"], [None, last["from_ms"]]
+    never = first["sooner"] == test.right and not test.equal
+    return "never" if never else "always", first["sooner"], [None, None]

@@ -1,0 +1,145 @@
+"""Break-even distances that the model predicts, held against those that were measured.
+
+Both are where the medians of two topologies cross within the measured distances: those of the model, and the measured
+ones, interpolated between the measured round-trip times block by block. How far a block moves a crossing is how far it
+moves the difference there, divided by how much the difference grows with the distance. The joint interval of two
+break-evens is over the blocks' moves of the one less those of the other (`hops.statistics.over_blocks`), so that what a
+block does to both cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import polars as pl
+
+from hops.analysis.break_even import break_evens
+from hops.analysis.travel import AT_EDGE, Medians
+from hops.run.documents.distance import BreakEven
+from hops.run.documents.estimate import Agreement, Estimate
+from hops.run.documents.rtt import BreakEvenCheck
+from hops.run.network import Network
+from hops.statistics.curve import Curve, gap_between
+from hops.statistics.over_blocks import spread_of
+from hops.statistics.sample import Floats, Interval
+
+#: Into how many pieces the range of the measured distances is cut.
+_PIECES = 200
+#: Over which share of the range, to both sides of a crossing, the growth of the difference is taken.
+_REACH = 0.05
+
+
+def break_even_checks(
+    rtts_ms: Floats,
+    travel: Mapping[str, pl.DataFrame],
+    measured: Mapping[tuple[str, str], Curve],
+    round_trips: Mapping[str, Mapping[str, float]],
+) -> list[BreakEvenCheck]:
+    """Holds each journey's and pair's predicted break-even against the measured one.
+
+    Args:
+        rtts_ms: the measured round-trip times, ascending.
+        travel: journeys of the nearest arms as `analysis.travel` gives them, by topology in the user's order.
+        measured: p50 at each round-trip time, by journey and topology.
+        round_trips: mean of each journey, by topology.
+    """
+    grid = np.union1d(np.linspace(rtts_ms[0], rtts_ms[-1], _PIECES + 1), rtts_ms)
+    medians = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt_ms) for rtt_ms in grid.tolist()])
+    model = {(journey, name): one for journey in medians.journeys for name, one in medians.curves(journey).items()}
+    fact = {key: _between(curve, rtts_ms, grid) for key, curve in measured.items()}
+    gaps = {pair: gap for pair, gap in medians.gaps().items() if all((pair[0], name) in fact for name in pair[1:])}
+    predicted = break_evens(gaps, round_trips, grid)
+    seen = break_evens({pair: gap_between(*_sides(fact, *pair)) for pair in gaps}, round_trips, grid)
+    return [
+        break_even_check(journey, ours, theirs, _joint(journey, ours, theirs, model, fact, grid))
+        for journey in predicted
+        for ours, theirs in zip(predicted[journey], seen[journey], strict=True)
+    ]
+
+
+def break_even_check(
+    journey: str, predicted: BreakEven, measured: BreakEven, difference: Estimate | None
+) -> BreakEvenCheck:
+    """A predicted break-even held against the measured one.
+
+    Args:
+        journey: its name, or `all`.
+        predicted: by the model.
+        measured: of the same left and right, over the same range.
+        difference: measured minus predicted, ms; None if not both are shown.
+    """
+    if difference is None:
+        verdict = _without_break_evens(predicted, measured)
+    else:
+        low, high = difference["ci95"]
+        verdict = agreement((low, high))
+    return BreakEvenCheck(
+        journey=journey,
+        predicted=predicted,
+        measured=measured,
+        difference=difference,
+        verdict=verdict,
+        reason=measured["reason"] or predicted["reason"],
+    )
+
+
+def agreement(ends: Interval) -> Agreement:
+    """Whether two figures agree, from the interval of their difference."""
+    low, high = ends
+    if low is None or high is None:
+        return "unknown"
+    return "agree" if low <= 0 <= high else "differ"
+
+
+def _between(curve: Curve, rtts_ms: Floats, grid: Floats) -> Curve:
+    """A curve on a finer grid, by straight lines between its points."""
+    by_block = None if curve.by_block is None else np.array([np.interp(grid, rtts_ms, row) for row in curve.by_block])
+    return Curve(np.interp(grid, rtts_ms, curve.values), by_block, curve.reason)
+
+
+def _sides(curves: Mapping[tuple[str, str], Curve], journey: str, left: str, right: str) -> tuple[Curve, Curve]:
+    return curves[journey, left], curves[journey, right]
+
+
+def _joint(
+    journey: str,
+    predicted: BreakEven,
+    measured: BreakEven,
+    model: Mapping[tuple[str, str], Curve],
+    fact: Mapping[tuple[str, str], Curve],
+    grid: Floats,
+) -> Estimate | None:
+    """Measured minus predicted, if both show that one topology is sooner from a distance on."""
+    if predicted["verdict"] != "from" or measured["verdict"] != "from":
+        return None
+    if predicted["at_ms"] is None or measured["at_ms"] is None:
+        return None
+    pair = journey, measured["left"], measured["right"]
+    moves = _moves(*_sides(fact, *pair), measured["at_ms"], grid) - _moves(
+        *_sides(model, *pair), predicted["at_ms"], grid
+    )
+    value = measured["at_ms"] - predicted["at_ms"]
+    return Estimate(value=value, ci95=list(spread_of(moves).around(value)))
+
+
+def _moves(left: Curve, right: Curve, at_ms: float, grid: Floats) -> Floats:
+    """How far each block moves the point at which two curves cross, to the first order."""
+    assert left.by_block is not None
+    assert right.by_block is not None
+    reach = _REACH * (grid[-1] - grid[0])
+    ends = np.clip([at_ms - reach, at_ms + reach], grid[0], grid[-1])
+    growth = np.diff(np.interp(ends, grid, left.values - right.values)) / np.diff(ends)
+    apart = np.array([np.interp(at_ms, grid, row) for row in left.by_block - right.by_block])
+    return np.asarray(-apart / growth)
+
+
+def _without_break_evens(predicted: BreakEven, measured: BreakEven) -> Agreement:
+    """Whether two agree of which not both show a break-even."""
+    for mine in measured["stretches"]:
+        for other in predicted["stretches"]:
+            overlap_ms = min(mine["to_ms"], other["to_ms"]) - max(mine["from_ms"], other["from_ms"])
+            if mine["sooner"] != other["sooner"] and overlap_ms > 0:
+                return "differ"
+    same = measured["verdict"] == predicted["verdict"] and measured["verdict"] in ("always", "never")
+    return "agree" if same else "unknown"

@@ -1,0 +1,259 @@
+"""Which topology to take, for given customers: at their networks, with their mix, from the files of one run.
+
+Latencies are the run's own rows, carried to the asked networks by the model of `hops.analysis.distance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TypedDict
+
+import polars as pl
+
+from hops.analysis.comparisons import CPU, compared
+from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL
+from hops.analysis.mix import Kind, contrast_bytes, median_of, sampled_bytes, shares, weighed, within
+from hops.analysis.ranking import Ranking, ranking, rankings
+from hops.analysis.shrinking import FARTHER, Shrinking, shrinking
+from hops.analysis.summary import of_ok
+from hops.analysis.travel import OWN, placed, travel_of
+from hops.errors import NotEnoughDataError
+from hops.run.documents import SCHEMA
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.network import ChannelNetwork
+from hops.run.documents.summary import Summary
+from hops.run.fault_notice import fault_notice
+from hops.run.files import RunFiles
+from hops.run.network import LOOPBACK, NAMED, Network, networks_of
+from hops.run.switches import switches_of
+from hops.statistics.contrast import contrast
+from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.statistics.sample import Interval
+from hops.units import ALL
+
+P50, BYTES = "p50", "wire_bytes"
+#: Where the figures are in a results folder.
+_ROWS = "journeys.parquet: latency_ns, waves, bytes_in, bytes_out"
+_SAMPLE = "trials/*/parity_answers.jsonl: wire_in, wire_out"
+_HOPS = "hops.parquet: ns"
+_COST = "summary.json: topologies.*.cost.total; comparisons, cpu_ms"
+
+
+@dataclass(frozen=True, slots=True)
+class Customers:
+    """For whom to decide.
+
+    Args:
+        workload: name of the workload.
+        mix: weight of each journey and channel; None for the mix that the run sent.
+        networks: the network of each channel; a channel without one has the run's.
+    """
+
+    workload: str
+    mix: Mapping[Kind, float] | None
+    networks: Mapping[str, Network]
+
+
+class Answer(TypedDict):
+    """The answers for one channel, or for `all`, whose `network` is None where channels differ.
+
+    `predicted` says whether latencies are those at another network than the run had. `to_turn` is None where no
+    topology is shown to be slower than the quickest.
+    """
+
+    channel: str
+    network: ChannelNetwork | None
+    predicted: bool
+    quickest: Ranking
+    fewest_bytes: Ranking
+    to_turn: Shrinking | None
+
+
+class MixShare(TypedDict):
+    """How much of the mix one journey through one channel is, 0 to 1."""
+
+    journey: str
+    channel: str
+    share: float
+
+
+class Decision(TypedDict):
+    """The whole document, as `make decide` prints it with `--json`.
+
+    Latencies are in ms, bytes are those of both ways for a journey, `cheapest` is in core-hours for a million journeys:
+    as the run measured them, over its own mix and at its own networks, since CPU time is counted by component and not
+    by channel. `unanswered` says what the run cannot tell, and why.
+    """
+
+    schema: int
+    run: str
+    valid: bool
+    notice: str
+    mode: str
+    blocks: int
+    workload: str
+    own_mix: bool
+    mix: list[MixShare]
+    answers: list[Answer]
+    cheapest: Ranking
+    unanswered: list[str]
+
+
+def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
+    """Answers which topology to take.
+
+    Args:
+        run: the files of a comparison.
+        summary: of the same run.
+        customers: for whom.
+
+    Raises:
+        NotEnoughDataError: the mix has a journey that the run did not measure; names it and those that it did.
+    """
+    wanted = _shares(run, customers)
+    channels = sorted({channel for _, channel in wanted})
+    measured = networks_of(switches_of(run.manifest, run.topologies[0]))
+    networks = {name: customers.networks.get(name, measured.get(name, NAMED[LOOPBACK])) for name in channels}
+    rows = {name: _rows(run, name, customers.mix, networks) for name in run.topologies}
+    hops = of_ok(run, run.hops)
+    scopes = {scope: within(wanted, scope) for scope in (*channels, *([ALL] if len(channels) > 1 else []))}
+    quickest, fewest = _quickest(rows, scopes, run.first_stage), _fewest_bytes(run, scopes)
+    return Decision(
+        schema=SCHEMA,
+        run=run.path.name,
+        valid=summary["valid"],
+        notice=fault_notice(summary["switches"]),
+        mode=summary["mode"],
+        blocks=summary["blocks"],
+        workload=customers.workload,
+        own_mix=customers.mix is None,
+        mix=[MixShare(journey=kind[0], channel=kind[1], share=share) for kind, share in wanted.items()],
+        answers=[
+            Answer(
+                channel=scope,
+                network=_shared([networks[name] for name in channels if scope in (name, ALL)]),
+                predicted=any(_is_moved(frame.filter(_in(scope))) for frame in rows.values()),
+                quickest=quickest[scope],
+                fewest_bytes=fewest[scope],
+                to_turn=shrinking(
+                    quickest[scope],
+                    {name: frame.filter(_in(scope)) for name, frame in rows.items()},
+                    hops,
+                    mix,
+                    [_HOPS, _ROWS],
+                    run.first_stage,
+                ),
+            )
+            for scope, mix in scopes.items()
+        ],
+        cheapest=_cheapest(summary),
+        unanswered=_unanswered(run, customers, channels, fewest[next(reversed(scopes))]),
+    )
+
+
+def _is_moved(rows: pl.DataFrame) -> bool:
+    return not (rows[FARTHER].abs() < 1e-9).all()
+
+
+def _shared(networks: Sequence[Network]) -> ChannelNetwork | None:
+    return networks[0].document if len(set(networks)) == 1 else None
+
+
+def _shares(run: RunFiles, customers: Customers) -> dict[Kind, float]:
+    """The share of each kind of journey in what the customers do."""
+    sent = shares(weighed(run.journeys, None))
+    if customers.mix is None:
+        return sent
+    mix = {kind: weight for kind, weight in sorted(customers.mix.items()) if weight > 0}
+    if unmeasured := [kind for kind in mix if kind not in sent]:
+        raise NotEnoughDataError(
+            f"the workload {customers.workload} has {_listed(unmeasured)}, which {run.path.name} did not measure; "
+            f"it measured {_listed(sent)}"
+        )
+    return {kind: weight / sum(mix.values()) for kind, weight in mix.items()}
+
+
+def _listed(kinds: Iterable[Kind]) -> str:
+    return ", ".join(f"{journey}/{channel}" for journey, channel in kinds)
+
+
+def _rows(
+    run: RunFiles, topology: str, mix: Mapping[Kind, float] | None, networks: Mapping[str, Network]
+) -> pl.DataFrame:
+    """One topology's journeys as the customers would see them: `weight`, and `own_ms` at their networks."""
+    travel = travel_of(run, topology)
+    measured = networks_of(switches_of(run.manifest, topology))
+    there, here = (placed(travel, each)[OWN] for each in (networks, measured))
+    return weighed(travel.with_columns(there, (there - here).alias(FARTHER)), mix)
+
+
+def _in(scope: str) -> pl.Expr:
+    return pl.lit(True) if scope == ALL else pl.col("channel") == scope
+
+
+def _quickest(rows: Mapping[str, pl.DataFrame], scopes: Iterable[str], first: int | None) -> dict[str, Ranking]:
+    blocks = sorted(set.intersection(*(set(frame["block"].unique()) for frame in rows.values())))
+    sections = {
+        scope: {name: median_of(frame.filter(_in(scope)), OWN, blocks, first) for name, frame in rows.items()}
+        for scope in scopes
+    }
+    pairs = [
+        compared(scope, P50, (left, right), (of[left].value, of[right].value), contrast(of[left], of[right]))
+        for scope, of in sections.items()
+        for left, right in combinations(of, 2)
+    ]
+    values = {
+        scope: {name: _estimate(section.value, section.interval) for name, section in of.items()}
+        for scope, of in sections.items()
+    }
+    return rankings(values, pairs, [_ROWS, _SAMPLE])
+
+
+def _fewest_bytes(run: RunFiles, scopes: Mapping[str, Mapping[Kind, float]]) -> dict[str, Ranking]:
+    samples = {name: run.sample(name) for name in run.topologies}
+    sampled = {
+        scope: {name: sampled_bytes(sample, mix) for name, sample in samples.items()} for scope, mix in scopes.items()
+    }
+    pairs = [
+        compared(scope, BYTES, (left, right), (of[left].value, of[right].value), contrast_bytes(of[left], of[right]))
+        for scope, of in sampled.items()
+        for left, right in combinations(of, 2)
+    ]
+    values = {
+        scope: {name: _estimate(one.value, one.interval) for name, one in of.items()} for scope, of in sampled.items()
+    }
+    return rankings(values, pairs, [_SAMPLE])
+
+
+def _cheapest(summary: Summary) -> Ranking:
+    """From the summary's own comparisons of CPU time."""
+    costs = {name: of["cost"].get(TOTAL) for name, of in summary["topologies"].items()}
+    pairs = [row for row in summary["comparisons"] if row["metric"] == CPU]
+    by_cost = ranking(costs, pairs, [_COST])
+    for row in by_cost["behind"]:
+        # Comparisons are in ms of CPU for a journey.
+        row["value"] *= CORE_HOURS_A_MILLION / 1e3
+        row["ci95"] = [None if end is None else end * CORE_HOURS_A_MILLION / 1e3 for end in row["ci95"]]
+    return by_cost
+
+
+def _estimate(value: float | None, ends: Interval) -> Estimate | None:
+    return None if value is None else Estimate(value=value, ci95=list(ends))
+
+
+def _unanswered(run: RunFiles, customers: Customers, channels: Sequence[str], fewest: Ranking) -> list[str]:
+    texts = []
+    if len(run.topologies) == 1:
+        texts.append(f"which topology: the run measured one only, {run.topologies[0]}")
+    elif run.blocks < LEAST_BLOCKS:
+        count = f"{run.blocks} block{'s' if run.blocks > 1 else ''}"
+        texts.append(f"whether any difference is more than chance: the run has {count}, and that needs {LEAST_BLOCKS}")
+    texts += [
+        f"{channel}: no journey of the mix comes through this channel"
+        for channel in sorted(customers.networks.keys() - set(channels))
+    ]
+    if lacking := [name for name in run.topologies if name not in fewest["values"]]:
+        texts.append(f"bytes of {', '.join(lacking)}: no sample counted those of every journey in the mix")
+    return texts

@@ -1,0 +1,139 @@
+"""One topology's figures for customers other than those that it was measured with: another mix, other networks.
+
+A row counts as much as its journey and channel are wanted over how often they were sent: the journeys of one kind are a
+random sample of that kind, however many of them the tape has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from hops.statistics.contrast import Contrast, independent
+from hops.statistics.over_blocks import Section, refusal
+from hops.statistics.sample import Floats, Interval
+from hops.units import ALL
+
+#: A journey and the channel that sends it.
+Kind = tuple[str, str]
+KIND = ["journey", "channel"]
+NO_SAMPLE = "the bytes of a journey in the mix were not counted"
+
+
+def weighed(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.DataFrame:
+    """Adds `weight` to each row, and leaves out rows that the mix does not have.
+
+    Args:
+        journeys: rows of one topology, with `journey` and `channel`.
+        mix: weight of each kind of journey; None for the mix as it was sent, in which all rows weigh the same.
+    """
+    if mix is None:
+        return journeys.with_columns(weight=pl.lit(1.0))
+    wanted = pl.DataFrame([(*kind, weight) for kind, weight in mix.items()], [*KIND, "wanted"], orient="row")
+    rows = journeys.join(wanted.filter(pl.col("wanted") > 0), on=KIND)
+    return rows.with_columns(weight=pl.col("wanted") / pl.len().over(KIND)).drop("wanted")
+
+
+def shares(rows: pl.DataFrame) -> dict[Kind, float]:
+    """The share of each kind of journey in weighed rows."""
+    sums = rows.group_by(KIND).agg(pl.col("weight").sum()).sort(KIND)
+    total = float(sums["weight"].sum())
+    return {(journey, channel): weight / total for journey, channel, weight in sums.iter_rows()}
+
+
+def within(mix: Mapping[Kind, float], channel: str) -> dict[Kind, float]:
+    """The shares of one channel's journeys in its own mix; of the whole mix for `all`."""
+    inside = {kind: share for kind, share in mix.items() if channel in (kind[1], ALL)}
+    return {kind: share / sum(inside.values()) for kind, share in inside.items()}
+
+
+def mean_of(rows: pl.DataFrame, column: str) -> float:
+    """The mean of a column over weighed rows."""
+    return float(np.average(rows[column].to_numpy(), weights=rows["weight"].to_numpy()))
+
+
+def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int | None = None) -> Section:
+    """The median of a column, whole and by block.
+
+    Args:
+        rows: as `weighed` gives them.
+        column: positive values.
+        blocks: the blocks that count.
+        first: as `Latencies` has it.
+    """
+    rows = rows.filter(pl.col("block").is_in(list(blocks)))
+    if not rows.height:
+        return Section(None, np.empty(0), "there is no journey that ended ok")
+    weights = rows["weight"].to_numpy()
+    value = _median(rows[column].to_numpy(), weights)
+    # As many rows of one weight would tell as much (Kish, Survey Sampling, 1965, 11.7).
+    alike = round(float(weights.sum() ** 2 / (weights**2).sum()))
+    reason = refusal(len(blocks), alike, 0.5)
+    parts = [rows.filter(pl.col("block") == block) for block in blocks]
+    kinds = {part.select(KIND).n_unique() for part in parts}
+    if reason is None and (0 in kinds or (len(kinds) > 1 and np.ptp(weights) > 0)):
+        reason = "a block lacks a journey of the mix"
+    if reason is not None:
+        return Section(value, np.empty(0), reason)
+    by_block = np.array([_median(part[column].to_numpy(), part["weight"].to_numpy()) for part in parts])
+    if min(value, by_block.min()) <= 0:
+        return Section(value, np.empty(0), "a median would not be above 0")
+    return Section(value, by_block, first=first)
+
+
+def _median(values: Floats, weights: Floats) -> float:
+    if not np.ptp(weights):
+        return float(np.median(values))
+    return float(np.quantile(values, 0.5, weights=weights, method="inverted_cdf"))
+
+
+@dataclass(frozen=True, slots=True)
+class SampledBytes:
+    """Bytes on the wire of a journey, both ways together, from journeys that were sent alone.
+
+    Args:
+        value: mean over the mix; None if a kind of the mix has no sample.
+        scaled: how far each sampled journey of each kind deviates from its kind's mean, times the kind's share.
+    """
+
+    value: float | None
+    scaled: Sequence[Floats] = ()
+
+    @property
+    def interval(self) -> Interval:
+        """95 % interval of the mean over journeys with other parameters; open if a kind was sampled once only."""
+        if self.value is None or any(side.size < 2 for side in self.scaled):
+            return (None, None)
+        return independent(*self.scaled).around(self.value)
+
+
+def sampled_bytes(sample: pl.DataFrame, mix: Mapping[Kind, float]) -> SampledBytes:
+    """Averages a sample over a mix.
+
+    Args:
+        sample: rows of `rows.SAMPLE` of one topology.
+        mix: the share of each kind.
+    """
+    carried = {
+        (str(journey), str(channel)): (rows["wire_in"] + rows["wire_out"]).to_numpy().astype(np.float64)
+        for (journey, channel), rows in sample.partition_by(KIND, as_dict=True).items()
+    }
+    if not mix.keys() <= carried.keys():
+        return SampledBytes(None)
+    value = sum(share * float(carried[kind].mean()) for kind, share in mix.items())
+    return SampledBytes(value, [share * (carried[kind] - carried[kind].mean()) for kind, share in mix.items()])
+
+
+def contrast_bytes(left: SampledBytes, right: SampledBytes) -> Contrast:
+    """Compares what two topologies carry for the same sampled journeys, whose parameters cancel."""
+    if left.value is None or right.value is None:
+        return Contrast(None, None, reason=NO_SAMPLE)
+    difference, ratio = left.value - right.value, left.value / right.value
+    sizes = [(ours.size, theirs.size) for ours, theirs in zip(left.scaled, right.scaled, strict=True)]
+    if any(ours != theirs or ours < 2 for ours, theirs in sizes):
+        return Contrast(difference, ratio, reason="needs 2 sampled journeys of each kind, the same in both topologies")
+    spread = independent(*(ours - theirs for ours, theirs in zip(left.scaled, right.scaled, strict=True)))
+    return Contrast(difference, ratio, spread.around(difference), p=spread.p_value(difference))

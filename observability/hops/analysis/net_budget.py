@@ -1,0 +1,79 @@
+"""Hop budgets net of tracing: without what the spans on the critical path cost the threads that made them.
+
+Each process measures after the load what a span of a kind costs it. A span's cost is taken off the part that the span's
+own time belongs to, in each trace, and never more than the part has there. So for every part whose component gives an
+account, net and cost add up to the mean budget to the nanosecond. It is an estimate all the same: a part of a span's
+cost comes before the clock is read for its start, or after it is read for its end, and so lies in the part around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from hops.budget.budget import maker_of
+from hops.run.documents.topology import NetPart
+from hops.traces.span import INTERNAL
+from hops.units import NS_PER_MS
+
+#: What a span costs, ns, by component and kind.
+SpanCosts = Mapping[str, Mapping[str, float]]
+#: Clipped to what the part has; null where the cost is not known.
+_COST_NS = pl.when(pl.col("cost_ns") > pl.col("ns")).then(pl.col("ns")).otherwise(pl.col("cost_ns"))
+
+
+def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, NetPart]:
+    """Takes the cost of tracing off a mean budget.
+
+    Args:
+        hops: rows of `rows.HOPS`, with their `block`.
+        costs: of each block's spans; what is not in there gave no account.
+
+    Returns:
+        For the parts of the mean budget, in its order: what tracing costs there, and what is left without it.
+    """
+    traces = hops["trace_id"].n_unique()
+    # One block after the other: all rows joined to their costs would take as much memory again.
+    sums = pl.concat(
+        [
+            pl.DataFrame(schema={"part": pl.String, "ns": pl.Int64, "cost_ns": pl.Int64, "unknown": pl.UInt32}),
+            *(_sums(hops.filter(pl.col("block") == block), costs.get(block, {})) for block in hops["block"].unique()),
+        ]
+    )
+    whole = sums.group_by("part").sum().filter(pl.col("ns") > 0).sort(["ns", "part"], descending=[True, False])
+    return {
+        part: NetPart(tracing_ms=None, net_ms=None)
+        if unknown
+        else NetPart(tracing_ms=cost_ns / traces / NS_PER_MS, net_ms=(ns - cost_ns) / traces / NS_PER_MS)
+        for part, ns, cost_ns, unknown in whole.iter_rows()
+    }
+
+
+def _sums(hops: pl.DataFrame, costs: SpanCosts) -> pl.DataFrame:
+    """Of one block: the time and the cost of each part, and how many rows have an unknown one."""
+    parts = hops["part"].unique()
+    made = pl.DataFrame(
+        [(part, *_each(part, costs)) for part in parts],
+        schema={"part": pl.String, "entering": pl.Float64, "inner": pl.Float64},
+        orient="row",
+    )
+    cost = pl.col("on_path") * pl.col("entering") + pl.col("inner_on_path") * pl.col("inner")
+    return (
+        hops.select("part", "ns", "on_path", "inner_on_path")
+        .join(made, on="part", how="left")
+        .with_columns(cost_ns=cost.round().cast(pl.Int64))
+        .with_columns(cost_ns=_COST_NS)
+        .group_by("part")
+        .agg(pl.col("ns").sum(), pl.col("cost_ns").sum(), pl.col("cost_ns").null_count().alias("unknown"))
+    )
+
+
+def _each(part: str, costs: SpanCosts) -> tuple[float | None, float | None]:
+    """What a span that enters the part costs, and an INTERNAL one inside of it; None where nobody says."""
+    maker = maker_of(part)
+    if maker is None:
+        return None, None
+    component, kind = maker
+    account = costs.get(component, {})
+    return account.get(kind), account.get(INTERNAL)

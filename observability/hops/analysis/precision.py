@@ -1,0 +1,112 @@
+"""How precise a comparison is: how far the widest interval of the mix's ratios reaches."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+from hops.analysis.latencies import Latencies
+from hops.run.documents.difference import Comparison
+from hops.run.documents.precision import Precision
+from hops.run.files import RunFiles
+from hops.statistics.contrast import contrast
+from hops.statistics.two_stage import blocks_for, half_width_of, scatter_of
+from hops.units import ALL
+
+METRIC = "p50"
+
+
+def half_widths(comparisons: Sequence[Comparison]) -> list[float]:
+    """Half of the width of each 95 % interval of a ratio of two topologies' p50 of the mix, as a logarithm.
+
+    Args:
+        comparisons: of one run.
+
+    Returns:
+        Nothing if a pair has no interval.
+    """
+    return _widths([row["ratio_ci95"] for row in comparisons if (row["journey"], row["metric"]) == (ALL, METRIC)])
+
+
+def _widths(intervals: Iterable[Sequence[float | None]]) -> list[float]:
+    widths = []
+    for low, high in intervals:
+        if low is None or high is None:
+            return []
+        widths.append(math.log(high / low) / 2)
+    return widths
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """How many blocks a precision takes, by those that ran.
+
+    Args:
+        asked: the precision, as a share.
+        first_stage: how many blocks ran before anybody looked.
+        ran: how many ran so far.
+        scatter: how far single trials scatter, as a share; None if a pair has no interval.
+        needed: how many blocks the precision takes; as many as ran if it is reached; None if a pair has no interval.
+    """
+
+    asked: float
+    first_stage: int
+    ran: int
+    scatter: float | None
+    needed: int | None
+
+    def blocks(self, most: int) -> int:
+        """How many blocks to run: where more would be needed than may run, no more than there are."""
+        return self.needed if self.needed is not None and self.needed <= most else self.ran
+
+
+def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decided:
+    """Decides by finished trials alone, so that the same trials always decide the same.
+
+    A block counts only if every topology has a journey there that ended ok: pairs need the same blocks.
+
+    Args:
+        latencies: by topology, of the blocks that ran; `first` is how many blocks the first stage has.
+        asked: the precision, as a share.
+        ran: how many blocks ran.
+    """
+    first = next(iter(latencies.values())).first or ran
+    blocks = sorted(set.intersection(*(side.blocks for side in latencies.values())))
+    widths = _half_widths(latencies, blocks)
+    if not widths:
+        return Decided(asked, first, ran, None, None)
+    # How far trials scatter is what all of them say.
+    alike = {name: Latencies(side.cells) for name, side in latencies.items()}
+    scatter = scatter_of(_half_widths(alike, blocks), len(blocks))
+    needed = ran - len(blocks) + blocks_for(max(widths), len(blocks), half_width_of(asked))
+    return Decided(asked, first, ran, scatter, needed)
+
+
+def _half_widths(latencies: Mapping[str, Latencies], blocks: Sequence[int]) -> list[float]:
+    """As `half_widths`, without what else `compare_latencies` would compute."""
+    sections = {name: side.sections(ALL, blocks)[METRIC] for name, side in latencies.items()}
+    ratios = [contrast(sections[left], sections[right]).ratio_interval for left, right in combinations(sections, 2)]
+    return _widths(ratios)
+
+
+def precision_of(run: RunFiles, comparisons: Sequence[Comparison]) -> Precision | None:
+    """What the run was asked for, and what it reached; None if nothing was asked.
+
+    Args:
+        run: what was measured.
+        comparisons: of it.
+    """
+    if "precision" not in run.manifest:
+        return None
+    decided = Decided(**run.manifest["precision"])
+    widths = half_widths(comparisons)
+    return Precision(
+        asked=decided.asked,
+        first_stage=decided.first_stage,
+        scatter=decided.scatter,
+        needed=decided.needed,
+        reached=math.expm1(max(widths)) if widths else None,
+        met=decided.needed is not None and decided.ran >= decided.needed,
+    )

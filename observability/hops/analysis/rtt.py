@@ -1,0 +1,199 @@
+"""What distance does to p50 as measured, and the model of distance held against it.
+
+Three questions, answered with intervals over blocks (`hops.statistics.over_blocks`):
+
+**Does p50 grow by the round trips?** The slope of p50 over the round-trip time, by least squares, divided by the round
+trips that the journey needs. Only single journeys have one: the p50 of a mix, whose journeys need different numbers of
+them, does not grow by their mean.
+
+**Does the model predict what was measured?** It sees the arms at the shortest round-trip time only, and predicts p50 of
+the others. What a block does to measured and predicted alike cancels in their difference.
+
+**Does it predict where the order turns round?** `hops.analysis.break_even_check` has that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from hops.analysis.break_even_check import agreement, break_even_checks
+from hops.analysis.distance import over_distance
+from hops.analysis.latencies import Latencies
+from hops.analysis.travel import AT_EDGE, Medians, means_of, round_trips_of, travel_of
+from hops.run.documents.distance import Distance, MeasuredPoint
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.rtt import DistanceCheck, JourneySlope, PredictedPoint
+from hops.run.documents.topology import TopologySummary
+from hops.run.files import RunFiles
+from hops.run.network import Network
+from hops.run.rtt import arms_of
+from hops.statistics.curve import Curve
+from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
+from hops.statistics.sample import Floats, Interval
+from hops.units import ALL
+
+
+@dataclass(frozen=True, slots=True)
+class AtDistances:
+    """One topology at each of the measured distances.
+
+    Args:
+        labels: of its arms, the nearest first.
+        nearest: the journeys of the nearest arm, as `analysis.travel` gives them.
+        latencies: of each arm, in the order of the labels.
+    """
+
+    labels: Sequence[str]
+    nearest: pl.DataFrame
+    latencies: Sequence[Latencies]
+
+
+def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances]) -> DistanceCheck:
+    """Holds the model against an experiment over distances.
+
+    Args:
+        rtts_ms: the measured round-trip times, ascending, two at least.
+        topologies: what was measured, by topology in the user's order.
+    """
+    times_ms = np.array(rtts_ms)
+    travel = {name: one.nearest for name, one in topologies.items()}
+    medians = Medians(travel, AT_EDGE, [Network(rtt_ms=time_ms) for time_ms in rtts_ms])
+    round_trips = round_trips_of({name: means_of(frame) for name, frame in travel.items()})
+    slopes, points, measured = [], [], {}
+    for journey in medians.journeys:
+        for name, predicted in medians.curves(journey).items():
+            curve = measured_curve(topologies[name].latencies, journey)
+            if curve is None:
+                continue
+            measured[journey, name] = curve
+            points += predicted_points(journey, name, times_ms, curve, predicted)
+            if journey != ALL:
+                slopes.append(journey_slope(journey, name, round_trips[journey][name], times_ms, curve))
+    return DistanceCheck(
+        rtts_ms=list(rtts_ms),
+        topologies=list(topologies),
+        slopes=slopes,
+        points=points,
+        break_evens=break_even_checks(times_ms, travel, measured, round_trips),
+    )
+
+
+def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[list[float], dict[str, AtDistances]]:
+    """The measured round-trip times, ascending, and each topology at them.
+
+    Args:
+        run: of an experiment over distances.
+        latencies: by arm.
+    """
+    arms = sorted(arms_of(run.manifest), key=lambda arm: arm.rtt_ms)
+    rtts_ms = list(dict.fromkeys(arm.rtt_ms for arm in arms))
+    labels: dict[str, list[str]] = {}
+    for arm in arms:
+        labels.setdefault(arm.topology, []).append(arm.label)
+    return rtts_ms, {
+        topology: AtDistances(of_arms, travel_of(run, of_arms[0]), [latencies[label] for label in of_arms])
+        for topology, of_arms in labels.items()
+    }
+
+
+def measured_distance(
+    rtts_ms: Sequence[float], topologies: Mapping[str, AtDistances], figures: Mapping[str, TopologySummary]
+) -> Distance:
+    """What the model makes of the nearest arms, and the measured points of all.
+
+    Args:
+        rtts_ms: the measured round-trip times, ascending.
+        topologies: what was measured, by topology in the user's order.
+        figures: of each arm, by its label.
+    """
+    nearest = {name: figures[one.labels[0]] for name, one in topologies.items()}
+    distance = over_distance({name: one.nearest for name, one in topologies.items()}, nearest, {})
+    for journey, row in distance["journeys"].items():
+        for name in row["measured"]:
+            cells = [figures[label]["journeys"].get(journey) for label in topologies[name].labels]
+            row["measured"][name] = [
+                MeasuredPoint(value=value, ci95=cell["latency_ci95"]["p50"], rtt_ms=rtt_ms)
+                for rtt_ms, cell in zip(rtts_ms, cells, strict=True)
+                if cell is not None and (value := cell["latency_ms"]["p50"]) is not None
+            ]
+    return distance
+
+
+def measured_curve(distances: Sequence[Latencies], journey: str) -> Curve | None:
+    """The measured p50 of one topology at each distance; None if one has no journey that ended ok.
+
+    Args:
+        distances: latencies at each of them.
+        journey: its name, or `all`.
+    """
+    blocks = sorted(set.intersection(*(latencies.blocks for latencies in distances)))
+    rows = min(latencies.pooled(journey, blocks).size for latencies in distances)
+    medians = [latencies.sections(journey, blocks)["p50"] for latencies in distances]
+    values = [median.value for median in medians if median.value is not None]
+    if len(values) < len(medians):
+        return None
+    # Each block counts on its own, as in the prediction: with so many rows none are taken together.
+    reason = refusal(len(blocks), rows, 0.5) or next((median.reason for median in medians if median.reason), None)
+    by_block = None if reason else np.stack([median.by_block for median in medians], axis=1)
+    return Curve(np.array(values), by_block, reason)
+
+
+def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floats, curve: Curve) -> JourneySlope:
+    """How much the measured p50 of a journey grows with the round-trip time.
+
+    Args:
+        journey: its name.
+        topology: its name.
+        round_trips: mean of what the plan needs.
+        rtts_ms: the measured round-trip times, two at least.
+        curve: p50 at each of them, ms.
+    """
+    centred = rtts_ms - rtts_ms.mean()
+    weights = centred / (centred**2).sum()
+    value = float(curve.values @ weights)
+    ends = NO_INTERVAL if curve.by_block is None else spread_of(curve.by_block @ weights - value).around(value)
+    return JourneySlope(
+        journey=journey,
+        topology=topology,
+        round_trips=round_trips,
+        slope=Estimate(value=value, ci95=list(ends)),
+        ratio=Estimate(value=value / round_trips, ci95=[None if end is None else end / round_trips for end in ends]),
+        reason=curve.reason,
+    )
+
+
+def predicted_points(
+    journey: str, topology: str, rtts_ms: Floats, measured: Curve, predicted: Curve
+) -> list[PredictedPoint]:
+    """Each measured p50 but the nearest, which the prediction is from, and its prediction.
+
+    Args:
+        journey: its name, or `all`.
+        topology: its name.
+        rtts_ms: the measured round-trip times.
+        measured: p50 at each of them, ms.
+        predicted: likewise, of the same blocks.
+    """
+    differences = measured.values - predicted.values
+    reason = measured.reason or predicted.reason
+    ends: list[Interval] = [NO_INTERVAL] * len(differences)
+    if measured.by_block is not None and predicted.by_block is not None:
+        deviations = measured.by_block - predicted.by_block - differences
+        ends = [spread_of(of_point).around(value) for of_point, value in zip(deviations.T, differences, strict=True)]
+    return [
+        PredictedPoint(
+            journey=journey,
+            topology=topology,
+            rtt_ms=float(rtts_ms[at]),
+            measured=Estimate(value=float(measured.values[at]), ci95=measured.ends[at]),
+            predicted=Estimate(value=float(predicted.values[at]), ci95=predicted.ends[at]),
+            difference=Estimate(value=float(differences[at]), ci95=list(ends[at])),
+            verdict=agreement(ends[at]),
+            reason=reason,
+        )
+        for at in range(1, len(rtts_ms))
+    ]

@@ -1,0 +1,112 @@
+"""Which part of a topology's hop budget would have to shrink for it to be as quick as the quickest.
+
+Means add up and medians do not: how far the topology is behind is of medians, and what its parts take is of means. A
+part that both topologies have would shrink in both, so what counts is how much more the slower one spends in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+import polars as pl
+
+from hops.analysis.hop_differences import hop_differences
+from hops.analysis.mix import Kind, mean_of
+from hops.analysis.ranking import Ranking
+from hops.budget.budget import NETWORK_PART
+from hops.budget.groups import UNATTRIBUTED_GROUP, group_of
+from hops.run.documents.difference import PartDifference
+from hops.run.documents.estimate import Estimate
+
+#: Column of how much longer a journey takes at the asked networks than it did in the run, ms.
+FARTHER = "farther_ms"
+#: Parts that are the instrument's own: no topology can shrink them.
+_NOT_THE_SHOP = ("generator", UNATTRIBUTED_GROUP)
+
+
+class Shrinking(TypedDict):
+    """What would have to shrink for another topology to be as quick as the quickest.
+
+    `by_ms` is how far `topology`, the nearest that is shown to be slower, is behind `quickest` at p50. `part` is the
+    part of the hop budget of which its mean traces spend most more than those of the quickest, and `more_ms` is how
+    much more; None where no part is shown to take longer. `enough` says whether that is at least `by_ms`: that this
+    part alone could turn the order round. `round_trips` are those of the topology and of the quickest.
+    """
+
+    topology: str
+    quickest: str
+    by_ms: Estimate
+    part: str | None
+    more_ms: Estimate | None
+    enough: bool
+    round_trips: list[float]
+    source: list[str]
+
+
+def shrinking(
+    quickest: Ranking,
+    rows: Mapping[str, pl.DataFrame],
+    hops: Mapping[str, pl.DataFrame],
+    mix: Mapping[Kind, float],
+    source: list[str],
+    first: int | None = None,
+) -> Shrinking | None:
+    """Looks at the nearest topology that is shown to be slower; None if there is none.
+
+    Args:
+        quickest: the topologies by p50.
+        rows: weighed journeys by topology, with `round_trips` and `FARTHER`.
+        hops: rows of `rows.HOPS` with `block` in front, by topology; of journeys that ended ok.
+        mix: the share of each kind of journey; hops of others are left out.
+        source: files and fields that the figures come from.
+        first: as `Latencies` has it.
+    """
+    nearest = next((row for row in quickest["behind"] if row["shown"]), None)
+    if nearest is None:
+        return None
+    slower, quicker = nearest["topology"], next(iter(quickest["values"]))
+    farther = [mean_of(rows[name], FARTHER) for name in (slower, quicker)]
+    parts = _part_differences(hops, mix, slower, quicker, farther, first)
+    shown = [part for part in parts if (part["ci95"][0] or 0.0) > 0]
+    most = max(shown, key=lambda part: part["difference_ms"], default=None)
+    return Shrinking(
+        topology=slower,
+        quickest=quicker,
+        by_ms=Estimate(value=nearest["value"], ci95=nearest["ci95"]),
+        part=None if most is None else most["part"],
+        more_ms=None if most is None else Estimate(value=most["difference_ms"], ci95=most["ci95"]),
+        enough=most is not None and most["difference_ms"] >= nearest["value"],
+        round_trips=[mean_of(rows[name], "round_trips") for name in (slower, quicker)],
+        source=source,
+    )
+
+
+def _part_differences(
+    hops: Mapping[str, pl.DataFrame],
+    mix: Mapping[Kind, float],
+    left: str,
+    right: str,
+    farther: Sequence[float],
+    first: int | None,
+) -> list[PartDifference]:
+    """What the left spends more than the right in each part, where networks take `farther` ms more than in the run."""
+    kinds = pl.concat_str("journey", "channel", separator="/").alias("journey")
+    of_pair = {name: hops[name].with_columns(kinds) for name in (left, right)}
+    blocks = {name: set(frame["block"].unique()) for name, frame in of_pair.items()}
+    load = {"/".join(kind): share for kind, share in mix.items()}
+    split = hop_differences(of_pair, load, blocks, first=first)
+    parts = {part["part"]: part for row in split[:1] for part in row["parts"]}
+    network = parts.get(NETWORK_PART) or PartDifference(
+        part=NETWORK_PART, left_ms=0.0, right_ms=0.0, difference_ms=0.0, ci95=[0.0, 0.0]
+    )
+    more = farther[0] - farther[1]
+    parts[NETWORK_PART] = PartDifference(
+        part=NETWORK_PART,
+        left_ms=network["left_ms"] + farther[0],
+        right_ms=network["right_ms"] + farther[1],
+        difference_ms=network["difference_ms"] + more,
+        # The model adds the same to every block.
+        ci95=[None if end is None else end + more for end in network["ci95"]],
+    )
+    return [part for name, part in parts.items() if name == NETWORK_PART or group_of(name) not in _NOT_THE_SHOP]

@@ -1,0 +1,156 @@
+"""Each journey as a straight line over the network between customer and edge, and the medians of such lines.
+
+    latency = own time + round trips x round-trip time + bytes down / bandwidth down + bytes up / bandwidth up
+
+The own time is what remains of a measured latency once what the run's network took is taken off. Round trips are those
+of the row; bytes are those that the generator's sample counted on the wire for this kind of journey, or else the row's
+bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+
+from hops.run.files import RunFiles
+from hops.run.network import LOOPBACK, NAMED, Network, networks_of
+from hops.run.switches import switches_of
+from hops.statistics.curve import Curve, Gap, Lines, curve_of, gap_between
+from hops.statistics.sample import Floats
+from hops.units import ALL, NS_PER_MS
+
+#: What a network can cost a journey: columns of `travel_of`.
+COSTS = ("round_trips", "down", "up")
+#: Starts of the lines, columns of `travel_of`: at the edge at the run's bandwidth, and at unlimited bandwidth too.
+AT_EDGE, OWN = "at_edge_ms", "own_ms"
+
+_KIND = ("journey", "channel")
+_SIDES = {"down": ("wire_in", "bytes_in"), "up": ("wire_out", "bytes_out")}
+
+
+def travel_of(run: RunFiles, topology: str) -> pl.DataFrame:
+    """The journeys of one topology that ended ok: `block`, `journey`, `channel`, `at_edge_ms`, `own_ms` and `COSTS`."""
+    ok = run.journeys.filter((pl.col("topology") == topology) & (pl.col("outcome") == "ok"))
+    sample = run.sample(topology).group_by(_KIND).agg(pl.col(wire).mean() for wire, _ in _SIDES.values())
+    rows = ok.join(sample, on=_KIND, how="left", maintain_order="left").with_columns(
+        (pl.col("waves") + pl.col("opening_round_trips")).cast(pl.Float64).alias("round_trips"),
+        *(pl.coalesce(wire, body).cast(pl.Float64).alias(side) for side, (wire, body) in _SIDES.items()),
+    )
+    trips, bits = _taken_ms(networks_of(switches_of(run.manifest, topology)))
+    at_edge = pl.col("latency_ns") / NS_PER_MS - trips
+    return rows.select("block", *_KIND, at_edge.alias(AT_EDGE), (at_edge - bits).alias(OWN), *COSTS)
+
+
+def means_of(travel: pl.DataFrame) -> dict[str, tuple[float, float, float]]:
+    """Mean round trips, bytes down and bytes up of each journey and of `all`."""
+    journeys = travel.group_by("journey").agg(pl.col(COSTS).mean())
+    if travel.is_empty():
+        return {}
+    everything = travel.select(pl.lit(ALL).alias("journey"), *(pl.col(name).mean() for name in COSTS))
+    return {journey: (trips, down, up) for journey, trips, down, up in (*journeys.rows(), *everything.rows())}
+
+
+def round_trips_of(means: Mapping[str, Mapping[str, tuple[float, float, float]]]) -> dict[str, dict[str, float]]:
+    """Mean round trips by journey and topology.
+
+    Args:
+        means: as `means_of` gives them, by topology.
+    """
+    trips: dict[str, dict[str, float]] = {}
+    for topology, each in means.items():
+        for journey, (mean, _, _) in each.items():
+            trips.setdefault(journey, {})[topology] = mean
+    return trips
+
+
+def placed(travel: pl.DataFrame, networks: Mapping[str, Network]) -> pl.DataFrame:
+    """The same journeys, `own_ms` being what they take where each channel has one of these networks."""
+    trips, bits = _taken_ms(networks)
+    return travel.with_columns((pl.col(OWN) + trips + bits).alias(OWN))
+
+
+def _taken_ms(networks: Mapping[str, Network]) -> tuple[pl.Expr, pl.Expr]:
+    """What networks take of a journey, ms, by its channel: for round trips, and for bytes."""
+    costs = {channel: costs_of(network) for channel, network in networks.items()}
+
+    def by_channel(index: int) -> pl.Expr:
+        each = {channel: cost[index] for channel, cost in costs.items()}
+        return pl.col("channel").replace_strict(each, default=0.0, return_dtype=pl.Float64)
+
+    trips, down, up = (pl.col(name) * by_channel(index) for index, name in enumerate(COSTS))
+    return trips, down + up
+
+
+def costs_of(network: Network) -> tuple[float, float, float]:
+    """What a round trip, a byte down and a byte up cost, ms."""
+    down, up = (0.0 if mbit is None else 8 / mbit / 1e3 for mbit in (network.down_mbit, network.up_mbit))
+    return network.rtt_ms, down, up
+
+
+class Medians:
+    """Medians of several topologies' journeys at points of the network.
+
+    Args:
+        travel: as `travel_of` gives it, by topology in the user's order.
+        start: `AT_EDGE` or `OWN`.
+        networks: the points; only their round-trip times count beside `AT_EDGE`, which knows the run's bandwidth.
+        first: as `Latencies` has it.
+    """
+
+    def __init__(
+        self,
+        travel: Mapping[str, pl.DataFrame],
+        start: str = OWN,
+        networks: Sequence[Network] = (NAMED[LOOPBACK],),
+        first: int | None = None,
+    ) -> None:
+        self._lines = {topology: _lines(frame, start) for topology, frame in travel.items()}
+        self._points: Floats = np.array([costs_of(network) for network in networks]).T
+        self._first = first
+        self._known: dict[tuple[str, str, tuple[int, ...]], Curve | None] = {}
+
+    @cached_property
+    def journeys(self) -> list[str]:
+        """`all` before the journeys by name, of any topology."""
+        return [ALL, *sorted({name for lines in self._lines.values() for name, _ in lines} - {ALL})]
+
+    def curves(self, journey: str) -> dict[str, Curve]:
+        """A journey's medians, by topology; without the topologies that have no such journey."""
+        curves = {name: self._curve(name, journey, self._blocks(name)) for name in self._lines}
+        return {name: curve for name, curve in curves.items() if curve is not None}
+
+    def gaps(self) -> dict[tuple[str, str, str], Gap]:
+        """Each pair of topologies over the blocks that both have, by journey, left and right."""
+        gaps = {}
+        for left, right in combinations(self._lines, 2):
+            blocks = tuple(block for block in self._blocks(left) if block in self._blocks(right))
+            for journey in self.journeys:
+                ours, theirs = (self._curve(name, journey, blocks) for name in (left, right))
+                if ours is not None and theirs is not None:
+                    gaps[journey, left, right] = gap_between(ours, theirs)
+        return gaps
+
+    def _blocks(self, topology: str) -> tuple[int, ...]:
+        return tuple(sorted(block for journey, block in self._lines[topology] if journey == ALL))
+
+    def _curve(self, topology: str, journey: str, blocks: tuple[int, ...]) -> Curve | None:
+        key = (topology, journey, blocks)
+        if key not in self._known:
+            none = Lines(np.empty(0), np.empty((0, len(COSTS))))
+            rows = [self._lines[topology].get((journey, block), none) for block in blocks]
+            self._known[key] = curve_of(rows, self._points, self._first)
+        return self._known[key]
+
+
+def _lines(travel: pl.DataFrame, start: str) -> dict[tuple[str, int], Lines]:
+    """Rows by journey and block; all journeys together as `all`."""
+    everything = travel.with_columns(pl.lit(ALL).alias("journey"))
+    return {
+        (str(journey), int(block)): Lines(rows[start].to_numpy(), rows.select(COSTS).to_numpy())
+        for frame in (everything, travel)
+        for (journey, block), rows in frame.partition_by("journey", "block", as_dict=True).items()
+    }

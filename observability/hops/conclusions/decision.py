@@ -1,0 +1,177 @@
+"""Which topology to take, in lines that can stand in a decision record; every figure names its source by a number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from hops.analysis.decision import Answer, Decision
+from hops.analysis.ranking import Behind, Ranking
+from hops.analysis.shrinking import Shrinking
+from hops.budget.budget import NETWORK_PART
+from hops.conclusions.wording import clause, plural, shown
+from hops.elements.numbers import excess, figure, p_value
+from hops.run.documents.estimate import Estimate
+from hops.run.network import Network, in_words
+from hops.statistics.over_blocks import LEAST_BLOCKS
+from hops.units import ALL
+
+#: Lists have this many entries; the rest is counted, and `--json` has it.
+MOST = 4
+#: What a line says of one figure with its interval.
+Told = Callable[[Estimate], str]
+
+
+def decision_title(decision: Decision) -> str:
+    """What was decided from what: the run, its size, whether it can be trusted, the workload."""
+    verdict = "VALID" if decision["valid"] else "SUSPECT"
+    loop = "" if decision["mode"] == "open" else ", closed loop"
+    count = len(decision["cheapest"]["values"])
+    topologies = "1 topology" if count == 1 else f"{count} topologies"
+    size = f"{topologies}, {plural(decision['blocks'], 'block')}{loop}, {verdict}"
+    return f"Which one would we take? By {decision['run']} ({size}), for the workload {decision['workload']}:"
+
+
+def decision_lines(decision: Decision) -> list[tuple[str, str]]:
+    """What each line is about, and what it says; those of a SUSPECT run say so, each."""
+    numbers = {source: f"[{number}]" for number, source in enumerate(_sources(decision), 1)}
+    lines = [(_scope(answer), _quickest(answer, numbers)) for answer in decision["answers"]]
+    lines.append(("cheapest", _cheapest(decision["cheapest"], numbers)))
+    lines.append(("fewest bytes", _fewest(decision["answers"], numbers)))
+    if level := _not_shown(decision):
+        lines.append(("not shown", "; ".join(level)))
+    if unanswered := _unanswered(decision):
+        lines.append(("cannot say", "; ".join(unanswered)))
+    if not decision["valid"]:
+        lines = [(about, f"SUSPECT: {text}") for about, text in lines]
+    return [*lines, ("sources", "; ".join(f"{number} {source}" for source, number in numbers.items()))]
+
+
+def _scope(answer: Answer) -> str:
+    return "whole mix" if answer["channel"] == ALL else answer["channel"]
+
+
+def _quickest(answer: Answer, numbers: Mapping[str, str]) -> str:
+    network, ranking = answer["network"], answer["quickest"]
+    at = "each channel at its network" if network is None else in_words(Network(**network))
+    metric = "predicted p50" if answer["predicted"] else "p50"
+    text = f"{at}: {_lowest(ranking, 'the quickest', _ms, metric)} {_marks(ranking['source'], numbers)}"
+    turn = answer["to_turn"]
+    return f"{text}; {_to_turn(turn)} {_marks(turn['source'], numbers)}" if turn else text
+
+
+def _to_turn(turn: Shrinking) -> str:
+    other, by = turn["topology"], _ms(turn["by_ms"])
+    if turn["part"] is None or turn["more_ms"] is None:
+        return f"{other} takes {by} longer, and no single hop is shown to account for it"
+    more = _ms(turn["more_ms"])
+    where = turn["part"]
+    if where == NETWORK_PART:
+        mine, theirs = turn["round_trips"]
+        where = f"the customer's network ({mine:.2f} round trips instead of {theirs:.2f})"
+    if turn["enough"]:
+        more = f"{more} more than in {turn['quickest']}"
+        return f"{other} takes {by} longer, and would win if {where}, {more}, shrank by that"
+    return f"{other} takes {by} longer, and no hop alone would turn that round: the largest is {where}, {more}"
+
+
+def _cheapest(ranking: Ranking, numbers: Mapping[str, str]) -> str:
+    if not ranking["values"]:
+        return "the run counted no CPU time"
+    text = f"{_lowest(ranking, 'the cheapest', _core_hours)} for a million journeys"
+    if after := next((row for row in ranking["behind"] if row["shown"]), None):
+        text += f", {after['topology']} {_core_hours(after)} more"
+    scope = "of the mix and at the network that the run had: CPU time is not counted by channel"
+    return f"{text} {_marks(ranking['source'], numbers)}, {scope}"
+
+
+def _fewest(answers: Sequence[Answer], numbers: Mapping[str, str]) -> str:
+    texts = [
+        f"{_scope(answer)}: {_lowest(answer['fewest_bytes'], '', _bytes)}"
+        for answer in answers
+        if answer["fewest_bytes"]["values"]
+    ]
+    source = answers[0]["fewest_bytes"]["source"]
+    return f"{'; '.join(texts)} {_marks(source, numbers)}" if texts else "the run has no sample that counted them"
+
+
+def _lowest(ranking: Ranking, what: str, told: Told, metric: str = "") -> str:
+    """`rest is the quickest, p50 14.2 ms (13.9 to 14.6)`, or, where several may be, each with its figure."""
+    names = ranking["lowest"]
+    figures = [told(ranking["values"][name]) for name in names]
+    label = f"{metric} " if metric else ""
+    if len(names) == 1:
+        alone = f"{names[0]} is {what}" if what and len(ranking["values"]) > 1 else names[0]
+        return f"{alone}, {label}{figures[0]}"
+    each = _most([f"{name} {amount}" for name, amount in zip(names, figures, strict=True)])
+    return f"{label}{', '.join(each[:-1])} or {each[-1]}"
+
+
+def _most(texts: list[str]) -> list[str]:
+    return texts if len(texts) <= MOST else [*texts[: MOST - 1], f"{len(texts) - MOST + 1} others"]
+
+
+def _not_shown(decision: Decision) -> list[str]:
+    """The pairs that were tested without a difference shown."""
+    answers = decision["answers"]
+    asked: list[tuple[str, Ranking, Told]] = [
+        *((f"{_scope(answer)}, p50", answer["quickest"], _ms) for answer in answers),
+        ("cost", decision["cheapest"], _core_hours),
+        *((f"{_scope(answer)}, bytes", answer["fewest_bytes"], _bytes) for answer in answers),
+    ]
+    texts = []
+    for about, ranking, told in asked:
+        first = next(iter(ranking["values"]), "")
+        level = [
+            f"{row['topology']} against {first} {told(row)}{_but(row)}"
+            for row in ranking["behind"]
+            if not row["shown"] and row["reason"] is None
+        ]
+        texts += [f"{about}: {', '.join(_most(level))}"] if level else []
+    return texts
+
+
+def _but(row: Behind) -> str:
+    """What would have been seen, and why a difference is not shown whose own interval leaves zero out."""
+    text = "" if row["visible_ratio"] is None else f", would have seen {excess(row['visible_ratio'])}"
+    if row["p_corrected"] is not None and shown(row["ci95"]):
+        text += f", not significant after correction ({p_value(row['p_corrected'])})"
+    return text
+
+
+def _unanswered(decision: Decision) -> list[str]:
+    """What the run cannot tell, and which figures could not be tested."""
+    answers = decision["answers"]
+    figures = {"bytes": [answer["fewest_bytes"] for answer in answers]}
+    if decision["blocks"] >= LEAST_BLOCKS:  # else that is the reason, and said already
+        figures |= {"p50": [answer["quickest"] for answer in answers], "cost": [decision["cheapest"]]}
+    reasons = {
+        f"{name}: {clause(row['reason'])}": None
+        for name, rankings in figures.items()
+        for ranking in rankings
+        for row in ranking["behind"]
+        if row["reason"] is not None
+    }
+    return [*decision["unanswered"], *reasons]
+
+
+def _sources(decision: Decision) -> list[str]:
+    asked = [answer["quickest"]["source"] for answer in decision["answers"]]
+    asked += [turn["source"] for answer in decision["answers"] if (turn := answer["to_turn"])]
+    asked += [decision["cheapest"]["source"], *(answer["fewest_bytes"]["source"] for answer in decision["answers"])]
+    return list(dict.fromkeys(source for sources in asked for source in sources))
+
+
+def _marks(sources: Sequence[str], numbers: Mapping[str, str]) -> str:
+    return "".join(numbers[source] for source in sources)
+
+
+def _ms(value: Estimate) -> str:
+    return figure(value["value"], value["ci95"], "ms")
+
+
+def _bytes(value: Estimate) -> str:
+    return figure(value["value"], value["ci95"], "bytes")
+
+
+def _core_hours(value: Estimate) -> str:
+    return figure(value["value"], value["ci95"], "core-hours")

@@ -1,0 +1,118 @@
+"""At which distance the order of topologies turns round, in sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from hops.conclusions.wording import listed
+from hops.elements.numbers import figure, plain
+from hops.run.documents.distance import BreakEven, Distance
+from hops.run.documents.summary import Summary
+from hops.run.network import Network, in_words, networks_of
+from hops.units import ALL
+
+#: Turns of single journeys that a headline names; the chapter has all.
+_MOST_NAMED = 3
+_RTT = "of round-trip time"
+
+
+def at_place(summary: Summary, sentences: list[str]) -> list[str]:
+    """The same sentences, the first of them naming the network for which what was measured holds."""
+    place = _place(summary)
+    if not place or not sentences:
+        return sentences
+    first, *others = sentences
+    return [f"{place}, {first[0].lower()}{first[1:]}", *others]
+
+
+def _place(summary: Summary) -> str:
+    networks = networks_of(summary["switches"])
+    if not networks:
+        return "With no distance between customer and edge"
+    if "network" not in summary:
+        return ""
+    if len(set(networks.values())) == 1:
+        return _at(next(iter(networks.values())))
+    return f"With {listed([f'{channel} on {in_words(network)}' for channel, network in networks.items()])}"
+
+
+def _at(network: Network) -> str:
+    if network.name is not None:
+        return f"On {in_words(network)}"
+    limited = network.down_mbit is not None or network.up_mbit is not None
+    return f"At {in_words(network)}" if limited else f"At {plain(network.rtt_ms)} ms {_RTT}"
+
+
+def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
+    """Which topology overtakes the quickest one at the edge, and where: in the mix and in frequent journeys."""
+    pairs = [row for one in distance["journeys"].values() for row in one["pairs"]]
+    if not pairs or all(row["verdict"] == "unknown" for row in pairs):
+        return []
+    counts: Counter[str] = Counter()
+    for topology in summary["topologies"].values():
+        counts.update({name: cell["count"] for name, cell in topology["journeys"].items()})
+    journeys = sorted(distance["journeys"].keys() - {ALL}, key=lambda name: (-counts[name], name))
+    turns = {name: turn for name in (ALL, *journeys) if (turn := _overtaking(distance, name)) is not None}
+    reach = f"up to {plain(distance['grid_ms'][-1])} ms {_RTT}"
+    if not turns:
+        return [f"No topology is shown to overtake the quickest one {reach}, in the mix or in a journey."]
+    named = [name for name in turns if name != ALL][:_MOST_NAMED]
+    sentences = [f"{_from(turns[name])} {_answers(turns[name], name)}." for name in (ALL, *named) if name in turns]
+    if ALL not in turns:
+        sentences.insert(0, f"Over the whole mix no topology is shown to overtake the quickest one {reach}.")
+    return sentences
+
+
+def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
+    """The first break-even, by distance, of a topology that overtakes the quickest one at the edge."""
+    one = distance["journeys"][journey]
+    if not one["curves"]:
+        return None
+    quickest = min(one["curves"], key=lambda name: one["curves"][name][0])
+    rows = [
+        row
+        for row in one["pairs"]
+        if row["verdict"] == "from" and quickest in (row["left"], row["right"]) and row["sooner"] != quickest
+    ]
+    return min(rows, key=lambda row: row["at_ms"] or 0.0, default=None)
+
+
+def _from(row: BreakEven) -> str:
+    low, high = row["ci95_ms"]
+    if row["at_ms"] is None:
+        assert high is not None
+        return f"At the latest from {plain(high)} ms {_RTT} on,"
+    return f"From {figure(row['at_ms'], (low, high), 'ms')} {_RTT} on,"
+
+
+def _answers(row: BreakEven, journey: str) -> str:
+    what = "the whole mix" if journey == ALL else journey
+    other = row["right"] if row["sooner"] == row["left"] else row["left"]
+    return f"{row['sooner']} answers {what} sooner than {other}"
+
+
+def break_even_words(row: BreakEven) -> str:
+    """Who is sooner, by distance: `hybrid from 9 ms (7 to 12) on`; without the names of the pair."""
+    low, high = row["ci95_ms"]
+    match row["verdict"]:
+        case "from" if row["at_ms"] is not None:
+            return f"{row['sooner']} from {figure(row['at_ms'], (low, high), 'ms')} on"
+        case "from":
+            return f"{row['sooner']}, at the latest from {plain(high)} ms on"
+        case "up_to":
+            return f"{row['sooner']} up to {plain(low)} ms; not shown beyond"
+        case "always":
+            return f"always {row['sooner']}"
+        case "never":
+            return f"never {row['left']}: {row['sooner']} at every distance"
+        case "several":
+            return _by_turns(row)
+        case "not_shown":
+            return "not shown"
+        case _:
+            return row["reason"] or "not tested"
+
+
+def _by_turns(row: BreakEven) -> str:
+    told = [f"{one['sooner']} from {plain(one['from_ms'])} to {plain(one['to_ms'])} ms" for one in row["stretches"]]
+    return listed(told)

@@ -1,0 +1,156 @@
+"""What was measured at several distances, and whether the model of distance holds, in sentences."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from hops.analysis.pairs import Pairs
+from hops.conclusions.conclusions import standing
+from hops.conclusions.distance import break_even_words
+from hops.conclusions.wording import clause, listed, plural, sentence
+from hops.elements.numbers import figure, times
+from hops.run.documents.distance import Turning
+from hops.run.documents.estimate import Agreement
+from hops.run.documents.rtt import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint
+from hops.run.documents.summary import Summary
+from hops.run.rtt import label_of
+from hops.units import ALL
+
+#: How far a slope may be from the round trips.
+TOLERANCE = 0.05
+_VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ", "unknown": "no verdict"}
+
+
+def rtt_sentences(summary: Summary) -> list[str]:
+    """Who is the fastest at which distance, and how the model did: slopes, points, break-evens."""
+    check = summary["rtt"]
+    told = [_fastest(summary), _slopes(check["slopes"]), _points(check), _break_evens(check["break_evens"])]
+    return [sentence(text) for text in told if text]
+
+
+def break_even_sentences(check: DistanceCheck) -> list[str]:
+    """A sentence for each pair and journey whose order turns round, measured or predicted; one if there is none."""
+    rows = check["break_evens"]
+    told = [_break_even(row) for row in rows if {"from", "up_to", "several"} & _verdicts(row)]
+    if told:
+        return [sentence(text) for text in told]
+    if all(_verdicts(row) == {"unknown"} for row in rows):
+        return ["Nothing was tested."]
+    return ["No order is shown to turn round within the measured distances."]
+
+
+def _verdicts(row: BreakEvenCheck) -> set[Turning]:
+    return {row["measured"]["verdict"], row["predicted"]["verdict"]}
+
+
+def at_distance(summary: Summary, rtt_ms: float) -> Summary:
+    """The topologies and comparisons at one round-trip time, under the topologies' own names."""
+    names = {label_of(topology, rtt_ms): topology for topology in summary["rtt"]["topologies"]}
+    return {
+        **summary,
+        "topologies": {name: summary["topologies"][label] for label, name in names.items()},
+        "comparisons": [
+            {**row, "left": names[row["left"]], "right": names[row["right"]]}
+            for row in summary["comparisons"]
+            if row["left"] in names and row["right"] in names
+        ],
+    }
+
+
+def fastest(summary: Summary, journey: str, rtt_ms: float) -> list[str]:
+    """The topologies at one distance that are not shown to be slower at p50 than the fastest; none if not tested."""
+    place = standing(Pairs(at_distance(summary, rtt_ms)), journey, "p50")
+    return [] if place is None or place.untested else place.first
+
+
+def is_within(row: JourneySlope) -> bool:
+    """Whether a slope is as near to the round trips as it has to be."""
+    return abs(row["ratio"]["value"] - 1) <= TOLERANCE
+
+
+def interval_within(row: JourneySlope) -> Literal["yes", "no", "undecided", "unknown"]:
+    """Whether a slope's whole interval is as near to the round trips as it has to be."""
+    low, high = row["ratio"]["ci95"]
+    if low is None or high is None:
+        return "unknown"
+    if low >= 1 - TOLERANCE and high <= 1 + TOLERANCE:
+        return "yes"
+    return "no" if high < 1 - TOLERANCE or low > 1 + TOLERANCE else "undecided"
+
+
+def _fastest(summary: Summary) -> str:
+    check = summary["rtt"]
+    at_ms: dict[tuple[str, ...], list[str]] = {}
+    for rtt_ms in check["rtts_ms"]:
+        names = tuple(sorted(fastest(summary, ALL, rtt_ms), key=check["topologies"].index))
+        at_ms.setdefault(names, []).append(f"{rtt_ms:g}")
+    if () in at_ms:
+        return ""
+    told = [
+        f"{listed(names, 'or') if len(names) < len(check['topologies']) else 'none is shown'} at {listed(times_ms)} ms"
+        for names, times_ms in at_ms.items()
+    ]
+    return f"Fastest over the whole mix at p50, by the round-trip time: {'; '.join(told)}"
+
+
+def _slopes(slopes: list[JourneySlope]) -> str:
+    if not slopes:
+        return ""
+    within = sum(map(is_within, slopes))
+    wholly = sum(interval_within(row) == "yes" for row in slopes)
+    farthest = max(slopes, key=lambda row: abs(row["ratio"]["value"] - 1))
+    return (
+        f"In {within} of {plural(len(slopes), 'case')} (a journey in a topology), p50 grows with the round-trip time "
+        f"as fast as the round trips say, to within {100 * TOLERANCE:.0f} %, in {wholly} of them with the whole 95 % "
+        f"interval; farthest from it is {farthest['journey']} "
+        f"in {farthest['topology']}, with {times(farthest['ratio']['value'], farthest['ratio']['ci95'])} as much"
+    )
+
+
+def _points(check: DistanceCheck) -> str:
+    tested = [row for row in check["points"] if row["verdict"] != "unknown"]
+    if not tested:
+        reasons = [row["reason"] for row in check["points"] if row["reason"]]
+        return f"The model was not tested: {clause(reasons[0])}" if reasons else ""
+    agree = sum(row["verdict"] == "agree" for row in tested)
+    worst = max(tested, key=_miss)
+    return (
+        f"The model, from the arms at {check['rtts_ms'][0]:g} ms, predicts {agree} of {len(tested)} measured p50 of "
+        "the others within the 95 % interval of the difference. The largest difference is "
+        f"{figure(worst['difference']['value'], worst['difference']['ci95'], 'ms')}, measured minus predicted, of "
+        f"{_journey(worst['journey'])} in {worst['topology']} at {worst['rtt_ms']:g} ms, where p50 is "
+        f"{figure(worst['measured']['value'], unit='ms')}"
+    )
+
+
+def _miss(row: PredictedPoint) -> float:
+    return abs(row["difference"]["value"]) / row["measured"]["value"]
+
+
+def _break_evens(rows: list[BreakEvenCheck]) -> str:
+    both = [row for row in rows if row["difference"] is not None]
+    if not both:
+        return "No break-even is shown both as measured and as predicted"
+    differ = [
+        f"{row['measured']['left']} and {row['measured']['right']} in {_journey(row['journey'])}"
+        for row in both
+        if row["verdict"] == "differ"
+    ]
+    text = (
+        f"{len(both) - len(differ)} of {plural(len(both), 'break-even')} that are shown both as measured and as "
+        "predicted agree within their joint 95 % interval"
+    )
+    return f"{text}; those of {listed(differ)} differ" if differ else text
+
+
+def _break_even(row: BreakEvenCheck) -> str:
+    pair = f"{row['measured']['left']} and {row['measured']['right']}"
+    text = (
+        f"{pair}, {_journey(row['journey'])}: measured, {break_even_words(row['measured'])}; "
+        f"predicted, {break_even_words(row['predicted'])}"
+    )
+    return f"{text}: {_VERDICTS[row['verdict']]}"
+
+
+def _journey(journey: str) -> str:
+    return "the whole mix" if journey == ALL else journey

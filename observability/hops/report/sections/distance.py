@@ -1,0 +1,154 @@
+"""How far away the customers are: medians over the round-trip time, and where the order of topologies turns round."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hops.conclusions.distance import break_even_words, turn_sentences
+from hops.elements.element import Chart, Element, Figures, Fold, Heading, Points, Section, Text
+from hops.report.chart import GRID, INK, PAPER, SOFT, Spec, draw, milliseconds_axis, ticks
+from hops.report.encodings import layer, topology_color, topology_dash, topology_shape
+from hops.report.view import View
+from hops.run.documents.distance import BreakEven, Distance, JourneyDistance
+from hops.tables.distance import (
+    LIMITS,
+    MODEL,
+    break_even_elements,
+    channel_table,
+    model_table,
+    named_table,
+    networks_text,
+)
+from hops.units import ALL
+
+_TICKS = (0, 2, 5, 10, 20, 50, 100, 200)
+#: Below this round-trip time the axis is nearly linear, above it nearly logarithmic.
+_BEND_MS = 5
+#: Named networks nearer than this are all at the left edge of the chart.
+_NEAREST_MARKED_MS = 1.5
+
+
+def section(view: View, distance: Distance) -> Section:
+    """Makes the section."""
+    elements: list[Element] = [
+        Text(
+            "On one machine a round trip is free. To a customer it is not, and topologies differ in how many a journey "
+            f"needs. {MODEL}"
+        )
+    ]
+    sentences = turn_sentences(view.summary, distance)
+    elements += [Points(sentences, tone="sentences")] if sentences else []
+    elements += [
+        Heading("p50 over the round-trip time"),
+        Figures(
+            [
+                distance_chart(view, distance, journey)
+                for journey in (ALL, *view.journeys)
+                if (one := distance["journeys"].get(journey)) and one["curves"]
+            ],
+            view.topology_key,
+            "Lines: predicted p50 at the bandwidth of the run, each in its 95 % interval. Points: measured, likewise. "
+            "Rings: break-even distances that are shown, with their 95 % intervals. Dashed: round-trip times of the "
+            "networks that have names. Both scales show ratios: lines of equal round trips draw nearer to each other "
+            "because their difference matters less.",
+        ),
+    ]
+    pairs = break_even_elements(view, distance)
+    elements += [Heading("Break-even distances"), *pairs] if pairs else []
+    elements += [
+        Heading("At networks that have names"),
+        named_table(view, distance),
+        networks_text(distance["named"]),
+        *([channel_table(view, distance)] if distance["channels"] else []),
+        Heading("What the model has and has not"),
+        Text(LIMITS),
+        Fold("Own time, round trips and bytes", [model_table(view, distance)]),
+    ]
+    return Section("distance", "How far away are your customers?", elements)
+
+
+def distance_chart(view: View, distance: Distance, journey: str) -> Chart:
+    """p50 of one journey over the round-trip time, a line per topology."""
+    one, grid = distance["journeys"][journey], distance["grid_ms"]
+    rows = [
+        {"topology": name, "rtt": rtt, "ms": ms, "low": low, "high": high}
+        for name, curve in one["curves"].items()
+        for rtt, ms, (low, high) in zip(grid, curve, one["curves_ci95"][name], strict=True)
+    ]
+    measured = [
+        {
+            "topology": name,
+            "rtt": point["rtt_ms"],
+            "ms": point["value"],
+            "low": point["ci95"][0],
+            "high": point["ci95"][1],
+        }
+        for name, points in one["measured"].items()
+        for point in points
+    ]
+    rings = [
+        {"rtt": row["at_ms"], "low": row["ci95_ms"][0], "high": row["ci95_ms"][1], "ms": _level(one, grid, row)}
+        for row in one["pairs"]
+        if row["verdict"] == "from" and row["at_ms"] is not None
+    ]
+    for ring in rings:
+        ring |= {"low": ring["low"] or grid[0], "high": ring["high"] or grid[-1]}
+    low, high = _bounds(rows)
+    y = milliseconds_axis(field="ms", title="p50, ms", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
+    x: Spec = {
+        "field": "rtt",
+        "type": "quantitative",
+        "scale": {"type": "symlog", "constant": _BEND_MS, "domain": [grid[0], grid[-1]], "nice": False},
+        "axis": {"title": "round-trip time, ms", "values": list(_TICKS), "grid": False},
+    }
+    networks = [
+        {"rtt": place["network"]["rtt_ms"], "text": name, "ms": high}
+        for name, place in distance["named"].items()
+        if place["network"] and _NEAREST_MARKED_MS <= place["network"]["rtt_ms"] <= grid[-1]
+    ]
+    color = topology_color(view)
+    band = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": color}
+    spec: Spec = {
+        "height": 190,
+        "layer": [
+            layer("rule", {"x": x}, data=networks, color=GRID, strokeDash=[3, 3]),
+            layer(
+                "text",
+                {"x": x, "y": y, "text": {"field": "text"}},
+                data=networks,
+                color=SOFT,
+                fontSize=10,
+                align="left",
+                baseline="top",
+                dx=3,
+            ),
+            layer("area", band, only="isValid(datum.low) && isValid(datum.high)", opacity=0.15),
+            layer("line", {"x": x, "y": y, "color": color, "strokeDash": topology_dash(view)}, strokeWidth=2),
+            layer("rule", band, data=measured, only="isValid(datum.low) && isValid(datum.high)"),
+            layer(
+                "point",
+                {"x": x, "y": y, "color": color, "shape": topology_shape(view)},
+                data=measured,
+                filled=True,
+                size=44,
+                opacity=1,
+            ),
+            layer("rule", {"x": {**x, "field": "low"}, "x2": {"field": "high"}, "y": y}, data=rings, color=INK),
+            layer("point", {"x": x, "y": y}, data=rings, color=INK, fill=PAPER, size=50, strokeWidth=1.6, opacity=1),
+        ],
+    }
+    told = "; ".join(f"{row['left']} against {row['right']}: {break_even_words(row)}" for row in one["pairs"])
+    described = f"p50 of {journey} over the round-trip time, a line per topology"
+    return draw(journey, f"{described}. {told}." if told else f"{described}.", spec, rows)
+
+
+def _level(one: JourneyDistance, grid: list[float], row: BreakEven) -> float:
+    """The height of a break-even: what both curves are there."""
+    return float(np.interp(row["at_ms"] or 0.0, grid, one["curves"][row["left"]]))
+
+
+def _bounds(rows: list[dict[str, Any]]) -> tuple[float, float]:
+    every = [row[key] for row in rows for key in ("ms", "low", "high") if row[key] and row[key] > 0] or [1.0]
+    return min(every) / 1.12, max(every) * 1.6

@@ -1,0 +1,136 @@
+"""Rows of more traces than fit in memory: a file of OTLP JSON lines in, `hops.parquet` and `calls.parquet` out.
+
+The file is read in chunks. Each becomes a piece of both tables, on disk at once, so that neither spans nor budgets of
+more than a chunk are in memory; the pieces are then streamed into one. Several processes make them where there are
+several cores, and enough traces to be worth their start.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from functools import partial
+from itertools import chain, count, islice
+from multiprocessing import get_context
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+import polars as pl
+
+from hops.budget.budget import budgets_of
+from hops.errors import MalformedTraceError, NotEnoughDataError
+from hops.run.files import CALLS_FILE, HOPS_FILE
+from hops.run.rows import calls_frame, hops_frame, write_parquet, write_whole
+from hops.traces.otlp import read_line
+from hops.traces.span import Span
+from hops.traces.tree import Quality
+
+CHUNK_BYTES = 8 * 1024 * 1024
+#: Up to so many chunks, starting processes takes longer than they save.
+FEW_CHUNKS = 4
+
+
+class Made(msgspec.Struct):
+    """What was made of the traces of a file.
+
+    Args:
+        quality: of all traces together.
+        budgets: how many traces have one.
+        gap_ns: largest distance of a budget from adding up, ns: 0, or the code is wrong.
+    """
+
+    quality: Quality = msgspec.field(default_factory=Quality)
+    budgets: int = 0
+    gap_ns: int = 0
+
+    def add(self, other: Made) -> None:
+        """Adds what was made of other traces."""
+        self.quality.add(other.quality)
+        self.budgets += other.budgets
+        self.gap_ns = max(self.gap_ns, other.gap_ns)
+
+
+class _Chunk(msgspec.Struct):
+    number: int
+    first_line: int
+    text: bytes
+
+
+def write_rows(file: Path, folder: Path, *, processes: int | None = None, chunk_bytes: int = CHUNK_BYTES) -> Made:
+    """Makes the hop budgets of all traces in a file, and writes their rows.
+
+    Args:
+        file: OTLP JSON, one document a line; each line has all spans of its traces.
+        folder: where `hops.parquet` and `calls.parquet` go; made if it is not there.
+        processes: how many; None for one on each core.
+        chunk_bytes: how much of the file one process looks at in one go, to the end of the line.
+
+    Raises:
+        MalformedTraceError: naming the file and the line; or traces have spans on several lines.
+        NotEnoughDataError: no trace has a root.
+        OSError: the file cannot be read, or the disk is full.
+    """
+    made = Made()
+    with file.open("rb") as lines:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".pieces-", dir=folder) as scratch:
+            make = partial(_make_piece, Path(scratch), file)
+            for one in _in_order(make, _chunks(lines, chunk_bytes), processes or os.cpu_count() or 1):
+                made.add(one)
+            if not made.budgets:
+                raise NotEnoughDataError(f"no trace with a root span in {file}")
+            hops, calls = (pl.scan_parquet(sorted(Path(scratch).glob(f"*-{name}"))) for name in (HOPS_FILE, CALLS_FILE))
+            traces = hops.select(pl.col("trace_id").n_unique()).collect(engine="streaming").item()
+            if traces < made.budgets:
+                raise MalformedTraceError(
+                    f"{file}: traces spread over several lines: {made.budgets - traces:,}; "
+                    "put all spans of a trace on one line"
+                )
+            write_whole(folder / HOPS_FILE, hops.sink_parquet)
+            write_whole(folder / CALLS_FILE, calls.sink_parquet)
+    return made
+
+
+def _chunks(lines: BinaryIO, size: int) -> Iterator[_Chunk]:
+    line = 1
+    for number in count():
+        text = lines.read(size) + lines.readline()
+        if not text:
+            return
+        yield _Chunk(number, line, text)
+        line += text.count(b"\n")
+
+
+def _in_order(make: Callable[[_Chunk], Made], chunks: Iterator[_Chunk], processes: int) -> Iterator[Made]:
+    first = list(islice(chunks, FEW_CHUNKS))
+    following = next(chunks, None)
+    if processes == 1 or following is None:
+        yield from map(make, chain(first, () if following is None else (following,), chunks))
+        return
+    with ProcessPoolExecutor(processes, get_context("spawn")) as pool:
+        under_way: deque[Future[Made]] = deque()
+        for chunk in chain(first, (following,), chunks):
+            under_way.append(pool.submit(make, chunk))
+            # What waits is in memory: no more of it than keeps every process busy.
+            if len(under_way) > 2 * processes:
+                yield under_way.popleft().result()
+        for future in under_way:
+            yield future.result()
+
+
+def _make_piece(folder: Path, file: Path, chunk: _Chunk) -> Made:
+    traces: list[list[Span]] = []
+    for line, text in enumerate(chunk.text.splitlines(), chunk.first_line):
+        if text.strip():
+            by_id: dict[str, list[Span]] = defaultdict(list)
+            for span in read_line(text, where=f"{file}:{line}"):
+                by_id[span.trace_id].append(span)
+            traces += by_id.values()
+    budgets, quality = budgets_of(traces)
+    for name, frame in ((HOPS_FILE, hops_frame(budgets)), (CALLS_FILE, calls_frame(budgets))):
+        write_parquet(frame, folder / f"{chunk.number:06}-{name}")
+    return Made(quality, len(budgets), max((budget.gap_ns for budget in budgets), default=0))

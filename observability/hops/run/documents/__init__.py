@@ -1,0 +1,3 @@
+"""The shapes of `summary.json` and `trials.json`: what programs can rely on."""
+
+SCHEMA = 3

@@ -1,0 +1,16 @@
+"""A figure with its interval, and whether two of them agree."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class Estimate(TypedDict):
+    """A figure with its 95 % interval over blocks; an end is None where it cannot be known."""
+
+    value: float
+    ci95: list[float | None]
+
+
+#: Whether two measurements of a step agree: whether the interval of their difference includes 0.
+Agreement = Literal["agree", "differ", "unknown"]

@@ -1,0 +1,75 @@
+"""What each step of a ladder adds."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from hops.run.documents.estimate import Agreement, Estimate
+
+
+class GroupChange(Estimate):
+    """What the parts of one group (`hops.budget.groups.GROUPS`) did in a step, ms."""
+
+    group: str
+
+
+class LadderRow(TypedDict):
+    """One step of a ladder in one journey or `all`, ms: the upper arm minus the lower, by two measurements.
+
+    `measured` is the difference of the mean latencies, from the journeys that were not traced: `journeys` counts them
+    in the lower and the upper arm. `attributed` is that of the parts which belong to the step, from the `traces`.
+    `remainder` is measured minus attributed; its interval is of both together, paired by block. `elsewhere` is what
+    the parts that do not belong to the step did, `groups` the same by group.
+
+    Of the step that adds tracing, `measured` is from all journeys, and `attributed` is the share of the journeys that
+    are traced times what being traced adds to one: `traces` counts the upper arm's journeys without and with a trace,
+    and there is nothing elsewhere. `reason` says why the verdict is `unknown`.
+    """
+
+    journey: str
+    journeys: list[int]
+    traces: list[int]
+    measured: Estimate
+    attributed: Estimate
+    remainder: Estimate
+    elsewhere: Estimate
+    groups: list[GroupChange]
+    verdict: Agreement
+    reason: str | None
+
+
+class LadderStep(TypedDict):
+    """One step: what it adds, in words, the arm without it and the arm with it; `all` is the first of its rows."""
+
+    adds: str
+    lower: str
+    upper: str
+    rows: list[LadderRow]
+
+
+class Added(TypedDict):
+    """What is added to a figure, ms; `reason` says why there is no interval."""
+
+    value: float | None
+    ci95: list[float | None]
+    reason: str | None
+
+
+class SidecarPair(TypedDict):
+    """What two sidecars add to a call by its traces: the time between its ends, less that in the arm `edge`.
+
+    `link` is `<caller>→<callee>`, or `all`. `calls` counts them without and with sidecars.
+    """
+
+    arm: str
+    link: str
+    calls: list[int]
+    mean: Added
+    p99: Added
+
+
+class Ladder(TypedDict):
+    """What each step of a ladder adds, measured twice, and what a pair of sidecars adds to a call."""
+
+    steps: list[LadderStep]
+    sidecar_pairs: list[SidecarPair]

@@ -1,0 +1,24 @@
+"""The emulated network between the customers and the edge."""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class ChannelNetwork(TypedDict):
+    """What lies between a customer and the edge.
+
+    A rate is None where there was no limit; `name` is None if the values are no named network's.
+    """
+
+    rtt_ms: float
+    down_mbit: float | None
+    up_mbit: float | None
+    name: str | None
+
+
+class NetworkSummary(TypedDict):
+    """The emulated network, by channel, and whether connections were open from an earlier visit."""
+
+    visit: Literal["warm", "first"]
+    channels: dict[str, ChannelNetwork]

@@ -1,0 +1,66 @@
+"""What distance did as measured, and the model held against it."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from hops.run.documents.distance import BreakEven
+from hops.run.documents.estimate import Agreement, Estimate
+
+
+class JourneySlope(TypedDict):
+    """How much p50 of a journey grows with the round-trip time, measured, in one topology.
+
+    `slope` is in ms for each ms, by least squares over all measured round-trip times. `ratio` is the slope divided by
+    `round_trips`, which are the mean of what the plan needs. `reason` says why there are no intervals.
+    """
+
+    journey: str
+    topology: str
+    round_trips: float
+    slope: Estimate
+    ratio: Estimate
+    reason: str | None
+
+
+class PredictedPoint(TypedDict):
+    """A measured p50, ms, and what the model predicts for it from the arms at the shortest round-trip time.
+
+    `difference` is measured minus predicted, paired by block; the two agree if its interval includes 0. `reason` says
+    why the verdict is `unknown`.
+    """
+
+    journey: str
+    topology: str
+    rtt_ms: float
+    measured: Estimate
+    predicted: Estimate
+    difference: Estimate
+    verdict: Agreement
+    reason: str | None
+
+
+class BreakEvenCheck(TypedDict):
+    """One pair's break-even within the measured round-trip times, predicted as the points are, and measured.
+
+    `difference` is measured minus predicted, ms, with the joint interval of both; None unless both verdicts are `from`.
+    The two `agree` if it includes 0. Without it they `agree` if both show the same topology sooner at every distance,
+    and `differ` if they show different ones sooner at the same distance. `reason` says why nothing could be tested.
+    """
+
+    journey: str
+    predicted: BreakEven
+    measured: BreakEven
+    difference: Estimate | None
+    verdict: Agreement
+    reason: str | None
+
+
+class DistanceCheck(TypedDict):
+    """What distance did as measured, and the model of `hops.analysis.distance` held against it; `rtts_ms` ascend."""
+
+    rtts_ms: list[float]
+    topologies: list[str]
+    slopes: list[JourneySlope]
+    points: list[PredictedPoint]
+    break_evens: list[BreakEvenCheck]

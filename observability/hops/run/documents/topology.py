@@ -1,0 +1,79 @@
+"""Figures of one topology."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+from hops.run.documents.estimate import Estimate
+
+
+class NetPart(TypedDict):
+    """A part of a mean budget without what tracing adds to it, ms; both None if its component gives no account."""
+
+    tracing_ms: float | None
+    net_ms: float | None
+
+
+class JourneySummary(TypedDict):
+    """Figures of one journey, or of `all`. Latencies are those of the journeys that ended ok.
+
+    `bytes_*` are bodies: as they came, decompressed (`raw`), and sent. `wire_*` is all that TCP carried for a journey
+    that was sent alone, None where no sample has it. `net_of_tracing` has the parts of the mean budget.
+    """
+
+    count: int
+    errors: dict[str, int]
+    requests_per_journey: float
+    waves_mean: float
+    parallel_mean: float
+    bytes_in_mean: float
+    bytes_in_raw_mean: float
+    bytes_out_mean: float
+    wire_in_mean: float | None
+    wire_out_mean: float | None
+    latency_ms: dict[str, float | None]
+    latency_ci95: dict[str, list[float | None]]
+    budget_ms: dict[str, dict[str, float]]
+    net_of_tracing: dict[str, NetPart]
+    traced_mean_ms: float | None
+    traces: int
+
+
+class WireSummary(TypedDict):
+    """All that TCP carried on the clients' connections during the replay, and before it to open them."""
+
+    bytes_in: int
+    bytes_out: int
+    in_per_journey: float
+    out_per_journey: float
+    opening_bytes_in: int
+    opening_bytes_out: int
+    connections: int
+
+
+class SidecarSummary(TypedDict):
+    """One direction of a component's sidecar: how often a traced journey crosses it, and its own time for each.
+
+    `ms_per_crossing` is of the crossings on the critical path, None without any.
+    """
+
+    crossings_per_journey: float
+    ms_per_crossing: float | None
+
+
+class TopologySummary(TypedDict):
+    """Figures of one topology over all blocks. `wire` is None where the connections were not counted.
+
+    `cost` is in core-hours for a million journeys, by group of components (`hops.analysis.cost.GROUPS`) and `total`,
+    which leaves out the load generator: it is no part of a shop. `sidecars` are by the names of their spans, as
+    `order-outbound`; empty without a mesh.
+    """
+
+    throughput_per_s: float
+    errors: dict[str, int]
+    cpu_ms_per_journey: dict[str, float]
+    rss_mb: dict[str, float]
+    cost: dict[str, Estimate]
+    wire: WireSummary | None
+    sidecars: dict[str, SidecarSummary]
+    journeys: dict[str, JourneySummary]

@@ -1,0 +1,63 @@
+"""What tracing adds to the latencies that it explains."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+
+class TracingRecord(TypedDict):
+    """What the spans of a trial were, and what each cost the thread that made it, by its component's own account.
+
+    `spans` has the mean number of spans in a journey's traces by journey, component and kind; `cost_ns` is by component
+    and kind, and lacks components that give no account, such as the edge.
+    """
+
+    spans: dict[str, dict[str, dict[str, float]]]
+    cost_ns: dict[str, dict[str, float]]
+
+
+class ObservedPlace(TypedDict):
+    """What tracing adds to the median time of a journey in one place, ms.
+
+    `place` is `client` (the client and the wire to the edge), `edge`, `behind` (everything behind the edge), or `all`.
+    `spans` is how many spans a traced journey leaves there, mean, and `spans_ms` what they cost by the components' own
+    account; null if a component gives none.
+    """
+
+    place: str
+    p50: float | None
+    ci95: list[float | None]
+    spans: float | None
+    spans_ms: float | None
+
+
+class SpanCost(TypedDict):
+    """A component's spans in a traced journey, mean; `ms` is what they cost it, null if it gives no account."""
+
+    component: str
+    spans: float
+    ms: float | None
+
+
+class ObservedTopology(TypedDict):
+    """What tracing adds to the median latency of one topology, ms, and where.
+
+    `share` is the same as a share of the untraced median. `journeys` are those whose time the edge's log splits, since
+    they send one request at a time: `places` and `components` are of these alone.
+    """
+
+    p50: float | None
+    ci95: list[float | None]
+    share: float | None
+    share_ci95: list[float | None]
+    journeys: list[str]
+    places: list[ObservedPlace]
+    components: list[SpanCost]
+
+
+class ObserverEffect(TypedDict):
+    """What tracing adds to the median latency, ms; None if there is too little of either kind."""
+
+    p50: float | None
+    ci95: list[float | None]
+    topologies: dict[str, ObservedTopology]

@@ -1,0 +1,125 @@
+"""The network that a run emulated between its customers and the edge; runs of earlier versions had none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from hops.run.documents.network import ChannelNetwork, NetworkSummary
+
+CHANNELS = ("web", "mobile", "partner")
+LOOPBACK = "loopback"
+
+#: The switches that say all of it, in results.
+SWITCHES = ("network", "rtt_ms", "bandwidth", "visit", "networks")
+
+Visit = Literal["warm", "first"]
+
+_MBIT = {"kbit": 1e-3, "mbit": 1.0, "gbit": 1e3}
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """What lies between a customer and the edge.
+
+    Attributes:
+        rtt_ms: Round-trip time.
+        down_mbit: Mbit/s towards the customer; None for no limit.
+        up_mbit: Mbit/s towards the edge; None for no limit.
+        name: Name whose published values these are; None if any of them was given instead.
+    """
+
+    rtt_ms: float = 0.0
+    down_mbit: float | None = None
+    up_mbit: float | None = None
+    name: str | None = None
+
+    @property
+    def document(self) -> ChannelNetwork:
+        """The network as documents have it."""
+        return ChannelNetwork(rtt_ms=self.rtt_ms, down_mbit=self.down_mbit, up_mbit=self.up_mbit, name=self.name)
+
+
+#: As `shopload networks` has them; docs/customer-network.md has their sources.
+NAMED: Mapping[str, Network] = {
+    network.name: network
+    for network in (
+        Network(0.0, name=LOOPBACK),
+        Network(0.5, 1000.0, 1000.0, "lan"),
+        Network(2.0, 30.0, 15.0, "wifi"),
+        Network(47.0, 265.8, 14.56, "5g"),
+        Network(70.0, 12.0, 12.0, "4g"),
+        Network(150.0, 1.6, 0.768, "3g"),
+    )
+    if network.name
+}
+
+
+def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:
+    """The network of each channel, from the switches that a run or an arm had; empty if none was emulated."""
+    own: Mapping[str, Any] = switches.get("networks", {})
+    if own:
+        return {channel: _resolved(one) for channel, one in own.items()}
+    # Where no network could be named, a round-trip time of 0 stood for none.
+    if "network" not in switches or _is_loopback(switches):
+        return {}
+    return dict.fromkeys(CHANNELS, _resolved(switches))
+
+
+def visit_of(switches: Mapping[str, Any]) -> Visit:
+    """Whether customers' connections were open from an earlier visit."""
+    return "first" if switches.get("visit") == "first" else "warm"
+
+
+def network_summary(switches: Mapping[str, Any]) -> NetworkSummary | None:
+    """The networks as `summary.json` has them; None if none was emulated."""
+    networks = networks_of(switches)
+    if not networks:
+        return None
+    return NetworkSummary(
+        visit=visit_of(switches),
+        channels={channel: network.document for channel, network in networks.items()},
+    )
+
+
+def in_words(network: Network) -> str:
+    """A network for people: `4g (70 ms, 12/12 Mbit/s)`, `40 ms, 10/2 Mbit/s`, `40 ms`."""
+    rates = (network.down_mbit, network.up_mbit)
+    told = [f"{network.rtt_ms:g} ms"]
+    if rates != (None, None):
+        told.append("/".join("unlimited" if rate is None else f"{rate:g}" for rate in rates) + " Mbit/s")
+    text = ", ".join(told)
+    return f"{network.name} ({text})" if network.name else text
+
+
+def network_text(switches: Mapping[str, Any]) -> str:
+    """The network in a line: `4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit`; empty without one."""
+    networks = networks_of(switches)
+    if not networks:
+        return ""
+    if len(set(networks.values())) == 1:
+        told = in_words(next(iter(networks.values())))
+    else:
+        told = ", ".join(f"{channel} {in_words(network)}" for channel, network in networks.items())
+    how = "open from an earlier visit" if visit_of(switches) == "warm" else "opened by each journey"
+    return f"{told}, connections {how}"
+
+
+def _is_loopback(given: Mapping[str, Any]) -> bool:
+    return given["network"] == LOOPBACK and given["rtt_ms"] is None and not given["bandwidth"]
+
+
+def _resolved(given: Mapping[str, Any]) -> Network:
+    network = NAMED[given["network"]]
+    if given["rtt_ms"] is not None:
+        network = replace(network, rtt_ms=float(given["rtt_ms"]), name=None)
+    if given["bandwidth"]:
+        down, _, up = str(given["bandwidth"]).partition("/")
+        network = replace(network, down_mbit=_mbit(down), up_mbit=_mbit(up or down), name=None)
+    return network
+
+
+def _mbit(rate: str) -> float:
+    """Reads `1.6mbit`, which was checked before the run."""
+    return round(float(rate[:-4]) * _MBIT[rate[-4:]], 6)

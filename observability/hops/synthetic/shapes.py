@@ -1,0 +1,102 @@
+"""How the latencies of one kind of journey are distributed: factors with mean 1, and the chance of being below each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from scipy import special
+
+from hops.statistics.sample import Floats
+
+
+class Shape(Protocol):
+    """A distribution of factors whose mean is 1."""
+
+    def factors(self, normal: Floats) -> Floats:
+        """Factors from standard normal values, whose order they keep."""
+
+    def below(self, logs: Floats, shift: float) -> Floats:
+        """Chance that a factor is below each of these, given as logarithms.
+
+        Args:
+            logs: logarithms of what is compared with.
+            shift: standard deviation of a normal value that is added to the factor's logarithm.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Lognormal:
+    """Skewed, as most latencies are.
+
+    Args:
+        sigma: standard deviation of the logarithm.
+    """
+
+    sigma: float
+
+    def factors(self, normal: Floats) -> Floats:
+        return np.asarray(np.exp(self.sigma * normal - self.sigma**2 / 2))
+
+    def below(self, logs: Floats, shift: float) -> Floats:
+        return np.asarray(special.ndtr((logs + self.sigma**2 / 2) / math.hypot(self.sigma, shift)))
+
+
+@dataclass(frozen=True, slots=True)
+class Pareto:
+    """Heavy tails.
+
+    Args:
+        index: of the tail; the variance is finite above 2.
+    """
+
+    index: float
+
+    def factors(self, normal: Floats) -> Floats:
+        return np.asarray(self._least * special.ndtr(-normal) ** (-1 / self.index))
+
+    def below(self, logs: Floats, shift: float) -> Floats:
+        # The logarithm is exponential; with a normal value added, its distribution is known too.
+        beyond = logs - math.log(self._least)
+        if not shift:
+            return np.asarray(np.where(beyond > 0, 1 - np.exp(-self.index * np.maximum(beyond, 0)), 0.0))
+        tail = -self.index * beyond + (self.index * shift) ** 2 / 2
+        more = special.log_ndtr(beyond / shift - self.index * shift)
+        return np.asarray(special.ndtr(beyond / shift) - np.exp(tail + more))
+
+    @property
+    def _least(self) -> float:
+        return 1 - 1 / self.index
+
+
+@dataclass(frozen=True, slots=True)
+class Bimodal:
+    """Two kinds of answers, as from a cache and past it.
+
+    Args:
+        slow: share of the slow ones, 0 to 1.
+        times: how many times as long these take.
+        sigma: standard deviation of the logarithm within each.
+    """
+
+    slow: float = 0.3
+    times: float = 3.0
+    sigma: float = 0.15
+
+    def factors(self, normal: Floats) -> Floats:
+        rank, quick = special.ndtr(normal), 1 - self.slow
+        is_slow = rank > quick
+        within = np.where(is_slow, (rank - quick) / self.slow, rank / quick)
+        mode = np.where(is_slow, self.times, 1.0)
+        return np.asarray(self._quick * mode * Lognormal(self.sigma).factors(special.ndtri(within)))
+
+    def below(self, logs: Floats, shift: float) -> Floats:
+        own = Lognormal(self.sigma)
+        quick, slow = (own.below(logs - math.log(self._quick * times), shift) for times in (1.0, self.times))
+        return np.asarray((1 - self.slow) * quick + self.slow * slow)
+
+    @property
+    def _quick(self) -> float:
+        return 1 / (1 - self.slow + self.slow * self.times)

@@ -1,0 +1,162 @@
+"""How far away customers may be: break-even distances, and medians at the networks that have names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hops.conclusions.distance import break_even_words
+from hops.elements.element import Element, Fold, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.run.documents.distance import AtNetwork, BreakEven, Distance
+from hops.run.network import Network, in_words
+from hops.tables.view import SummaryView
+from hops.units import ALL
+
+MODEL = (
+    "p50 = own time + round trips × round-trip time + bytes ÷ bandwidth, for each measured journey, with the journey's "
+    "own round trips. The medians are taken anew at every distance."
+)
+LIMITS = (
+    "The model leaves out loss, jitter and queues in the customer's network, and connections that must be opened first "
+    "unless the run opened them; the bytes of a journey travel one after the other at the full bandwidth. It assumes "
+    "that the shop takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
+)
+#: Verdicts that say that the order depends on the distance.
+_TURNS = frozenset({"from", "up_to", "several"})
+
+
+def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
+    """The pairs whose order turns round, and behind a fold all the others."""
+    rows = [
+        (journey, row)
+        for journey in (ALL, *view.journeys)
+        if journey in distance["journeys"]
+        for row in distance["journeys"][journey]["pairs"]
+    ]
+    if not rows:
+        return []
+    turning = [one for one in rows if one[1]["verdict"] in _TURNS]
+    every = break_even_table(view, distance, rows, "break_even", "Who answers sooner, by distance: every pair")
+    if not turning:
+        reason = rows[0][1]["reason"] if all(row["verdict"] == "unknown" for _, row in rows) else None
+        told = f"No break-even was tested: it {reason}." if reason else "No pair is shown to change its order."
+        return [Text(told), Fold("Every pair", [every])]
+    caption = "Where the order turns round: who answers sooner at p50, by round-trip time"
+    return [
+        break_even_table(view, distance, turning, "break_even_turns", caption),
+        Text(
+            "Behind each topology stand the journey's mean round trips. Within the 95 % interval of a break-even "
+            "neither topology is shown to be sooner; an open end (…) lies beyond 0 or 200 ms. Who is sooner at these "
+            "two distances has passed the correction over all pairs and journeys.",
+            tone="note",
+        ),
+        Fold("Every pair, those whose order stays as it is among them", [every]),
+    ]
+
+
+def distance_lines(view: SummaryView) -> list[Element]:
+    """The pairs whose order turns round, for a terminal; the report has the rest."""
+    if "distance" not in view.summary:
+        return []
+    return [one for one in break_even_elements(view, view.summary["distance"]) if not isinstance(one, Fold)]
+
+
+def break_even_table(
+    view: SummaryView, distance: Distance, rows: list[tuple[str, BreakEven]], key: str, caption: str
+) -> Table:
+    """A row for each pair of a journey."""
+    columns = [
+        Column("journey", numeric=False),
+        Column("fewer round trips", numeric=False),
+        Column("against", numeric=False),
+        Column("sooner", numeric=False),
+        Column("break-even", "ms", interval=True, spare=1),
+    ]
+    cells = [
+        [
+            words(journey),
+            _named(view, distance, journey, row["left"]),
+            _named(view, distance, journey, row["right"]),
+            words(break_even_words(row)),
+            estimate(row["at_ms"], row["ci95_ms"]),
+        ]
+        for journey, row in rows
+    ]
+    return Table(key, view.titled(caption), columns, cells, heads=3)
+
+
+def _named(view: SummaryView, distance: Distance, journey: str, topology: str) -> Cell:
+    trips = distance["journeys"][journey]["round_trips"][topology]
+    return Cell(topology, topology, tone=view.mark(topology), note=f"{trips:.3g}")
+
+
+def named_table(view: SummaryView, distance: Distance) -> Table:
+    """The median of each journey at each named network."""
+    places = distance["named"]
+    columns = [Column("journey", numeric=False), view.topology_column]
+    columns += [Column(name, "ms", interval=True) for name in places]
+    rows = [
+        [words(journey), view.name(topology), *(_cell(place, journey, topology) for place in places.values())]
+        for journey in view.journeys_and_all
+        for topology in view.topologies
+        if topology in distance["journeys"].get(journey, {"curves": {}})["curves"]
+    ]
+    caption = "p50 at the networks that have names, ms, with 95 % intervals; ✓: shown to be the quickest there"
+    return Table("distance_named", view.titled(caption), columns, rows, heads=2)
+
+
+def model_table(view: SummaryView, distance: Distance) -> Table:
+    """What the curves are made of."""
+    columns = [Column("journey", numeric=False), view.topology_column, Column("own time, p50", "ms", interval=True)]
+    columns += [Column("round trips"), Column("down", "bytes"), Column("up", "bytes")]
+    rows = [
+        [
+            words(journey),
+            view.name(topology),
+            estimate(own["value"], own["ci95"]),
+            number(one["round_trips"][topology]),
+            whole(one["bytes"][topology]["down"]),
+            whole(one["bytes"][topology]["up"]),
+        ]
+        for journey in view.journeys_and_all
+        if (one := distance["journeys"].get(journey))
+        for topology, own in one["own_ms"].items()
+    ]
+    caption = "What the lines are made of: own time, and means of round trips and bytes"
+    return Table("distance_model", view.titled(caption), columns, rows, heads=2)
+
+
+def channel_table(view: SummaryView, distance: Distance) -> Table:
+    """The median of each channel at the network that the workload gives it, and of the mix."""
+    columns = [Column("channel", numeric=False), Column("network", numeric=False)]
+    columns += [Column(topology, "ms", interval=True) for topology in view.topologies]
+    names = [*(name for name in distance["channels"] if name != ALL), ALL]
+    rows = [
+        [
+            words(name),
+            words(_network_words(distance["channels"][name])),
+            *(_cell(distance["channels"][name], ALL, topology) for topology in view.topologies),
+        ]
+        for name in names
+    ]
+    caption = "p50 of each channel's journeys at the network that the workload gives it; ✓: shown to be the quickest"
+    return Table("distance_channels", view.titled(caption), columns, rows, heads=2, totals=1)
+
+
+def networks_text(places: Mapping[str, AtNetwork]) -> Text:
+    """What the named networks are."""
+    told = ", ".join(_network_words(place) for place in places.values() if place["network"])
+    return Text(f"Round-trip times and bandwidths down/up: {told}.", tone="note")
+
+
+def _network_words(place: AtNetwork) -> str:
+    return in_words(Network(**place["network"])) if place["network"] else "each its own"
+
+
+def _cell(place: AtNetwork, journey: str, topology: str) -> Cell:
+    p50 = place["p50_ms"].get(journey, {}).get(topology)
+    if p50 is None:
+        return estimate(None, (None, None))
+    quickest = place["fastest"].get(journey) == [topology]
+    cell = estimate(p50["value"], p50["ci95"])
+    return Cell(cell.text, cell.value, cell.ends, note="✓") if quickest else cell

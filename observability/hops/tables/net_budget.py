@@ -1,0 +1,72 @@
+"""Budgets net of tracing: what the components' accounts take off the mean ones, and what they leave."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import NamedTuple
+
+from hops.budget.budget import is_sidecar, maker_of
+from hops.conclusions.wording import listed
+from hops.elements.element import Text
+from hops.elements.numbers import figure
+from hops.run.documents.topology import JourneySummary
+from hops.tables.view import SummaryView
+from hops.units import ALL
+
+
+class Net(NamedTuple):
+    """The mean budget of a journey without what tracing is known to add.
+
+    Args:
+        ms: by part; nothing is taken off one whose component gives no account.
+        not_known: these parts.
+        tracing_ms: what is taken off, of all parts.
+    """
+
+    ms: Mapping[str, float]
+    not_known: Set[str]
+    tracing_ms: float
+
+
+def net_of(cell: JourneySummary) -> Net | None:
+    """The net budget of one journey; None if no component gave an account."""
+    parts = cell["net_of_tracing"]
+    known = {name: ms for name, part in parts.items() if (ms := part["net_ms"]) is not None}
+    if not known:
+        return None
+    tracing_ms = sum(part["tracing_ms"] or 0.0 for part in parts.values())
+    return Net(cell["budget_ms"]["mean"] | known, parts.keys() - known.keys(), tracing_ms)
+
+
+def net_text(view: SummaryView) -> Text | None:
+    """What “net of tracing” means, and what it takes off beside what was measured; None if no budget is net."""
+    nets = {name: net for name, cell in view.cells(ALL) if (net := net_of(cell)) is not None}
+    if not nets:
+        return None
+    measured = view.summary["observer_effect_ms"]["topologies"]
+    told = [
+        "“Net of tracing” is an estimate: a part's mean less what its spans on the critical path cost the threads that "
+        "made them, by the processes' own accounts, and never below 0. Gross budgets add up to their traces to the "
+        "nanosecond; net ones add up, by construction, to the same less the stated cost."
+    ]
+    for name, net in nets.items():
+        effect = measured[name]["p50"] if name in measured else None
+        explained = f"In {name} the accounts explain {figure(net.tracing_ms, unit='ms')} of a mean journey"
+        if effect is None:
+            told.append(f"{explained}.")
+        else:
+            added = figure(effect, measured[name]["ci95"], "ms")
+            told.append(f"{explained}, and only that is taken off; as measured, tracing adds {added} to the median.")
+    silent = _without_account(nets)
+    if silent:
+        told.append(
+            f"No account is given by {listed(silent)}: what those spans cost is not known, and is still in the sums."
+        )
+    return Text(" ".join(told))
+
+
+def _without_account(nets: Mapping[str, Net]) -> list[str]:
+    makers = (maker_of(part) for net in nets.values() for part in net.not_known)
+    names = sorted({maker[0] for maker in makers if maker is not None})
+    sidecars = ["the sidecars"] if any(map(is_sidecar, names)) else []
+    return [name for name in names if not is_sidecar(name)] + sidecars

@@ -1,0 +1,173 @@
+"""What distance did as measured, and the model of distance held against it."""
+
+from __future__ import annotations
+
+from hops.conclusions.rtt import TOLERANCE, break_even_sentences, fastest, interval_within, rtt_sentences
+from hops.conclusions.wording import listed
+from hops.elements import numbers
+from hops.elements.element import Element, Fold, Heading, Points, Text
+from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.run.documents.distance import BreakEven
+from hops.run.documents.estimate import Agreement, Estimate
+from hops.run.documents.rtt import BreakEvenCheck, DistanceCheck
+from hops.tables.view import SummaryView
+
+
+def rtt_elements(view: SummaryView) -> list[Element]:
+    """Who is the fastest at which distance, where the order turns round, and how well the model predicts it."""
+    check = view.summary["rtt"]
+    return [
+        Text(
+            "Each arm is one topology at one round-trip time. All of them have an emulated link and TLS, the nearest "
+            f"arm too. From the arms at {check['rtts_ms'][0]:g} ms alone the model predicts the others: each journey "
+            "takes longer by its round trips times the additional round-trip time."
+        ),
+        Points(rtt_sentences(view.summary), tone="conclusions"),
+        fastest_table(view),
+        Heading("Who is sooner, measured and predicted"),
+        Text(
+            "Measured is where the measured medians of two topologies cross, interpolated between the measured "
+            "round-trip times in each block. Predicted is where those of the model cross, over the same range. An "
+            "interval is open (…) where it reaches the nearest or the farthest distance. The two agree if the joint "
+            "95 % interval of their difference, paired by block, includes 0."
+        ),
+        Points(break_even_sentences(check), tone="sentences"),
+        Heading("Does p50 grow by the round trips?"),
+        slopes_table(check),
+    ]
+
+
+def rtt_details(check: DistanceCheck) -> list[Element]:
+    """Every pair of topologies, and every predicted point beside the measured one."""
+    return [
+        Fold("Every pair of topologies", [break_evens_table(check)]),
+        Fold("Every measured p50 and its prediction", [points_table(check)]),
+    ]
+
+
+def fastest_table(view: SummaryView) -> Table:
+    """A row per journey, a column per distance: who is not shown to be slower at p50 than the fastest."""
+    check = view.summary["rtt"]
+    columns = [Column("journey", numeric=False), *(Column(f"{at:g} ms", numeric=False) for at in check["rtts_ms"])]
+    rows = [
+        [words(journey), *(words(_names(view, journey, at)) for at in check["rtts_ms"])]
+        for journey in view.journeys_and_all
+    ]
+    return Table("rtt_fastest", "Fastest topology at p50, by round-trip time", columns, rows, totals=1)
+
+
+def break_evens_table(check: DistanceCheck) -> Table:
+    """A row per journey and pair."""
+    columns = [
+        Column("journey", numeric=False),
+        Column("left", numeric=False),
+        Column("right", numeric=False),
+        Column("measured", "ms", interval=True),
+        Column("predicted", "ms", interval=True),
+        Column("difference", "ms", interval=True, spare=1),
+        Column("verdict", numeric=False),
+    ]
+    rows = [
+        [
+            words(row["journey"]),
+            words(row["measured"]["left"]),
+            words(row["measured"]["right"]),
+            _break_even(row["measured"]),
+            _break_even(row["predicted"]),
+            _difference(row),
+            _verdict(row["verdict"], row["reason"]),
+        ]
+        for row in check["break_evens"]
+    ]
+    return Table(
+        "rtt_break_evens", "Who is sooner from which round-trip time on, with 95 % intervals", columns, rows, heads=3
+    )
+
+
+def slopes_table(check: DistanceCheck) -> Table:
+    """A row per journey and topology."""
+    columns = [
+        Column("journey", numeric=False),
+        Column("topology", numeric=False),
+        Column("round trips"),
+        Column("slope of p50", "ms per ms", interval=True),
+        Column("slope / round trips", interval=True),
+        Column(f"within {100 * TOLERANCE:.0f} %", numeric=False),
+    ]
+    rows = [
+        [
+            words(row["journey"]),
+            words(row["topology"]),
+            number(row["round_trips"]),
+            _estimate(row["slope"]),
+            _estimate(row["ratio"]),
+            words(interval_within(row)),
+        ]
+        for row in check["slopes"]
+    ]
+    return Table(
+        "rtt_slopes", "Slope of the measured p50 over the round-trip time, with 95 % intervals", columns, rows, heads=2
+    )
+
+
+def points_table(check: DistanceCheck) -> Table:
+    """A row per journey, topology and distance."""
+    columns = [
+        Column("journey", numeric=False),
+        Column("topology", numeric=False),
+        Column("round-trip time", "ms"),
+        Column("measured p50", "ms", interval=True),
+        Column("predicted p50", "ms", interval=True),
+        Column("measured minus predicted", "ms", interval=True),
+        Column("verdict", numeric=False),
+    ]
+    rows = [
+        [
+            words(row["journey"]),
+            words(row["topology"]),
+            number(row["rtt_ms"]),
+            _estimate(row["measured"]),
+            _estimate(row["predicted"]),
+            _estimate(row["difference"], signed=True),
+            _verdict(row["verdict"], row["reason"]),
+        ]
+        for row in check["points"]
+    ]
+    return Table("rtt_points", "Measured p50 and what the model predicts for it, ms", columns, rows, heads=3)
+
+
+def _names(view: SummaryView, journey: str, rtt_ms: float) -> str:
+    names = fastest(view.summary, journey, rtt_ms)
+    if not names:
+        return "not tested"
+    return "none shown" if len(names) == len(view.summary["rtt"]["topologies"]) else listed(names, "or")
+
+
+def _break_even(row: BreakEven) -> Cell:
+    low, high = row["ci95_ms"]
+    match row["verdict"]:
+        case "from" | "up_to":
+            at = "…" if row["at_ms"] is None else numbers.plain(row["at_ms"])
+            return Cell(f"{row['sooner']} {row['verdict'].replace('_', ' ')} {at}", row["at_ms"], (low, high))
+        case "always" | "never":
+            return _words(f"always {row['sooner']}")
+        case "unknown":
+            return _words("not tested")
+        case verdict:
+            return _words(verdict.replace("_", " "))
+
+
+def _words(text: str) -> Cell:
+    return Cell(text, text, (None, None))
+
+
+def _difference(row: BreakEvenCheck) -> Cell:
+    return estimate(None, numbers.UNKNOWN) if row["difference"] is None else _estimate(row["difference"], signed=True)
+
+
+def _estimate(one: Estimate, *, signed: bool = False) -> Cell:
+    return estimate(one["value"], one["ci95"], signed=signed)
+
+
+def _verdict(verdict: Agreement, reason: str | None) -> Cell:
+    return Cell(verdict, verdict, tone="bad" if verdict == "differ" else "", note=reason or "")

@@ -1,0 +1,40 @@
+"""Where the seconds of a run's trials went."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hops.elements.table import Column, Table, number, words
+from hops.run.documents.trial import TrialRecord
+
+PHASES = {
+    "start": "start",
+    "parity": "parity",
+    "warmup": "warm-up",
+    "replay": "load",
+    "stop": "stop",
+    "collect": "traces, audit",
+    "analysis": "analysis",
+}
+"""A trial's phases in their order, and how a column names them."""
+
+
+def seconds_table(trials: Sequence[TrialRecord], profile: Mapping[str, Any]) -> Table:
+    """The mean seconds of each topology's trials by phase, and how many of them were neither warm-up nor load.
+
+    Args:
+        trials: Every attempt of every trial.
+        profile: As the manifest has it.
+    """
+    loaded_s = profile["warmup_s"] + profile["duration_s"]
+    rows = []
+    for topology in dict.fromkeys(trial["topology"] for trial in trials):
+        phases = [trial["phases_s"] for trial in trials if trial["topology"] == topology]
+        took_s = statistics.fmean(sum(each.values()) for each in phases)
+        means = [statistics.fmean(each.get(phase, 0.0) for each in phases) for phase in PHASES]
+        rows.append([words(topology), *map(number, means), number(took_s), number(took_s - loaded_s)])
+    columns = [Column(name, "s") for name in (*PHASES.values(), "all", "overhead")]
+    title = f"Where a trial's seconds went; the overhead is all but the planned {loaded_s} s of warm-up and load"
+    return Table("seconds", title, [Column("topology", numeric=False), *columns], rows)

@@ -1,0 +1,25 @@
+"""Which topology to take, on a terminal: a few aligned lines."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from hops.analysis.decision import Decision
+from hops.conclusions.decision import decision_lines, decision_title
+
+
+def decision_view(decision: Decision) -> Group:
+    """The title, and each line behind what it is about.
+
+    Args:
+        decision: of `decide`.
+    """
+    grid = RichTable.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for about, text in decision_lines(decision):
+        grid.add_row(RichText(about), RichText(text))
+    head: list[RenderableType] = [RichText(decision["notice"], "bold")] if decision["notice"] else []
+    return Group(*head, RichText(decision_title(decision), "bold"), grid)

@@ -1,0 +1,159 @@
+"""What distance did, and the model of distance held against it, on experiments whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from hops.analysis.break_even_check import break_even_check
+from hops.analysis.latencies import latencies_of
+from hops.analysis.rtt import AtDistances, distance_check
+from hops.analysis.summary import analyse
+from hops.run.documents.distance import BreakEven, Stretch
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.rtt import DistanceCheck
+from hops.run.documents.summary import Summary
+from hops.run.files import read_run
+from hops.run.rtt import label_of
+from hops.synthetic.run import write_generated_run
+from hops.units import NS_PER_MS
+
+RTTS_MS = (0.0, 20.0, 50.0, 100.0)
+#: Own time, ms, and round trips: two asks twice and is done sooner nearby, one asks once. They break even at 12 ms.
+TOPOLOGIES = {"two": (8.0, 2), "one": (20.0, 1)}
+BREAK_EVEN_MS = 12.0
+EXPERIMENTS = 100
+
+
+def experiment(rng, *, stretch: float = 1.0, blocks: int = 5, count: int = 120) -> DistanceCheck:
+    """Two topologies at four distances, of which each millisecond takes `stretch` ms."""
+    shifts = rng.lognormal(0, 0.03, blocks)
+    topologies = {}
+    for name, (own_ms, round_trips) in TOPOLOGIES.items():
+        labels, frames = [label_of(name, rtt_ms) for rtt_ms in RTTS_MS], []
+        for rtt_ms in RTTS_MS:
+            own = own_ms * rng.lognormal(0, 0.3, (blocks, count)) * (shifts * rng.lognormal(0, 0.02, blocks))[:, None]
+            latency_ms = own + round_trips * rtt_ms * stretch
+            frames.append(
+                pl.DataFrame(
+                    {
+                        "block": np.repeat(np.arange(1, blocks + 1), count),
+                        "journey": ["ask"] * blocks * count,
+                        "channel": ["web"] * blocks * count,
+                        "outcome": ["ok"] * blocks * count,
+                        "latency_ns": (latency_ms.ravel() * NS_PER_MS).astype(np.int64),
+                    }
+                )
+            )
+        nearest = frames[0].select(
+            "block",
+            "journey",
+            "channel",
+            at_edge_ms=pl.col("latency_ns") / NS_PER_MS,
+            own_ms=pl.col("latency_ns") / NS_PER_MS,
+            round_trips=pl.lit(float(round_trips)),
+            down=pl.lit(0.0),
+            up=pl.lit(0.0),
+        )
+        topologies[name] = AtDistances(labels, nearest, [latencies_of(frame) for frame in frames])
+    return distance_check(RTTS_MS, topologies)
+
+
+def inside(estimate, truth: float) -> bool:
+    low, high = estimate["ci95"]
+    return low <= truth <= high
+
+
+def test_intervals_hold_the_truth_and_model_and_measurement_agree() -> None:
+    rng = np.random.default_rng(3)
+    checks = [experiment(rng) for _ in range(EXPERIMENTS)]
+    slopes = [row for check in checks for row in check["slopes"]]
+    assert {(row["topology"], row["round_trips"]) for row in slopes} == {("two", 2.0), ("one", 1.0)}
+    assert 0.92 < np.mean([inside(row["ratio"], 1.0) for row in slopes]) < 0.98
+    assert np.mean([row["ratio"]["value"] for row in slopes]) == pytest.approx(1.0, abs=0.002)
+    points = [row for check in checks for row in check["points"]]
+    assert {row["rtt_ms"] for row in points} == set(RTTS_MS[1:])
+    assert 0.92 < np.mean([inside(row["difference"], 0.0) for row in points]) < 0.98
+    broken = [row for check in checks for row in check["break_evens"] if row["journey"] == "ask"]
+    assert {(row["measured"]["verdict"], row["measured"]["sooner"]) for row in broken} == {("from", "one")}
+    assert np.mean([row["measured"]["at_ms"] for row in broken]) == pytest.approx(BREAK_EVEN_MS, abs=0.3)
+    assert 0.91 < np.mean([inside(row["difference"], 0.0) for row in broken]) < 0.99
+    assert np.mean([row["difference"]["ci95"][1] - row["difference"]["ci95"][0] for row in broken]) < 4
+
+
+def test_a_distance_that_takes_more_than_its_round_trips_is_found_out() -> None:
+    rng = np.random.default_rng(4)
+    checks = [experiment(rng, stretch=1.2) for _ in range(40)]
+    assert np.mean([row["ratio"]["value"] for check in checks for row in check["slopes"]]) == pytest.approx(
+        1.2, abs=0.01
+    )
+    far = [row for check in checks for row in check["points"] if row["rtt_ms"] == 100.0 and row["journey"] == "ask"]
+    assert all(row["verdict"] == "differ" and row["difference"]["value"] > 0 for row in far)
+
+
+@pytest.mark.parametrize(("more", "reason"), [({"blocks": 2}, "3 blocks"), ({"count": 3}, "needs 4 journeys")])
+def test_too_few_data_give_figures_and_no_verdict(more: dict[str, int], reason: str) -> None:
+    check = experiment(np.random.default_rng(6), **more)
+    for row in (*check["points"], *check["break_evens"]):
+        assert row["verdict"] == "unknown"
+        assert reason in (row["reason"] or "")
+    for slope in check["slopes"]:
+        assert slope["slope"]["ci95"] == [None, None]
+        assert reason in (slope["reason"] or "")
+
+
+def broken_even(
+    at_ms: float | None, ends: list[float | None], verdict: str = "from", **stretches: list[float]
+) -> BreakEven:
+    shown = [Stretch(sooner=name, from_ms=low, to_ms=high) for name, (low, high) in stretches.items()]
+    return BreakEven(
+        left="one", right="two", verdict=verdict, sooner="one", at_ms=at_ms, ci95_ms=ends, stretches=shown,
+        p_corrected=[0.0, 0.0], reason=None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("ends", "verdict"), [([-1.0, 13.0], "agree"), ([1.0, 11.0], "differ")])
+def test_two_break_evens_agree_if_their_joint_interval_includes_0(ends: list[float | None], verdict: str) -> None:
+    near, far = broken_even(10.0, [7.0, 14.0]), broken_even(16.0, [13.0, 18.0])
+    assert break_even_check("ask", near, far, Estimate(value=6.0, ci95=ends))["verdict"] == verdict
+
+
+def test_without_two_break_evens_there_is_a_verdict_only_on_who_is_sooner_where() -> None:
+    turned = broken_even(3.0, [None, 9.0], one=[9, 100])
+    always = broken_even(None, [None, None], "always", one=[0, 100])
+    never = broken_even(None, [None, None], "never", two=[0, 100])
+    assert break_even_check("ask", always, always, None)["verdict"] == "agree"
+    assert break_even_check("ask", turned, never, None)["verdict"] == "differ"
+    assert break_even_check("ask", turned, always, None)["verdict"] == "unknown"
+
+
+def test_the_arms_of_a_run_are_held_against_the_model_by_topology(summary: Summary) -> None:
+    check = summary["rtt"]
+    assert check["rtts_ms"] == [0.0, 20.0, 60.0]
+    assert check["topologies"] == ["rest", "hybrid"]
+    assert all(abs(row["ratio"]["value"] - 1) < 0.05 for row in check["slopes"])
+    assert np.mean([row["verdict"] == "agree" for row in check["points"]]) > 0.85
+    (history,) = [row for row in check["break_evens"] if row["journey"] == "order_history"]
+    # rest asks twice and hybrid once, whose gateway takes its time
+    assert history["measured"]["sooner"] == "hybrid"
+    assert history["verdict"] == "agree"
+
+
+def test_arms_are_compared_at_one_distance_only(summary: Summary) -> None:
+    assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {
+        ("rest-0ms", "hybrid-0ms"), ("rest-20ms", "hybrid-20ms"), ("rest-60ms", "hybrid-60ms"),
+    }  # fmt: skip
+
+
+def test_other_runs_have_no_distances(tmp_path) -> None:
+    run = read_run(write_generated_run(tmp_path, topologies=["rest", "hybrid"], blocks=3, journeys_per_trial=200))
+    assert "rtt" not in analyse(run, name="compare")
+
+
+@pytest.fixture(scope="module")
+def summary(tmp_path_factory) -> Summary:
+    folder = tmp_path_factory.mktemp("rtt")
+    return analyse(
+        read_run(write_generated_run(folder, topologies=["rest", "hybrid"], rtts_ms=[0.0, 20.0, 60.0])), name="rtt"
+    )

@@ -1,0 +1,35 @@
+"""What the proofs print."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hops.commands.prove import app, power_view
+from hops.terminal.console import terminal
+from hops.terminal.render import rendered
+
+
+def test_power_is_printed_as_json_and_as_a_table(capsys):
+    document = CliRunner().invoke(app, ["power", "--experiments", "1", "--seed", "2", "--json"])
+    found = json.loads(document.stdout)
+    assert found["seed"] == 2
+    terminal().print(rendered(power_view(found)))
+    printed = capsys.readouterr().out
+    assert all(
+        title in printed for title in ("by the size of the difference", "by the number of blocks", "by the noise")
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "words"), [("aa", "False differences in 3"), ("coverage", "Coverage of 95 % intervals")]
+)
+def test_commands_print_tables_and_json(command, words):
+    plain = CliRunner().invoke(app, [command, "--experiments", "3"])
+    assert words in plain.output
+    document = CliRunner().invoke(app, [command, "--experiments", "3", "--seed", "2", "--json"])
+    found = json.loads(document.stdout)
+    assert (found["experiments"], found["seed"]) == (3, 2)
+    assert document.exit_code == (0 if found["holds"] else 1)

@@ -1,0 +1,151 @@
+"""Sentences about distance: for which network figures hold, and from where on who is sooner."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from hops.conclusions.conclusions import grouped_conclusions
+from hops.conclusions.distance import break_even_words, turn_sentences
+from hops.run.network import network_summary
+from hops.terminal.comparison import compare
+from hops.terminal.console import terminal
+
+from . import summaries as made
+
+AHEAD = made.compared("order_history", "p50", "rest", "hybrid", (10.0, 13.0), [-3.6, -2.7], 0.004, "left_lower")
+NEAR = {"network": "loopback", "rtt_ms": None, "bandwidth": ""}
+
+
+def row(verdict="from", sooner="hybrid", at_ms=9.0, ci95=(7.0, 12.0), stretches=(), reason=None):
+    return {
+        "left": "hybrid",
+        "right": "rest",
+        "verdict": verdict,
+        "sooner": sooner,
+        "at_ms": at_ms,
+        "ci95_ms": list(ci95),
+        "stretches": list(stretches),
+        "p_corrected": [0.01, 0.01],
+        "reason": reason,
+    }
+
+
+def distance(**rows):
+    """A distance whose quickest topology at the edge is rest, in every journey."""
+    estimate = {"value": 10.0, "ci95": [9.0, 11.0]}
+    return {
+        "grid_ms": [0.0, 200.0],
+        "journeys": {
+            journey: {
+                "curves": {"rest": [10.0, 410.0], "hybrid": [19.0, 219.0]},
+                "curves_ci95": {"rest": [[9.0, 11.0]] * 2, "hybrid": [[18.0, 20.0]] * 2},
+                "round_trips": {"rest": 2.0, "hybrid": 1.0},
+                "bytes": {name: {"down": 100.0, "up": 50.0} for name in ("rest", "hybrid")},
+                "own_ms": {"rest": estimate, "hybrid": estimate},
+                "measured": {},
+                "pairs": [one],
+            }
+            for journey, one in rows.items()
+        },
+        "named": {},
+        "channels": {},
+    }
+
+
+def summary(switches=NEAR, **rows):
+    whole = made.summary({"rest": 10.0, "hybrid": 13.0}, [AHEAD]) | {"switches": switches}
+    network = network_summary(switches)
+    return whole | ({"network": network} if network else {}) | ({"distance": distance(**rows)} if rows else {})
+
+
+@pytest.mark.parametrize(
+    ("switches", "place"),
+    [
+        ({}, "With no distance between customer and edge"),
+        (NEAR, "With no distance between customer and edge"),
+        (NEAR | {"rtt_ms": 40.0}, "At 40.0 ms of round-trip time"),
+        (NEAR | {"rtt_ms": 40.0, "bandwidth": "10mbit/2mbit"}, "At 40 ms, 10/2 Mbit/s"),
+        (NEAR | {"network": "4g"}, "On 4g (70 ms, 12/12 Mbit/s)"),
+        (
+            {"networks": {"web": NEAR | {"network": "wifi"}, "partner": NEAR | {"network": "lan"}}},
+            "With web on wifi (2 ms, 30/15 Mbit/s) and partner on lan (0.5 ms, 1000/1000 Mbit/s)",
+        ),
+    ],
+)
+def test_the_first_sentence_names_the_network_for_which_it_holds(switches, place):
+    headline = grouped_conclusions(summary(switches)).headline
+    assert headline[0] == f"{place}, at p50 rest is the fastest in the one journey."
+
+
+def test_arms_at_different_networks_have_no_place_in_common():
+    far = summary(NEAR | {"rtt_ms": 40.0})
+    del far["network"]
+    assert grouped_conclusions(far).headline[0] == "At p50 rest is the fastest in the one journey."
+
+
+def test_the_headline_says_next_where_the_order_turns_round():
+    headline = grouped_conclusions(summary(all=row(at_ms=20.0, ci95=(15.0, 25.0)), order_history=row())).headline
+    assert headline[1:3] == [
+        "From 20.0 ms (15.0 to 25.0) of round-trip time on, hybrid answers the whole mix sooner than rest.",
+        "From 9.0 ms (7.0 to 12.0) of round-trip time on, hybrid answers order_history sooner than rest.",
+    ]
+
+
+def test_a_mix_whose_order_stays_is_told_before_its_journeys():
+    one = summary(all=row("never", "rest", None, (None, None)), order_history=row(at_ms=None, ci95=(None, 3.0)))
+    assert turn_sentences(one, one["distance"]) == [
+        "Over the whole mix no topology is shown to overtake the quickest one up to 200 ms of round-trip time.",
+        "At the latest from 3.00 ms of round-trip time on, hybrid answers order_history sooner than rest.",
+    ]
+
+
+def test_nothing_is_said_of_turns_that_were_not_tested():
+    unknown = row("unknown", None, 9.0, (None, None), reason="needs 3 blocks, and there are 2")
+    one = summary(all=unknown, order_history=unknown)
+    assert turn_sentences(one, one["distance"]) == []
+
+
+def test_where_nothing_turns_round_one_sentence_says_so():
+    one = summary(all=row("not_shown", None, None, (None, None)))
+    assert turn_sentences(one, one["distance"]) == [
+        "No topology is shown to overtake the quickest one up to 200 ms of round-trip time, in the mix or in a journey."
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        (row(), "hybrid from 9.0 ms (7.0 to 12.0) on"),
+        (row(ci95=(None, 12.0)), "hybrid from 9.0 ms (… to 12.0) on"),
+        (row(at_ms=None, ci95=(None, 3.0)), "hybrid, at the latest from 3.00 ms on"),
+        (row("up_to", "rest", 150.0, (120.0, None)), "rest up to 120 ms; not shown beyond"),
+        (row("always", "hybrid", None, (None, None)), "always hybrid"),
+        (row("never", "rest", None, (None, None)), "never hybrid: rest at every distance"),
+        (row("not_shown", None, None, (None, None)), "not shown"),
+        (row("unknown", None, reason="needs 3 blocks, and there is 1"), "needs 3 blocks, and there is 1"),
+        (
+            row(
+                "several",
+                None,
+                None,
+                (None, None),
+                [
+                    {"sooner": "rest", "from_ms": 0.0, "to_ms": 4.0},
+                    {"sooner": "hybrid", "from_ms": 9.0, "to_ms": 200.0},
+                ],
+            ),
+            "rest from 0 to 4.00 ms and hybrid from 9.00 to 200 ms",
+        ),
+    ],
+)
+def test_each_verdict_has_its_words(one, words):
+    assert break_even_words(one) == words
+
+
+def test_a_terminal_has_the_pairs_whose_order_turns_round():
+    out = io.StringIO()
+    terminal(out, width=110).print(compare(summary(all=row("never", "rest", None, (None, None)), order_history=row())))
+    assert "hybrid from 9.0 ms (7.0 to 12.0) on" in out.getvalue()
+    assert "never hybrid" not in out.getvalue()

@@ -1,0 +1,90 @@
+"""The report of a made-up experiment over distances."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hops.commands.report import make_report
+from hops.synthetic.experiment import Noise
+from hops.synthetic.run import write_generated_run
+from hops.terminal.console import terminal
+from hops.terminal.rtt import rtt_view
+
+
+@pytest.fixture(scope="module")
+def distant(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("rtt") / "run"
+    calm = Noise(sigma=0.1, block=0.01, trial=0.005)
+    write_generated_run(
+        folder, topologies=("rest", "hybrid"), journeys_per_trial=300, noise=calm, rtts_ms=(0.0, 20.0, 60.0)
+    )
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture
+def text(distant: Path) -> str:
+    return (distant / "report.md").read_text(encoding="utf-8").replace("\\", "")
+
+
+def test_every_figure_of_the_terminal_stands_in_the_report_too(distant: Path, text: str) -> None:
+    out = io.StringIO()
+    terminal(out, width=400).print(rtt_view(json.loads((distant / "summary.json").read_text(encoding="utf-8"))))
+    figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
+    assert len(figures) > 40
+    assert {figure for figure in figures if figure not in text} == set()
+
+
+def test_it_begins_with_what_distance_does(text: str) -> None:
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert headings[:2] == ["What distance does", "Can it be trusted?"]
+    assert "What this run says" not in headings
+    assert re.search(r"Fastest over the whole mix at p50, by the round-trip time: rest at 0.* ms", text)
+    assert re.search(r"In 16 of 16 cases \(a journey in a topology\), p50 grows .* to within 5 %", text)
+
+
+def test_a_break_even_is_told_as_measured_and_as_predicted(text: str) -> None:
+    figure = r"from \d+\.\d ms \(.* to \d+\.\d\) on"
+    assert re.search(
+        rf"hybrid and rest, order_history: measured, hybrid {figure}; predicted, hybrid {figure}: "
+        "they agree",
+        text,
+    )
+
+
+def test_the_arms_are_listed_as_they_ran(text: str) -> None:
+    assert "5 blocks of 6 arms (one for each topology and round-trip time) in random order" in text
+    assert re.search(r"network: 0, 20 and [0-9]+ ms, by arm, connections open", text)
+
+
+def test_every_point_and_every_pair_has_a_row_of_figures(distant: Path) -> None:
+    tables = {
+        name: list(csv.DictReader((distant / "csv" / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
+        for name in ("rtt_fastest", "rtt_slopes", "rtt_break_evens", "rtt_points")
+    }
+    journeys = 8
+    assert {name: len(rows) for name, rows in tables.items()} == {
+        "rtt_fastest": journeys + 1,
+        "rtt_slopes": 2 * journeys,
+        "rtt_break_evens": journeys + 1,
+        "rtt_points": 2 * 2 * (journeys + 1),
+    }
+    (history,) = [row for row in tables["rtt_break_evens"] if row["journey"] == "order_history"]
+    assert float(history["measured_ms_low"] or 0) < float(history["measured_ms"]) < float(history["measured_ms_high"])
+
+
+def test_measured_points_of_all_distances_stand_on_the_predicted_curves(distant: Path) -> None:
+    distance = json.loads((distant / "summary.json").read_text(encoding="utf-8"))["distance"]
+    row = distance["journeys"]["order_history"]
+    assert list(row["curves"]) == ["rest", "hybrid"]
+    for name, points in row["measured"].items():
+        assert [point["rtt_ms"] for point in points] == [0, 20, 60]
+        for point in points:
+            at = distance["grid_ms"].index(point["rtt_ms"])
+            assert point["value"] == pytest.approx(row["curves"][name][at], rel=0.1)
