@@ -24,6 +24,10 @@ lint-go: .tools/bin/shopload
 bench-generator: .tools/bin/shopload ## Compare the generator's maximum rate with vegeta's and ghz's
 	@cd load && PATH="$$(dirname "$$(command -v $(GO))"):$$PATH" $(GO) run ./bench
 
+.PHONY: bench-link
+bench-link: .tools/bin/shopload ## Measure the emulated network: asked against measured, over each protocol
+	@cd load && $(GO) run ./bench/link
+
 .PHONY: format-go
 format-go: .tools/bin/shopload
 	@cd load && $(GOFMT) -w cmd bench internal tests

@@ -13,12 +13,18 @@ COMMANDS = {
     "bench": ("bench:bench_command", "Measure one topology: latency, hop budget, gates. Exit code 3 if SUSPECT."),
     "compare": (
         "compare:compare_command",
-        "Compare topologies under identical load, in randomized blocks. Exit code 3 if SUSPECT.",
+        "Compare topologies under identical load, in randomized blocks. Exit code 3 if SUSPECT, 4 if the precision was "
+        "not reached.",
     ),
     "ladder": (
         "ladder:ladder_command",
         "Add edge, sidecars, mTLS and Istio one by one, take tracing and database away, and measure each step twice. "
         "Exit code 3 if SUSPECT.",
+    ),
+    "rtt": (
+        "rtt:rtt_command",
+        "Compare topologies at several round-trip times from their customers, and hold the predicted break-even "
+        "distances against the measured ones. Exit code 3 if SUSPECT.",
     ),
     "sweep": (
         "capacity:sweep_command",
@@ -32,6 +38,10 @@ COMMANDS = {
         "compare_runs:compare_runs_command",
         "Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold.",
     ),
+    "decide": (
+        "decide:decide_command",
+        "Say which topology a comparison speaks for, by channel, network and mix. Exit code 3 if SUSPECT.",
+    ),
     "parity": (
         "parity:parity_command",
         "Check each topology's answers against the data, and that all topologies' writes have the same effect.",
@@ -44,6 +54,11 @@ COMMANDS = {
     "audit": (
         "audit:audit_command",
         "Check the shop's invariants in the topology that is up or in a run's last data. Exit code 1 if one fails.",
+    ),
+    "bench-tracing": (
+        "bench_tracing:bench_tracing_command",
+        "Measure what tracing every request costs a REST read, by component. Exit code 1 if it costs more than 15 % of "
+        "the throughput.",
     ),
     "prove": ("prove:app", "Check the instrument where the truth is known."),
 }

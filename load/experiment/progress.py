@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_HOUR_S = 3600
+
 
 class Progress:
     """Says what is going on, with the time since the start, on standard error."""
@@ -36,7 +38,12 @@ class Progress:
 
 def minutes(seconds: float) -> str:
     """A duration that is only an estimate, as people say it."""
-    return f"about {seconds / 60:.0f} min" if seconds >= 90 else f"about {max(1, round(seconds / 5)) * 5} s"
+    if seconds < 90:
+        return f"about {max(1, round(seconds / 5)) * 5} s"
+    if seconds < 3 * _HOUR_S:
+        return f"about {seconds / 60:.0f} min"
+    hours = seconds / _HOUR_S
+    return f"about {hours:.0f} h" if hours < 72 else f"about {hours / 24:,.0f} days"
 
 
 def shown(path: Path) -> str:

@@ -21,9 +21,11 @@ from experiment.generator.tapes import parity_tape
 from experiment.plan.plan import DATA_SEED
 from experiment.progress import Progress, minutes
 from experiment.results.folder import check_room
-from experiment.trial.files import record_of, write_rows
+from experiment.trial.record import record_of, write_rows
+from experiment.trial.replay import Replay
+from experiment.trial.run import ready
 from experiment.trial.sender import JOURNEYS
-from experiment.trial.trial import VEGETA, Clock, Replay, ready
+from experiment.trial.trial import VEGETA, Clock
 from hops.errors import HopsError
 from mesh.errors import MeshError
 from mesh.ports import Ports

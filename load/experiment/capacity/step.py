@@ -15,7 +15,7 @@ from hops.analysis.cost import GENERATOR_GROUP, TOTAL, component_group
 from hops.analysis.latencies import latencies_of
 from hops.analysis.topology import latency_figures
 from hops.gates.experiment import failed
-from hops.run.documents import TrialRecord
+from hops.run.documents.trial import TrialRecord
 from hops.run.rows import FAILURES
 from hops.units import ALL
 

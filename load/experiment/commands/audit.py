@@ -9,10 +9,10 @@ from typing import Annotated
 
 import typer
 
+from experiment.blocks import trial_name
 from experiment.commands.options import reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
-from experiment.runner import trial_name
 from experiment.trial.audit import audit, require_marked
 from experiment.trial.sender import JOURNEYS
 from hops.gates.trial import NOT_AUDITED
@@ -48,8 +48,8 @@ def audit_command(
                 else f"the topology that is up: {state.topology}"
             )
             print(f"Auditing {what}", file=sys.stderr, flush=True)
-            broken = audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json).returncode
-        if broken:
+            sound = audit(database.admin_url, TRIAL_DATABASE, journeys, as_json=as_json)
+        if not sound:
             raise SystemExit(1)
 
 

@@ -11,14 +11,14 @@ import typer
 from experiment.arguments import checked_seed, number, workload_file
 from experiment.commands import options
 from experiment.plan.closed_loop import parse_closed_loop
+from experiment.plan.networks import channel_networks
 from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES, profile_named
 from experiment.results.folder import RESULTS
-from hops.run.documents import Summary
-from hops.run.files import MANIFEST, SUMMARY, read_document
-from hops.terminal.bench import bench
+from hops.run.documents.summary import Summary
 from mesh.options import (
     Abort,
+    Bandwidth,
     Canary,
     Connections,
     Delay,
@@ -28,14 +28,17 @@ from mesh.options import (
     LoadNodes,
     Mesh,
     Mtls,
+    Network,
     Plugins,
     Replicas,
     Rtt,
     Runtime,
     Scale,
     Store,
+    Tls,
     TopologyName,
     Trace,
+    Visit,
 )
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
@@ -54,6 +57,7 @@ def bench_command(
     scale: Scale = None,
     edge: Edge = None,
     plugins: Plugins = None,
+    tls: Tls = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -62,7 +66,10 @@ def bench_command(
     runtime: Runtime = None,
     load_nodes: LoadNodes = None,
     http: Http = None,
+    network: Network = None,
     rtt: Rtt = None,
+    bandwidth: Bandwidth = None,
+    visit: Visit = None,
     connections: Connections = None,
     delay: Delay = None,
     abort: Abort = None,
@@ -72,9 +79,12 @@ def bench_command(
 ) -> None:
     """The command `bench`; `experiment.cli` has its help."""
     with options.reported_errors():
+        file = workload_file(workload)
         switches = parse_switches(
+            channel_networks(file),
             edge=edge,
             plugins=plugins,
+            tls=tls,
             mesh=mesh,
             mtls=mtls,
             canary=canary,
@@ -85,7 +95,10 @@ def bench_command(
             trace=trace,
             scale=scale,
             http=http,
+            network=network,
             rtt=rtt,
+            bandwidth=bandwidth,
+            visit=visit,
             connections=connections,
             delay=delay,
             abort=abort,
@@ -98,14 +111,16 @@ def bench_command(
             blocks=1,
             profile=profile_named(profile, rate=number("rate", rate)),
             seed=checked_seed(seed),
-            workload=workload_file(workload),
+            workload=file,
             closed=parse_closed_loop(vus=vus, think=think, rate=rate),
         )
-        # Statistics take seconds to import, which a wrong option should not have to wait for.
+        # What runs trials takes a second to import, which a wrong option should not have to wait for.
         from experiment.runner import begin, run_plan
 
         summary, folder = run_plan(plan, begin(plan, RESULTS), load_ports(os.environ))
         if as_json:
+            from hops.run.files import SUMMARY
+
             options.print_file(folder / SUMMARY)
         else:
             _show(summary, folder)
@@ -114,9 +129,12 @@ def bench_command(
 
 def _show(summary: Summary, folder: Path) -> None:
     from experiment.runner import load_line
+    from hops.run.files import MANIFEST, read_document
+    from hops.terminal.bench import bench
 
     manifest, out = read_document(folder / MANIFEST), options.console()
     out.print(bench(summary))
+    options.print_seconds(out, folder)
     out.print(f"Load:    {load_line(manifest)}")
     out.print(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together")
     out.print(f"Tape:    {summary['tape']['sha256']}")

@@ -25,12 +25,13 @@ from experiment.capacity.rig import Rig, Setup
 from experiment.commands import options
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import LONGEST_THINK
+from experiment.plan.networks import refuse_networks
 from experiment.plan.plan import DATA_SEED
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of
 from hops.gates.gates import kind_of
-from mesh.options import Connections, Http, Json, Trace
+from mesh.options import Connections, Http, Json, Tls, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches
 
@@ -53,13 +54,14 @@ def sweep_command(
     workload: options.Workload = "default",
     trace: Trace = "0",
     http: Http = None,
+    tls: Tls = None,
     connections: Connections = None,
     as_json: Json = False,
 ) -> None:
     """The command `sweep`; `experiment.cli` has its help."""
     with options.reported_errors():
         first, last = rates(start, highest)
-        setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
+        setup = _setup("sweep", topologies, seed, workload, trace=trace, http=http, tls=tls, connections=connections)
         sweep = sweeping.Sweep(
             profile=profile_of(sweeping.PROFILES, profile),
             objective_ms=1e3 * duration_s("objective", objective, "1ms", HIGHEST_OBJECTIVE),
@@ -83,6 +85,7 @@ def stress_command(
     workload: options.Workload = "default",
     trace: Trace = "0",
     http: Http = None,
+    tls: Tls = None,
     connections: Annotated[
         str | None, typer.Option(help="Client connections in total, 1 to 256 (default: one per 100 users).")
     ] = None,
@@ -90,7 +93,7 @@ def stress_command(
 ) -> None:
     """The command `stress`; `experiment.cli` has its help."""
     with options.reported_errors():
-        setup = _setup(topologies, seed, workload, trace=trace, http=http, connections=connections)
+        setup = _setup("stress", topologies, seed, workload, trace=trace, http=http, tls=tls, connections=connections)
         stress = stress_test.Stress(
             profile=profile_of(stress_test.PROFILES, profile),
             users=stress_test.parse_users(users),
@@ -117,11 +120,13 @@ def rates(start: str | None, highest: str) -> tuple[float, float]:
     return first, last
 
 
-def _setup(topologies: str, seed: str, workload: str, **switches: str | None) -> Setup:
+def _setup(kind: Kind, topologies: str, seed: str, workload: str, **switches: str | None) -> Setup:
+    file = workload_file(workload)
+    refuse_networks(file, kind)
     return Setup(
         topologies=tuple(topologies_of(topologies)),
         switches=parse_switches(**switches),
-        workload=workload_file(workload),
+        workload=file,
         seed=checked_seed(seed),
         ports=load_ports(os.environ),
     )

@@ -8,13 +8,16 @@ from experiment.arguments import checked_seed, number, topologies_of, whole_numb
 from experiment.commands import in_blocks, options
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.edges import edge_arms
+from experiment.plan.networks import channel_networks
 from experiment.plan.plan import MOST_BLOCKS, Plan, arms_of
+from experiment.plan.precision import parse_precision, require_attainable
 from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
 from hops.terminal.comparison import compare as compare_view
 from mesh.options import (
     Abort,
+    Bandwidth,
     Canary,
     Connections,
     Delay,
@@ -24,13 +27,16 @@ from mesh.options import (
     LoadNodes,
     Mesh,
     Mtls,
+    Network,
     Plugins,
     Replicas,
     Rtt,
     Runtime,
     Scale,
     Store,
+    Tls,
     Trace,
+    Visit,
 )
 from mesh.switches import parse_switches
 
@@ -38,7 +44,8 @@ from mesh.switches import parse_switches
 def compare_command(
     given: typer.Context,
     topologies: options.Topologies = options.COMPARED,
-    blocks: in_blocks.Blocks = "5",
+    blocks: in_blocks.Blocks = "12",
+    precision: in_blocks.Precision = None,
     profile: in_blocks.Profile = "compare",
     rate: options.Rate = None,
     seed: options.Seed = "1",
@@ -48,6 +55,7 @@ def compare_command(
     edge: Edge = None,
     edges: options.Edges = None,
     plugins: Plugins = None,
+    tls: Tls = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -56,7 +64,10 @@ def compare_command(
     runtime: Runtime = None,
     load_nodes: LoadNodes = None,
     http: Http = None,
+    network: Network = None,
     rtt: Rtt = None,
+    bandwidth: Bandwidth = None,
+    visit: Visit = None,
     connections: Connections = None,
     delay: Delay = None,
     abort: Abort = None,
@@ -76,6 +87,7 @@ def compare_command(
             switches = {
                 "edge": edge,
                 "plugins": plugins,
+                "tls": tls,
                 "mesh": mesh,
                 "mtls": mtls,
                 "canary": canary,
@@ -86,13 +98,22 @@ def compare_command(
                 "trace": trace,
                 "scale": scale,
                 "http": http,
+                "network": network,
                 "rtt": rtt,
+                "bandwidth": bandwidth,
+                "visit": visit,
                 "connections": connections,
                 "delay": delay,
                 "abort": abort,
             }
             compared = topologies_of(topologies)
-            arms = edge_arms(compared, edges, switches) if edges else arms_of(compared, parse_switches(**switches))
+            file = workload_file(workload)
+            networks = channel_networks(file)
+            arms = (
+                edge_arms(compared, edges, switches, networks)
+                if edges
+                else arms_of(compared, parse_switches(networks, **switches))
+            )
             if not http and any(arm.switches.edge == "none" for arm in arms):
                 typer.echo(
                     "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
@@ -105,8 +126,11 @@ def compare_command(
                 blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
                 profile=profile_named(profile, rate=number("rate", rate)),
                 seed=checked_seed(seed),
-                workload=workload_file(workload),
+                workload=file,
                 closed=parse_closed_loop(vus=vus, think=think, rate=rate),
+                precision=parse_precision(precision),
             )
+            if plan.precision is not None:
+                require_attainable(plan, in_blocks.foreseen(plan))
             folder = begin(plan, RESULTS)
         in_blocks.carry_out(plan, folder, compare_view, retry=repeats, as_json=as_json)

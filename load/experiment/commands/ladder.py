@@ -7,6 +7,7 @@ import typer
 from experiment.arguments import checked_seed, number, whole_number, workload_file
 from experiment.commands import in_blocks, options
 from experiment.plan.ladder import ladder_arms
+from experiment.plan.networks import refuse_networks
 from experiment.plan.plan import MOST_BLOCKS, Plan
 from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
@@ -21,7 +22,7 @@ def ladder_command(
     given: typer.Context,
     topology: TopologyName = "hybrid",
     steps: options.Steps = "",
-    blocks: in_blocks.Blocks = "5",
+    blocks: in_blocks.Blocks = "8",
     profile: in_blocks.Profile = "compare",
     rate: options.Rate = None,
     seed: options.Seed = "1",
@@ -39,7 +40,8 @@ def ladder_command(
             in_blocks.refuse_beside_resume(given)
             folder, plan = take_up(RESULTS, resume, KIND)
         else:
-            climbed = load_topology(topology)
+            climbed, file = load_topology(topology), workload_file(workload)
+            refuse_networks(file, KIND)
             plan = Plan(
                 kind=KIND,
                 name=f"{KIND}-{climbed.name}",
@@ -47,7 +49,7 @@ def ladder_command(
                 blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
                 profile=profile_named(profile, rate=number("rate", rate)),
                 seed=checked_seed(seed),
-                workload=workload_file(workload),
+                workload=file,
             )
             folder = begin(plan, RESULTS)
         in_blocks.carry_out(plan, folder, ladder_view, retry=repeats, as_json=as_json)

@@ -62,6 +62,17 @@ def print_file(file: Path) -> None:
     typer.echo(file.read_text(encoding="utf-8"), nl=False)
 
 
+def print_seconds(out: Console, folder: Path) -> None:
+    """Says where the seconds of a run's trials went."""
+    # Tables take a while to import, which a wrong option should not have to wait for.
+    from hops.run.files import MANIFEST, TRIALS, read_document
+    from hops.tables.seconds import seconds_table
+    from hops.terminal.render import rendered
+
+    trials, profile = read_document(folder / TRIALS)["trials"], read_document(folder / MANIFEST)["profile"]
+    out.print(rendered([seconds_table(trials, profile)]))
+
+
 def print_places(out: Console, folder: Path) -> None:
     """Says where a run's results and its report are."""
     out.print(f"Results: {shown(folder)}")

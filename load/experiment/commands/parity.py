@@ -18,7 +18,7 @@ from experiment.parity.across import check_topologies, parity_table
 from experiment.progress import Progress
 from hops.terminal.render import rendered
 from mesh.errors import SwitchError
-from mesh.options import Canary, Edge, Http, Json, Mesh, Mtls, Plugins, Replicas
+from mesh.options import Canary, Edge, Http, Json, Mesh, Mtls, Plugins, Replicas, Tls
 from mesh.ports import load_ports
 from mesh.switches import Switches, parse_switches
 from mesh.system import require_fit
@@ -34,6 +34,7 @@ def parity_command(
     seed: Seed = "1",
     edge: Edge = None,
     plugins: Plugins = None,
+    tls: Tls = None,
     mesh: Mesh = None,
     mtls: Mtls = None,
     canary: Canary = None,
@@ -44,7 +45,15 @@ def parity_command(
     """The command `parity`; `experiment.cli` has its help."""
     with reported_errors():
         shopload = Shopload(BINARY)
-        given = {"edge": edge, "plugins": plugins, "mesh": mesh, "mtls": mtls, "canary": canary, "replicas": replicas}
+        given = {
+            "edge": edge,
+            "plugins": plugins,
+            "tls": tls,
+            "mesh": mesh,
+            "mtls": mtls,
+            "canary": canary,
+            "replicas": replicas,
+        }
         switches = parse_switches(**given, http=http, trace=0)
         chosen = topologies_of(topologies) if topologies else _all_that_fit(switches)
         for topology in chosen:

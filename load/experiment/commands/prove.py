@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from experiment.arguments import checked_seed, whole_number
+from experiment.blocks import expected_s
 from experiment.commands.options import console, reported_errors
 from experiment.plan.plan import MOST_BLOCKS
 from experiment.progress import minutes, shown
@@ -19,7 +20,7 @@ from experiment.proofs import resume as resume_proof
 from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
 from experiment.proofs.resume import Proof
 from experiment.results.folder import RESULTS, read_json, write_json
-from experiment.runner import begin, expected_s, run_trials, take_up
+from experiment.runner import begin, run_trials, take_up
 from hops.commands.prove import app as simulations
 from hops.commands.prove import give, with_progress
 from hops.conclusions.wording import plural

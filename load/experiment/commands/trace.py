@@ -20,7 +20,7 @@ from experiment.trial.exemplars import Exemplars
 from experiment.trial.trial import EXEMPLARS
 from hops.budget.budget import budget_of_tree
 from hops.elements.table import Cell, Column, Table, number, words
-from hops.run.documents import TrialRecord
+from hops.run.documents.trial import TrialRecord
 from hops.run.files import TRIALS, read_document, trial_folder
 from hops.tables.budget import trace_table
 from hops.terminal.render import rendered

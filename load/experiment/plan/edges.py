@@ -6,12 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from experiment.errors import UsageError
 from experiment.plan.plan import Arm, arm_of
+from mesh.network import Network
 from mesh.topology import Topology
 
 NONE = "none"
 
 
-def edge_arms(topologies: Sequence[Topology], edges: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:
+def edge_arms(
+    topologies: Sequence[Topology],
+    edges: str,
+    given: Mapping[str, str | None],
+    networks: Mapping[str, Network] | None = None,
+) -> tuple[Arm, ...]:
     """An arm for each topology with each edge, such as `hybrid-kong` and `hybrid-no-edge`.
 
     Args:
@@ -19,6 +25,7 @@ def edge_arms(topologies: Sequence[Topology], edges: str, given: Mapping[str, st
         edges: Names of the edges, comma-separated.
         given: The other switches, as a user gives them. Without an edge there are no plugins, and clients reach
             gateways that speak HTTP/1.1 only, so they speak it in all arms then.
+        networks: Each channel's network, where the workload says so.
 
     Raises:
         UsageError: An edge is unknown or given twice, a switch contradicts it, or a topology cannot run with it.
@@ -40,6 +47,8 @@ def edge_arms(topologies: Sequence[Topology], edges: str, given: Mapping[str, st
             f"{topology.name}-{'no-edge' if name == NONE else name}",
             topology,
             {**given, "edge": name, **({"plugins": None} if name == NONE else {})},
+            networks,
+            compared=topologies,
         )
         for topology in topologies
         for name in names

@@ -22,6 +22,8 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.CLUSTER: {"runtime": "kubernetes"},
     ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
+OVER_THE_EDGE_ONLY = ("2", "3")
+"""Versions of HTTP that gateways do not speak themselves."""
 
 
 def ladder_arms(
@@ -41,10 +43,10 @@ def ladder_arms(
     """
     names = _named(steps) if steps else _all(topology, http)
     if ladder.NO_EDGE in names:
-        if http == "2":
+        if http in OVER_THE_EDGE_ONLY:
             raise UsageError(
-                f"http=2: clients of the arm {ladder.NO_EDGE} reach gateways that speak HTTP/1.1 only, and all arms "
-                f"must speak the same; leave out http=2, or give steps= without {ladder.NO_EDGE}"
+                f"http={http}: clients of the arm {ladder.NO_EDGE} reach gateways that speak HTTP/1.1 only, and all "
+                f"arms must speak the same; leave out http={http}, or give steps= without {ladder.NO_EDGE}"
             )
         http = http or "1"
     arms = tuple(arm_of(name, topology, {"http": http, "trace": trace, **SWITCHES[name]}) for name in names)
@@ -57,7 +59,7 @@ def ladder_arms(
 
 
 def _all(topology: Topology, http: str | None) -> Sequence[str]:
-    without_edge = topology.entered_by_gateways and http != "2"
+    without_edge = topology.entered_by_gateways and http not in OVER_THE_EDGE_ONLY
     return [name for name in ladder.ON_THIS_MACHINE if name != ladder.NO_EDGE or without_edge]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,12 +17,15 @@ from experiment.plan.profiles import Profile
 from experiment.results.folder import require_folder_name
 from hops.run.documents import SCHEMA
 from mesh.errors import SwitchError
-from mesh.switches import Switches, parse_switches
+from mesh.network import Network
+from mesh.switches import HTTP3, Switches, parse_switches
 from mesh.system import require_fit
 from mesh.topology import Topology
 
-Kind = Literal["bench", "compare", "ladder", "proof"]
+Kind = Literal["bench", "compare", "ladder", "rtt", "proof"]
 MOST_BLOCKS = 100
+#: Blocks of a first stage: with fewer, Student's t is so wide that the second stage costs more than the first saves.
+LEAST_FIRST_STAGE = 5
 #: A pair must stay readable in a table and usable as a folder's name.
 MOST_ARMS = 20
 
@@ -61,8 +64,8 @@ class Plan:
     """An experiment before it runs.
 
     Attributes:
-        kind: `bench` for one trial, `compare` for blocks of several, `ladder` for those of one topology's arms, `proof`
-            for those of a proof.
+        kind: `bench` for one trial, `compare` for blocks of several, `ladder` for those of one topology's arms, `rtt`
+            for those of topologies at several distances, `proof` for those of a proof.
         name: Name of the results folder, after its time.
         arms: The arms that are compared.
         blocks: Number of blocks, in which each arm runs once.
@@ -70,6 +73,8 @@ class Plan:
         seed: Seed of the tape, of the order within blocks, and of the bootstrap.
         workload: File of the workload, from which the tapes are made once.
         closed: The closed loop that takes the journeys; None if they go at the tape's times.
+        precision: How far intervals may reach beyond the ratio of two arms' p50, as a share; `blocks` are then those of
+            the first stage, which decides how many there are in all. None if `blocks` are all.
     """
 
     kind: Kind
@@ -80,6 +85,7 @@ class Plan:
     seed: int
     workload: Path
     closed: ClosedLoop | None = None
+    precision: float | None = None
 
     def __post_init__(self) -> None:
         labels = [arm.label for arm in self.arms]
@@ -90,11 +96,26 @@ class Plan:
             raise UsageError(f"{len(labels)} topologies are too many: give from 1 to {MOST_ARMS}")
         if not 1 <= self.blocks <= MOST_BLOCKS:
             raise UsageError(f"blocks={self.blocks} is out of range: give an integer from 1 to {MOST_BLOCKS}")
+        if self.precision is not None:
+            if len(labels) < 2:
+                raise UsageError("precision= is about the ratio of two topologies: give at least two")
+            if self.blocks < LEAST_FIRST_STAGE:
+                raise UsageError(
+                    f"blocks={self.blocks} are too few to decide on how many precision= takes: give at least "
+                    f"{LEAST_FIRST_STAGE}"
+                )
         for arm in self.arms:
             require_fit(arm.topology, arm.switches)
         scales = {arm.switches.scale for arm in self.arms}
         if len(scales) > 1:
             raise UsageError("all topologies must use the same scale, because one tape fits one scale")
+
+    @property
+    def staying_on_http2(self) -> list[str]:
+        """Names of the topologies whose clients speak HTTP/2 beside others' that speak HTTP/3."""
+        if all(arm.switches.http != HTTP3 for arm in self.arms):
+            return []
+        return list(dict.fromkeys(arm.topology.name for arm in self.arms if arm.switches.http != HTTP3))
 
     @property
     def scale(self) -> int:
@@ -134,18 +155,42 @@ def plan_of(document: Mapping[str, Any]) -> Plan:
 
 
 def arms_of(topologies: Sequence[Topology], switches: Switches) -> tuple[Arm, ...]:
-    """An arm for each topology, all with the same switches."""
-    return tuple(Arm(topology.name, topology, switches) for topology in topologies)
+    """An arm for each topology, all with the same switches as far as `in_comparison` lets them."""
+    return tuple(Arm(topology.name, topology, in_comparison(topology, switches, topologies)) for topology in topologies)
 
 
-def arm_of(label: str, topology: Topology, given: Mapping[str, str | None]) -> Arm:
+def in_comparison(topology: Topology, switches: Switches, compared: Sequence[Topology]) -> Switches:
+    """The switches of a topology among those that it is compared with.
+
+    gRPC has no HTTP/3: beside clients that speak it, those that speak gRPC only stay on HTTP/2.
+    """
+    if switches.http != HTTP3 or not topology.speaks_grpc_only or all(one.speaks_grpc_only for one in compared):
+        return switches
+    return replace(switches, http=2)
+
+
+def arm_of(
+    label: str,
+    topology: Topology,
+    given: Mapping[str, str | None],
+    networks: Mapping[str, Network] | None = None,
+    *,
+    compared: Sequence[Topology] = (),
+) -> Arm:
     """An arm with switches of its own, as a user would give them.
+
+    Args:
+        label: Name in the results.
+        topology: The topology that runs.
+        given: The switches.
+        networks: Each channel's network, where the workload says so.
+        compared: The topologies of all arms.
 
     Raises:
         UsageError: One has a value that it cannot have, or the topology cannot run with them; names the arm.
     """
     try:
-        arm = Arm(label, topology, parse_switches(**given))
+        arm = Arm(label, topology, in_comparison(topology, parse_switches(networks, **given), compared))
         require_fit(topology, arm.switches)
     except SwitchError as error:
         raise UsageError(f"arm {label}: {error}") from error

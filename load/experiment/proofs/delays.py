@@ -39,7 +39,7 @@ from experiment.errors import UsageError
 from experiment.plan.plan import Arm, Plan
 from experiment.plan.profiles import Profile
 from hops.analysis.hop_differences import hop_differences
-from hops.run.documents import PartDifference
+from hops.run.documents.difference import PartDifference
 from hops.run.files import RunFiles, read_run
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.statistics.sample import CONFIDENCE

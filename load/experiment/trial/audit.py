@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -43,37 +45,69 @@ def require_marked(database_url: str, name: str, trial: str) -> None:
         )
 
 
-def audit(
-    admin_url: str, name: str, journeys: Path | None, *, as_json: bool, capture: bool = False
-) -> subprocess.CompletedProcess[str]:
-    """Checks every invariant of the shop on a database, and prints the findings; code 1 is a broken invariant.
+@contextmanager
+def auditing(admin_url: str, name: str, journeys: Path) -> Iterator[Callable[[], str]]:
+    """Checks every invariant of the shop on a database beside what else is done inside the block.
 
     Args:
         admin_url: URL of the server, as its administrator.
         name: Name of the database.
-        journeys: Rows of the replay, whose acknowledged checkouts must all be there, once; None without a replay.
-        as_json: Whether to print JSON: `ok`, and each invariant with its promise, violations and examples.
-        capture: Whether the caller gets what is printed.
+        journeys: Rows of the replay, whose acknowledged checkouts must all be there, once.
+
+    Yields:
+        Waits for the findings, and gives them as JSON: `ok`, and each invariant with its promise, violations and
+        examples. It raises MeshError if the audit could not be done.
+    """
+    with _started(admin_url, name, journeys, as_json=True, stdout=subprocess.PIPE) as process:
+        yield lambda: _finished(process)
+
+
+def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) -> bool:
+    """Checks every invariant of the shop on a database, and prints the findings.
+
+    Args:
+        admin_url: URL of the server, as its administrator.
+        name: Name of the database.
+        journeys: As `auditing` has it; None without a replay.
+        as_json: Whether to print JSON.
+
+    Returns:
+        Whether all of them hold.
 
     Raises:
         MeshError: The audit could not be done.
     """
+    with _started(admin_url, name, journeys, as_json=as_json) as process:
+        _finished(process)
+        return process.returncode == 0
+
+
+@contextmanager
+def _started(
+    admin_url: str, name: str, journeys: Path | None, *, as_json: bool, stdout: int | None = None
+) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "shop.database", "audit", "--name", name]
     command += ["--json"] if as_json else []
     if journeys is not None:
         command += ["--acknowledged", str(journeys)]
+    with subprocess.Popen(  # noqa: S603 - our own command line
+        command,
+        env={**os.environ, "SHOP_ADMIN_URL": admin_url},
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()  # it has ended, unless an error or the user ended the block
+
+
+def _finished(process: subprocess.Popen[str]) -> str:
     try:
-        done = subprocess.run(  # noqa: S603 - our own command line
-            command,
-            env={**os.environ, "SHOP_ADMIN_URL": admin_url},
-            stdout=subprocess.PIPE if capture else None,
-            stderr=subprocess.PIPE,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        out, err = process.communicate(timeout=LIMIT_S)
     except subprocess.TimeoutExpired as error:
         raise MeshError(f"the audit did not finish within {LIMIT_S:g} s; it was stopped") from error
-    if done.returncode not in (0, 1):
-        raise MeshError(f"the audit failed: {done.stderr.strip()}")
-    return done
+    if process.returncode not in (0, 1):
+        raise MeshError(f"the audit failed: {err.strip()}")
+    return out

@@ -6,11 +6,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
+import polars as pl
+
 from hops.gates.edge_agreement import LoggedRequest
+from hops.run.rows import AT_EDGE
 
 
 def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]:
@@ -31,5 +34,21 @@ def read_edge_log(path: Path, trace_ids: Collection[str]) -> list[LoggedRequest]
             # `00-<trace id>-<span id>-<flags>`; null for requests that brought none, such as checks of health.
             fields = (request["traceparent"] or "").split("-")
             if len(fields) == 4 and fields[1] in wanted:
-                requests.append(LoggedRequest(fields[1], fields[2], request["duration_ns"]))
+                times = request["duration_ns"], request["sending_ns"] or 0, request["behind_ns"]
+                requests.append(LoggedRequest(fields[1], fields[2], *times))
     return requests
+
+
+def at_edge(journeys: pl.DataFrame, logged: Sequence[LoggedRequest] | None) -> pl.DataFrame:
+    """Adds how long each journey's requests took at the edge, and how much of that behind it (`hops.run.rows.AT_EDGE`).
+
+    Both are null for a journey without requests in the log, and for one of whose requests the edge does not know it.
+
+    Args:
+        journeys: A row for each journey.
+        logged: The edge's log of their requests; None without an edge.
+    """
+    rows = [(line.trace_id, line.duration_ns, line.behind_ns) for line in logged or ()]
+    log = pl.DataFrame(rows, schema=pl.Schema([("trace_id", pl.String()), *AT_EDGE.items()]), orient="row")
+    whole = {name: pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()) for name in AT_EDGE}
+    return journeys.join(log.group_by("trace_id").agg(**whole), on="trace_id", how="left", maintain_order="left")

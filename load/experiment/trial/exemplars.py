@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import closing
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from typing import Any
-
-import httpx
+from urllib.parse import urlsplit
 
 from hops.errors import JaegerError
 from hops.traces.jaeger import REQUEST_TIMEOUT_S
@@ -28,7 +29,14 @@ def save(query_url: str, chosen: Exemplars, path: Path) -> None:
         JaegerError: Jaeger did not answer.
     """
     ids = dict.fromkeys(trace_id for traces in chosen.values() for _, trace_id in sorted(traces.items()))
-    documents = [json.dumps(_get(query_url, trace_id)) for trace_id in ids]
+    documents = []
+    with _connected(query_url) as jaeger:
+        for trace_id in ids:
+            try:
+                body = _answer(jaeger, "GET", f"/api/v3/traces/{trace_id}")
+                documents.append(json.dumps(json.loads(body)["result"]))
+            except (OSError, HTTPException, KeyError, ValueError) as error:
+                raise JaegerError(f"Jaeger at {query_url} did not return trace {trace_id}: {error}") from error
     path.write_text("".join(f"{document}\n" for document in documents), encoding="utf-8")
 
 
@@ -42,20 +50,22 @@ def load(path: Path, otlp_http_url: str) -> None:
     Raises:
         JaegerError: It did not take one.
     """
-    headers = {"Content-Type": "application/json"}
-    try:
-        with httpx.Client(timeout=REQUEST_TIMEOUT_S, trust_env=False, headers=headers) as client:
-            for line in path.read_text(encoding="utf-8").splitlines():
-                client.post(f"{otlp_http_url}/v1/traces", content=line).raise_for_status()
-    except httpx.HTTPError as error:
-        raise JaegerError(f"Jaeger at {otlp_http_url} did not accept the saved traces: {error}") from error
+    with _connected(otlp_http_url) as jaeger:
+        for line in path.read_bytes().splitlines():
+            try:
+                _answer(jaeger, "POST", "/v1/traces", line)
+            except (OSError, HTTPException) as error:
+                raise JaegerError(f"Jaeger at {otlp_http_url} did not accept the saved traces: {error}") from error
 
 
-def _get(query_url: str, trace_id: str) -> Any:
-    try:
-        response = httpx.get(
-            f"{query_url}/api/v3/traces/{trace_id}", timeout=REQUEST_TIMEOUT_S, trust_env=False
-        ).raise_for_status()
-        return response.json()["result"]
-    except (httpx.HTTPError, KeyError, ValueError) as error:
-        raise JaegerError(f"Jaeger at {query_url} did not return trace {trace_id}: {error}") from error
+def _connected(url: str) -> closing[HTTPConnection]:
+    return closing(HTTPConnection(urlsplit(url).netloc, timeout=REQUEST_TIMEOUT_S))
+
+
+def _answer(jaeger: HTTPConnection, method: str, path: str, document: bytes | None = None) -> bytes:
+    jaeger.request(method, path, document, {"Content-Type": "application/json"} if document else {})
+    response = jaeger.getresponse()
+    body = response.read()
+    if response.status != HTTPStatus.OK:
+        raise HTTPException(f"{method} {path} answered {response.status} {response.reason}")
+    return body

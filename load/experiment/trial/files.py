@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
-from typing import cast
-
-import polars as pl
+from typing import TYPE_CHECKING, cast
 
 from experiment.plan.plan import Planned
 from experiment.results.folder import read_json, write_json
-from experiment.trial.trial import Trial
-from hops.gates.trial import evaluate, is_valid, left_out
-from hops.run.documents import SCHEMA, ResourcesFrom, TrialRecord
-from hops.run.rows import write_parquet
+from experiment.trial.trial import FRAMES, Trial
+from hops.run.documents import SCHEMA
+from hops.run.documents.trial import TrialRecord
+
+if TYPE_CHECKING:
+    import polars as pl
 
 RECORD = "trial.json"
-FRAMES = ("journeys", "hops", "resources", "calls")
 
 
 class TrialFiles:
@@ -62,6 +61,9 @@ class TrialFiles:
         Raises:
             OSError: The disk is full; earlier trials are untouched.
         """
+        # Not at the top: nobody whose first trial is still to start needs to wait for tables to be imported.
+        from experiment.trial.record import record_of, write_rows
+
         scratch = self._root / f".{planned.name}.partial"
         write_rows(trial, scratch, planned.block, planned.arm.label)
         record = record_of(
@@ -94,11 +96,15 @@ class TrialFiles:
     def frames(self, trials: Sequence[Planned]) -> Iterator[tuple[str, pl.DataFrame]]:
         """The rows of all trials together, by the name of their file."""
         for name in FRAMES:
-            files = [self._root / one.name / f"{name}.parquet" for one in trials]
-            # Trials of an earlier version, which a resumed experiment may have, kept no calls.
-            kept = [pl.read_parquet(file) for file in files if name != "calls" or file.is_file()]
-            if kept:
-                yield name, pl.concat(kept)
+            yield name, self.frame(name, trials)
+
+    def frame(self, name: str, trials: Sequence[Planned]) -> pl.DataFrame:
+        """The rows of all trials together in one of `FRAMES`."""
+        import polars as pl
+
+        files = [self._root / one.name / f"{name}.parquet" for one in trials]
+        # Only trials behind an edge that keeps a log have the columns of `hops.run.rows.AT_EDGE`.
+        return pl.concat(map(pl.read_parquet, files), how="diagonal")
 
     def _give_name(self, scratch: Path, name: str) -> None:
         final = self._root / name
@@ -106,51 +112,6 @@ class TrialFiles:
             attempt = cast("TrialRecord", read_json(final / RECORD))["attempt"]
             final.rename(final.with_name(f"{name}.attempt{attempt}"))
         scratch.rename(final)
-
-
-def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
-    """Writes a trial's rows as parquet files, each row with its block and topology in front.
-
-    Raises:
-        OSError: The disk is full.
-    """
-    labels = (pl.lit(block, pl.Int32).alias("block"), pl.lit(topology).alias("topology"))
-    for name, frame in zip(FRAMES, (trial.journeys, trial.hops, trial.resources, trial.calls), strict=True):
-        write_parquet(frame.select(*labels, pl.all()), folder / f"{name}.parquet")
-
-
-def record_of(
-    trial: Trial, *, block: int, topology: str, position: int, attempt: int, began: datetime, commit: str
-) -> TrialRecord:
-    """Judges a trial that has just ended by its gates, and makes its record."""
-    gates = evaluate(trial.evidence)
-    record = TrialRecord(
-        block=block,
-        topology=topology,
-        attempt=attempt,
-        position=position,
-        used=True,
-        valid=is_valid(gates),
-        gates=gates,
-        gates_left_out=left_out(trial.evidence),
-        began=began.isoformat(timespec="milliseconds"),
-        ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
-        commit=commit,
-        phases_s=dict(trial.phases_s),
-        answers_sha256=str(trial.generator["answers_sha256"]),
-        cpu_s=dict(trial.cpu_s),
-        rss_mb=dict(trial.rss_mb),
-        memory_peak_mb=round(trial.memory_mb, 1),
-        generator=dict(trial.generator),
-        exemplars={journey: dict(of) for journey, of in trial.exemplars.items()},
-    )
-    if trial.machine_speed is not None:
-        record["machine_speed"] = round(trial.machine_speed, 3)
-    if trial.origin is not None:
-        record["resources_from"] = ResourcesFrom(
-            source=trial.origin.source, resolution_s=round(trial.origin.resolution_s, 1)
-        )
-    return record
 
 
 def _record(path: Path) -> TrialRecord:

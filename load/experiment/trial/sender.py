@@ -84,7 +84,7 @@ class LocalSender:
                 load_over = time.monotonic() + load.duration_s
                 while process.poll() is None and time.monotonic() < load_over:
                     system.check()
-                    time.sleep(WATCH_S)
+                    time.sleep(min(WATCH_S, max(0.0, load_over - time.monotonic())))
                 self.shopload.finish_replay(process)
         finally:
             stop(process)  # it has ended, unless the user or a dead component ended the trial

@@ -18,15 +18,16 @@ from mesh.topology import load_topology
 BASE = "21400"
 #: Loaded by the named component before anything else: one wrong price in the gRPC adapter of the catalogue.
 ONE_CENT_LESS = """
-import dataclasses
+from msgspec.structs import replace
+
 import shop.clients.grpc_product as adapter
 
 right = adapter.product_from
 
 def wrong(message):
     product = right(message)
-    price = dataclasses.replace(product.price, amount_minor=product.price.amount_minor - 1)
-    return dataclasses.replace(product, price=price)
+    price = replace(product.price, amount_minor=product.price.amount_minor - 1)
+    return replace(product, price=price)
 
 adapter.product_from = wrong
 """

@@ -17,7 +17,7 @@ import pytest
 from stand_ins.cluster import namespaces, needs_cluster
 
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
-from experiment.trial.audit import audit
+from experiment.trial.audit import auditing
 from experiment.trial.cluster_sender import ClusterSender
 from experiment.trial.sender import JOURNEYS
 from hops.run.rows import read_journeys
@@ -202,10 +202,11 @@ def test_a_database_outside_of_the_namespace_is_filled_used_and_audited(
     out.mkdir()
     with make(database_url=database_elsewhere) as system:
         ClusterSender(system, shopload).replay(Load(tape_of(shopload, tmp_path, 10), 10.0), out)
-        done = audit(database_elsewhere, system.database_name, out / JOURNEYS, as_json=True, capture=True)
+        with auditing(database_elsewhere, system.database_name, out / JOURNEYS) as findings:
+            printed = findings()
         kinds = system.kubectl.run("get", "pods,statefulsets,services", "--output=name")
     assert set(read_journeys(out / JOURNEYS)["outcome"]) == {"ok"}
-    assert [each for each in json.loads(done.stdout)["invariants"] if not each["ok"]] == []
+    assert [each for each in json.loads(printed)["invariants"] if not each["ok"]] == []
     assert POSTGRES not in kinds
 
 

@@ -15,8 +15,8 @@ from experiment.generator.shopload import BINARY
 from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan, take_up
-from experiment.trial.trial import run_trial
-from hops.run.documents import Summary
+from experiment.trial.run import run_trial
+from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from mesh.ports import load_ports
 from mesh.switches import parse_switches

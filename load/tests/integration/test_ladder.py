@@ -13,7 +13,8 @@ from experiment.plan.ladder import ladder_arms
 from experiment.plan.plan import Plan
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan
-from hops.run.documents import LadderRow, Summary
+from hops.run.documents.ladder import LadderRow
+from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
 from hops.run.ladder import KIND
 from mesh.ports import load_ports

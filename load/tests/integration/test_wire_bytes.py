@@ -10,7 +10,7 @@ import struct
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,8 +34,13 @@ QUIET_S = 0.5
 #: Of a packet: Ethernet, IPv4 and TCP headers with all their options.
 SNAP_BYTES = 160
 CLOSE = 0.01
-#: The versions of HTTP that clients of a topology speak.
-VERSIONS = {"rest": (2, 1), "grpc": (2,)}
+#: What runs, and the versions of HTTP that its clients speak.
+RUNS = {
+    "rest": ("rest", Switches(trace=0.0), (2, 1)),
+    "grpc": ("grpc", Switches(trace=0.0), (2,)),
+    "rest over TLS": ("rest", Switches(trace=0.0, tls="on", http=3), (3, 2, 1)),
+    "grpc over TLS": ("grpc", Switches(trace=0.0, tls="on"), (2,)),
+}
 
 # https://www.tcpdump.org/manpages/pcap-savefile.5.html, in this machine's byte order as libpcap writes it.
 FILE_HEADER = struct.Struct("=IHHiIII")
@@ -43,6 +48,8 @@ PACKET_HEADER = struct.Struct("=IIII")
 MAGIC = {0xA1B2C3D4, 0xA1B23C4D}
 ETHERNET = 1
 IPV4 = 0x0800
+UDP = 17
+UDP_HEADER_BYTES = 8
 FIN, SYN, RST = 0x01, 0x02, 0x04
 
 
@@ -97,8 +104,12 @@ class Carried:
         header = (ip[0] & 0x0F) * 4
         total = struct.unpack_from("!H", ip, 2)[0]
         source, target, sequence = struct.unpack_from("!HHI", ip, header)
-        length = total - header - (ip[header + 12] >> 4) * 4
         assert total, "a packet is larger than its header can say"
+        if ip[9] == UDP:
+            flow = self.flows.setdefault((source, target), Flow(ended=True))
+            flow.payload += total - header - UDP_HEADER_BYTES
+            return
+        length = total - header - (ip[header + 12] >> 4) * 4
         self.flows.setdefault((source, target), Flow()).add(sequence, length, ip[header + 13])
 
     @property
@@ -119,7 +130,7 @@ class Carried:
 
 
 def read_capture(path: Path, port: int) -> Carried:
-    """Counts the payload of a capture's TCP packets."""
+    """Counts the payload of a capture's TCP and UDP packets."""
     capture = path.read_bytes()
     magic, *_, link = FILE_HEADER.unpack_from(capture)
     assert magic in MAGIC
@@ -150,7 +161,7 @@ def captured(port: int, path: Path) -> Iterator[None]:
             "16384",
             "-w",
             str(path),
-            f"tcp port {port}",
+            f"port {port}",
         ],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -225,18 +236,20 @@ def folder(ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[R
     remove_cluster(made)
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def running(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Iterator[System]:
-    """A topology that is up."""
-    with System(load_topology(request.param), Switches(trace=0.0), ports, "wire-bytes", folder=folder) as system:
-        yield system
+@pytest.fixture(scope="module", params=RUNS)
+def running(request: pytest.FixtureRequest, ports: Ports, folder: RunFolder) -> Iterator[tuple[System, Sequence[int]]]:
+    """A topology that is up, and the versions of HTTP that its clients speak."""
+    topology, switches, versions = RUNS[request.param]
+    with System(load_topology(topology), switches, ports, "wire-bytes", folder=folder) as system:
+        yield system, versions
 
 
-def test_every_byte_on_the_wire_is_counted(running: System, tape: Tape, tmp_path: Path) -> None:
-    for http in VERSIONS[running.topology.name]:
+def test_every_byte_on_the_wire_is_counted(running: tuple[System, Sequence[int]], tape: Tape, tmp_path: Path) -> None:
+    system, versions = running
+    for http in versions:
         folder = tmp_path / f"http-{http}"
         folder.mkdir()
-        check_bytes(running, tape, folder, http)
+        check_bytes(system, tape, folder, http)
 
 
 def check_bytes(running: System, tape: Tape, folder: Path, http: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,20 @@ from experiment.trial.resources import Origin
 from experiment.trial.trial import Trial
 from hops.gates.trial import Evidence
 from hops.run.rows import CALLS, HOPS, RESOURCES
+from hops.units import NS_PER_MS
 
 
-def fake_trial(*, failures: int = 0, rows: int = 1, origin: Origin | None = None) -> Trial:
-    """A trial of so many journeys; one that failed makes it SUSPECT."""
+def fake_trial(
+    *, failures: int = 0, rows: int = 1, origin: Origin | None = None, latency_ms: float | None = None
+) -> Trial:
+    """A trial of so many journeys; one that failed makes it SUSPECT.
+
+    Args:
+        failures: how many failed.
+        rows: how many journeys there are.
+        origin: where CPU seconds and memory come from.
+        latency_ms: of all journeys; None for journeys without latencies.
+    """
     evidence = Evidence(
         parity_mismatches=0,
         invariants_broken=0,
@@ -29,9 +40,15 @@ def fake_trial(*, failures: int = 0, rows: int = 1, origin: Origin | None = None
         other_cores=0.0,
         traced=False,
     )
+    # random text does not compress, so that many rows fill a small disk
+    journeys = pl.DataFrame({"seq": range(rows), "error": [os.urandom(8).hex() for _ in range(rows)]})
+    if latency_ms is not None:
+        latency_ns = pl.lit(latency_ms * NS_PER_MS)
+        journeys = journeys.with_columns(
+            latency_ns=latency_ns, journey=pl.lit("browse"), outcome=pl.lit("ok"), channel=pl.lit("web")
+        )
     return Trial(
-        # random text does not compress, so that many rows fill a small disk
-        journeys=pl.DataFrame({"seq": range(rows), "error": [os.urandom(8).hex() for _ in range(rows)]}),
+        journeys=journeys,
         hops=HOPS.to_frame(),
         resources=RESOURCES.to_frame(),
         calls=CALLS.to_frame(),
@@ -53,22 +70,34 @@ class FakeRuns:
     Args:
         outcomes: for `<block>-<topology>`, what its attempts give one after the other: a number of failures, or an
             error. Others succeed.
+        latency_ms: of the journeys of `<block>-<topology>`'s given attempt; None for journeys without latencies.
     """
 
-    def __init__(self, outcomes: dict[str, list[int | BaseException]] | None = None) -> None:
+    def __init__(
+        self,
+        outcomes: dict[str, list[int | BaseException]] | None = None,
+        latency_ms: Callable[[str, int], float] | None = None,
+    ) -> None:
         self.outcomes = outcomes or {}
+        self.latency_ms = latency_ms
         self.ran: list[str] = []
         self.in_full: list[bool] = []
+        self.meanwhile: list[Callable[[], object]] = []
 
-    def __call__(self, system: Any, *arguments: Any, parity_in_full: bool, **_: Any) -> Trial:
+    def __call__(
+        self, system: Any, *arguments: Any, parity_in_full: bool, meanwhile: Callable[[], object], **_: Any
+    ) -> Trial:
         folder: Path = arguments[3]
         folder.mkdir(parents=True)
         name = str(system.trial).rsplit("/", 1)[-1]
         self.ran.append(name)
         self.in_full.append(parity_in_full)
+        self.meanwhile.append(meanwhile)
         (folder / "journeys.jsonl").write_text(name)
         planned = self.outcomes.get(name, [])
         outcome = planned.pop(0) if planned else 0
         if isinstance(outcome, BaseException):
             raise outcome
-        return fake_trial(failures=outcome)
+        if self.latency_ms is None:
+            return fake_trial(failures=outcome)
+        return fake_trial(failures=outcome, rows=20, latency_ms=self.latency_ms(name, self.ran.count(name)))

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from experiment.blocks import expected_s
+from experiment.commands.compare import compare_command
 from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import BINARY
 from experiment.plan.edges import edge_arms
 from experiment.plan.ladder import ladder_arms
-from experiment.plan.plan import Plan, arms_of
+from experiment.plan.plan import Arm, Kind, Plan, arms_of
 from experiment.plan.profiles import PROFILES
-from experiment.runner import begin, run_plan, take_up
+from experiment.plan.rtt import rtt_arms
+from experiment.runner import begin, load_line, run_plan, take_up
 from experiment.trial.files import TrialFiles
 from mesh.errors import ComponentDiedError, NotInstalledError
 from mesh.ports import load_ports
-from mesh.switches import Switches
+from mesh.switches import Switches, parse_switches
 from mesh.topology import load_topology
 
 from .fake_trials import FakeRuns
@@ -38,7 +44,7 @@ def _no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
     def stop(*_: Any, **__: Any) -> None:
         raise AtTheEndError
 
-    monkeypatch.setattr("experiment.runner._Trials.gather", stop)
+    monkeypatch.setattr("experiment.blocks.Blocks.gather", stop)
 
 
 def plan(blocks: int = 2, **changes: Any) -> Plan:
@@ -138,6 +144,37 @@ def test_retry_repeats_a_suspect_trial_once_and_keeps_both(
     assert len(records(tmp_path)) == 5
 
 
+def test_a_repeated_trial_runs_again_at_once_within_its_block(tmp_path: Path) -> None:
+    runs, order = FakeRuns({names(plan())[0]: [1, 0], names(plan())[1]: [1, 1]}), names(plan())
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, runs, retry=1)
+    assert runs.ran == [order[0], order[0], order[1], order[1], *order[2:]]
+
+
+def test_the_default_comparison_takes_25_minutes_at_most() -> None:
+    defaults = {name: parameter.default for name, parameter in signature(compare_command).parameters.items()}
+    arms = arms_of([load_topology(name) for name in defaults["topologies"].split(",")], Switches())
+    whole = plan(blocks=int(defaults["blocks"]), arms=arms, profile=PROFILES[defaults["profile"]])
+    assert (whole.blocks, len(whole.trials())) == (12, 48)
+    assert expected_s(whole) <= 25 * 60
+
+
+def test_a_start_does_not_wait_for_what_reads_a_load_and_draws_conclusions() -> None:
+    needless = {"aiohttp", "jinja2", "numpy", "polars", "scipy"}
+    told = f"import sys, experiment.commands.bench, experiment.runner; print(sorted({needless} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.strip() == "[]"
+
+
+def test_what_draws_conclusions_is_made_ready_beside_a_trial(tmp_path: Path) -> None:
+    runs = FakeRuns()
+    with pytest.raises(AtTheEndError):
+        run(tmp_path, runs)
+    for meanwhile in runs.meanwhile:
+        meanwhile()
+    assert {"hops.analysis.summary", "hops.report.renderers"} <= set(sys.modules)
+
+
 def test_a_resumed_experiment_may_repeat_what_was_suspect(tmp_path: Path) -> None:
     one = names(plan())[0]
     with pytest.raises(AtTheEndError):
@@ -175,18 +212,39 @@ def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
         take_up(tmp_path, "latest", "compare")
 
 
-def test_an_interrupted_ladder_is_resumed_by_its_own_command(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("kind", "arms"),
+    [
+        ("ladder", ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced")),
+        ("rtt", rtt_arms([load_topology("hybrid")], "0,20,50", {})),
+    ],
+)
+def test_an_interrupted_experiment_with_a_command_of_its_own_is_resumed_by_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: Kind, arms: tuple[Arm, ...]
 ) -> None:
-    arms = ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced")
-    one = plan(kind="ladder", name="ladder", arms=arms)
+    one = plan(kind=kind, name=kind, arms=arms)
     with pytest.raises(KeyboardInterrupt):
         run_plan(one, begin(one, tmp_path), PORTS, run=FakeRuns({names(one)[2]: [KeyboardInterrupt()]}))
     assert "2 of 6 trials are finished" in (told := capsys.readouterr().err)
-    assert "`make ladder resume=latest` resumes it." in told
-    folder, again = take_up(tmp_path, "latest", "ladder")
+    assert f"`make {kind} resume=latest` resumes it." in told
+    folder, again = take_up(tmp_path, "latest", kind)
     assert again.arms == arms
     runs = FakeRuns()
     with pytest.raises(AtTheEndError):
         run_plan(again, folder, PORTS, run=runs)
     assert runs.ran == names(one)[2:]
+
+
+def test_the_load_names_the_network() -> None:
+    profile = {"rate": 20, "duration_s": 60}
+    near = Switches().as_dict()
+    manifest = {"closed": None, "profile": profile, "switches": near, "arms": {"rest": near, "grpc": near}}
+    assert load_line(manifest) == "open loop, 20 journeys a second for 60 s"
+    far = parse_switches(network="4g").as_dict()
+    assert load_line({**manifest, "arms": {"rest": far, "grpc": far}, "switches": far}) == (
+        "open loop, 20 journeys a second for 60 s; "
+        "network: 4g (70 ms, 12/12 Mbit/s), connections open from an earlier visit; TLS 1.3"
+    )
+    assert load_line({**manifest, "arms": {"rest": far, "grpc": near}, "switches": far}).endswith(
+        "; network: not the same for all arms"
+    )

@@ -28,7 +28,7 @@ from experiment.progress import Progress
 from experiment.results.folder import read_json
 from hops.errors import JaegerError, MalformedRunError
 from hops.gates.trial import Evidence, evaluate, left_out
-from hops.run.documents import TrialRecord
+from hops.run.documents.trial import TrialRecord
 from hops.terminal.console import terminal
 from mesh.errors import ComponentDiedError
 from mesh.ports import load_ports

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from experiment.generator.figures import busiest_cores, by_node
+from experiment.generator.figures import busiest_cores, by_node, late_customers
 
 ALONE = {"cpu_s": 3.0, "wall_s": 10.0}
 SHARED = {"cpu_s": 9.0, "wall_s": 10.0, "shards": [ALONE, {"cpu_s": 6.0, "wall_s": 8.0}]}
@@ -18,3 +18,10 @@ def test_one_generator_is_its_only_node() -> None:
 def test_of_several_nodes_the_busiest_counts() -> None:
     assert len(by_node(SHARED)) == 2
     assert busiest_cores(SHARED) == pytest.approx(0.75)
+
+
+def test_customers_are_late_on_a_warm_visit_only() -> None:
+    network = {"visit": "warm", "customers": 40, "late": 3}
+    assert late_customers({**ALONE, "network": network}) == 3
+    assert late_customers({**ALONE, "network": {**network, "visit": "first"}}) is None
+    assert late_customers(ALONE) is None

@@ -80,7 +80,7 @@ def test_all_nodes_begin_at_one_instant_and_their_files_are_joined(tmp_path: Pat
     binary.write_text('#!/bin/sh\necho "$@" > "$3/arguments"; cat "$5/of" "$7/of" "$9/of" > "$3/parts"\n')
     binary.chmod(binary.stat().st_mode | stat.S_IXUSR)
     looks: list[int] = []
-    one = replay(nodes, Shopload(binary))
+    one = replay(nodes, Shopload(binary), seconds=1)
     one.get_ready()
     one.send(lambda: looks.append(1))
     one.collect(tmp_path)

@@ -12,7 +12,8 @@ from experiment.errors import UsageError
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.plan import Plan, arms_of, plan_of
 from experiment.plan.profiles import PROFILES
-from mesh.switches import Switches
+from mesh.errors import SwitchError
+from mesh.switches import Switches, parse_switches
 from mesh.topology import load_topology
 
 NAMES = ("rest", "graphql", "grpc", "hybrid")
@@ -59,6 +60,23 @@ def test_a_plan_whose_names_lead_elsewhere_is_refused() -> None:
     for changed in ({"name": "../rest"}, {"arms": elsewhere}):
         with pytest.raises(UsageError, match="is not a valid name for a results folder: use letters, digits, dots"):
             plan_of({**document, **changed})
+
+
+def test_beside_http_3_grpc_stays_on_http_2_with_tls() -> None:
+    arms = arms_of([load_topology(name) for name in NAMES], parse_switches(http="3"))
+    assert {arm.label: (arm.switches.http, arm.switches.tls) for arm in arms} == {
+        "rest": (3, "on"),
+        "graphql": (3, "on"),
+        "grpc": (2, "on"),
+        "hybrid": (3, "on"),
+    }
+    assert replace(plan(), arms=arms).staying_on_http2 == ["grpc"]
+    assert plan().staying_on_http2 == []
+
+
+def test_http_3_for_grpc_alone_is_refused() -> None:
+    with pytest.raises(SwitchError, match="http=3: the clients of grpc speak gRPC only"):
+        replace(plan(), arms=arms_of([load_topology("grpc")], parse_switches(http="3")))
 
 
 def test_one_topology_twice_is_refused() -> None:

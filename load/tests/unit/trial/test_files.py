@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from experiment.plan.plan import Arm, Planned
@@ -39,6 +40,19 @@ def test_a_finished_trial_has_its_record_and_its_rows(tmp_path: Path) -> None:
     frames = dict(files.frames([planned]))
     assert set(frames) == {"journeys", "hops", "resources", "calls"}
     assert frames["journeys"].columns[:2] == ["block", "topology"]
+
+
+def test_rows_without_the_columns_of_an_edge_stand_beside_those_with_them(tmp_path: Path) -> None:
+    files, without, behind = TrialFiles(tmp_path), Planned(1, 1, REST), Planned(2, 1, REST)
+    finish(files, without)
+    finish(files, behind)
+    rows = tmp_path / without.name / "journeys.parquet"
+    kept = pl.read_parquet(rows)
+    added = kept.columns[-1]
+    kept.drop(added).write_parquet(rows)
+    journeys = dict(files.frames([without, behind]))["journeys"]
+    assert journeys.columns == kept.columns
+    assert journeys[added].null_count() == kept.height > 0
 
 
 def test_a_record_says_who_counted_the_resources_where_the_kernel_did_not(tmp_path: Path) -> None:

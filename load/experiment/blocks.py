@@ -1,0 +1,243 @@
+"""Runs the trials of a plan, block after block, and puts their rows together."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from experiment.errors import UsageError
+from experiment.generator.shopload import BINARY, Shopload
+from experiment.generator.tapes import Tapes, make_tapes
+from experiment.plan.plan import DATA_SEED, MOST_BLOCKS, Plan, Planned
+from experiment.progress import Progress, minutes
+from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
+from experiment.results.manifest import git_state, kong_version, manifest_of, now
+from experiment.trial.files import TrialFiles
+from experiment.trial.trial import VEGETA, Trial
+from hops.run.documents import SCHEMA
+from hops.run.documents.trial import TrialRecord
+from mesh.paths import ROOT
+from mesh.ports import Ports
+from mesh.runtimes import system_of
+from mesh.shop_processes import Data
+
+if TYPE_CHECKING:
+    from hops.analysis.precision import Decided
+
+PLAN = "plan.json"
+#: A copy, so that an experiment goes on with the workload that it began with.
+WORKLOAD = "workload.yaml"
+#: As `run_trial` is called.
+RunTrial = Callable[..., Trial]
+#: Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess.
+TRIAL_OVERHEAD_S = 6.0
+
+
+class Blocks:
+    """The blocks of an experiment, and their trials.
+
+    Attributes:
+        plan: The experiment; once a first stage has decided, with all its blocks.
+    """
+
+    def __init__(self, plan: Plan, folder: ResultsFolder, ports: Ports, run: RunTrial) -> None:
+        self.plan = plan
+        self._folder = folder
+        self._ports = ports
+        self._run = run
+        self._say = Progress()
+        self._checked: set[str] = set()
+        self._durations_s: list[float] = []
+        self._decided: Decided | None = None
+        self._files = TrialFiles(folder.path / "trials")
+        again = self._files.recover()
+        if again:
+            self._say(f"interrupted earlier, running again: {', '.join(again)}")
+        self._shopload = Shopload(BINARY)
+        self._tapes = self._same_tapes()
+        load = self._tapes.load
+        self._say(f"tape {load.sha256[:12]}…: {load.journeys} journeys, seed {plan.seed}")
+
+    def run_all(self, retry: int) -> None:
+        """Runs every trial that is not finished yet, and decides on the way how many blocks a precision takes."""
+        if self.plan.precision is None:
+            self._run_from(1, retry)
+        else:
+            self._run_until(self.plan.precision, retry)
+        if len(self.plan.trials()) > 1:
+            self._say("all trials are finished; computing figures and intervals")
+
+    def _run_until(self, precision: float, retry: int) -> None:
+        """Runs the first stage, and then as many blocks as it and those after it call for."""
+        first, ran = self.plan.blocks, 0
+        while ran < self.plan.blocks:
+            # Trials by which the number of blocks was decided, and acted on, must stay what they were.
+            acted_on = any(record["block"] > self.plan.blocks for record in self._files.records())
+            self._run_from(ran + 1, 0 if acted_on else retry, " of the first stage" if not ran else "")
+            ran = self.plan.blocks
+            self._decide(first, precision)
+
+    def _run_from(self, block: int, retry: int, stage: str = "") -> None:
+        """Runs the trials of this block and those that follow it."""
+        trials, say = self.plan.trials(), self._say
+        several = len(trials) > 1
+        for number, planned in enumerate(trials, start=1):
+            if planned.block < block:
+                continue
+            record = self._files.record(planned.name)
+            while record is None or (not record["valid"] and record["attempt"] <= retry):
+                attempt = 1 if record is None else record["attempt"] + 1
+                check_room(self._folder.path)
+                began = time.monotonic()
+                with say.within(_title(planned, number, len(trials), attempt) if several else ""):
+                    record = self._trial(planned, attempt, parity_in_full=planned.arm.label not in self._checked)
+                self._durations_s.append(time.monotonic() - began)
+                if several:
+                    left = (len(trials) - number) * self._trial_s
+                    to_wait = f"; {minutes(left)} left{stage}" if left else ""
+                    say(f"trial {number} of {len(trials)} finished: {_verdict(record)}{to_wait}")
+            self._checked.add(planned.arm.label)
+
+    @property
+    def _trial_s(self) -> float:
+        """How long a trial takes, in seconds."""
+        known = self._durations_s
+        return sum(known) / len(known) if known else expected_s(self.plan) / len(self.plan.trials())
+
+    def _decide(self, first: int, precision: float) -> None:
+        """Decides by the blocks that ran how many there will be."""
+        # Not at the top, as statistics and tables take a moment to load.
+        import polars as pl
+
+        from experiment.plan.precision import decision_sentence
+        from hops.analysis.latencies import latencies_of
+        from hops.analysis.precision import decide
+
+        plan = self.plan
+        journeys = self._files.frame("journeys", plan.trials())
+        sides = {arm.label: journeys.filter(pl.col("topology") == arm.label) for arm in plan.arms}
+        decided = decide({name: latencies_of(side, first) for name, side in sides.items()}, precision, plan.blocks)
+        self.plan, self._decided = replace(plan, blocks=decided.blocks(MOST_BLOCKS)), decided
+        left_s = (self.plan.blocks - plan.blocks) * len(plan.arms) * self._trial_s
+        self._say(decision_sentence(decided) + (f", {minutes(left_s)} left" if left_s else ""))
+
+    def gather(self) -> None:
+        """Puts the rows of all trials together, and writes what the run was made of."""
+        from hops.run.files import MANIFEST, TRIALS
+        from hops.run.rows import write_parquet
+
+        plan, path = self.plan, self._folder.path
+        vegeta = path / "vegeta"
+        vegeta.mkdir(exist_ok=True)
+        for planned in plan.trials():
+            of_trial = path / "trials" / planned.name / VEGETA
+            if of_trial.is_file():
+                of_trial.rename(vegeta / f"{planned.name}.gob")
+        for name, frame in self._files.frames(plan.trials()):
+            write_parquet(frame, path / f"{name}.parquet")
+        records = self._files.records()
+        self._folder.write_json(TRIALS, {"schema": SCHEMA, "trials": records})
+        self._folder.write_json(MANIFEST, self._manifest(max(row["memory_peak_mb"] for row in records if row["used"])))
+
+    def _trial(self, planned: Planned, attempt: int, *, parity_in_full: bool) -> TrialRecord:
+        began = datetime.now(UTC)
+        arm, name = planned.arm, trial_name(self._folder.final.name, planned.name)
+        trial = self._run(
+            system_of(arm.topology, arm.switches, self._ports, name, data=Data(self.plan.scale, DATA_SEED)),
+            self._shopload,
+            self._tapes,
+            self.plan,
+            self._files.scratch(planned),
+            say=self._say,
+            parity_in_full=parity_in_full,
+            meanwhile=_import_conclusions,
+        )
+        return self._files.finish(planned, trial, attempt=attempt, began=began, commit=git_state(ROOT)["commit"])
+
+    def _same_tapes(self) -> Tapes:
+        folder = self._folder.path
+        where = folder / "tapes"
+        tapes = make_tapes(self._shopload, self.plan, folder / WORKLOAD, where)
+        noted = where / "sha256.json"
+        if not noted.is_file():
+            write_json(noted, tapes.shas())
+        elif read_json(noted) != tapes.shas():
+            raise UsageError(
+                "the generator now makes a different tape, so new trials would not be comparable. "
+                "Resume with the version that started the experiment, or start a new one"
+            )
+        return tapes
+
+    def _manifest(self, memory_peak_mb: float) -> dict[str, Any]:
+        plan, tapes = self.plan, self._tapes
+        seeds = {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed}
+        topologies = {arm.label: arm.topology for arm in plan.arms}
+        made_of = manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds)
+        if any(arm.switches.edge == "kong" and not arm.switches.in_cluster for arm in plan.arms):
+            made_of["versions"]["kong"] = kong_version(os.environ)
+        return {
+            "schema": SCHEMA,
+            **made_of,
+            "began": read_json(self._folder.path / PLAN)["began"],
+            "ended": now(),
+            "blocks": plan.blocks,
+            **({} if self._decided is None else {"precision": asdict(self._decided)}),
+            **_cluster_of(plan),
+            "arms": {arm.label: arm.switches.as_dict() for arm in plan.arms},
+            "mode": "open" if plan.closed is None else "closed",
+            "closed": None if plan.closed is None else asdict(plan.closed),
+            # A closed loop has no rate: its answers give the pace.
+            "profile": asdict(plan.profile) | ({} if plan.closed is None else {"rate": None}),
+            "tapes": tapes.shas(),
+            "journeys": tapes.load.journeys,
+            "memory_peak_mb": memory_peak_mb,
+        }
+
+
+def expected_s(plan: Plan) -> float:
+    """A first guess at how long a plan takes, in seconds."""
+    return len(plan.trials()) * (plan.profile.warmup_s + plan.profile.duration_s + TRIAL_OVERHEAD_S)
+
+
+def _import_conclusions() -> None:
+    for name in (
+        "experiment.trial.record",
+        "hops.analysis.summary",
+        "hops.report",
+        "hops.tables.seconds",
+        "hops.terminal",
+    ):
+        importlib.import_module(name)
+    chart: Any = importlib.import_module("hops.report.chart")
+    chart.warm_up()
+
+
+def _cluster_of(plan: Plan) -> dict[str, Any]:
+    """What the cluster is made of, if the plan's arms run in one."""
+    if not plan.arms[0].switches.in_cluster:
+        return {}
+    from mesh.kubernetes.facts import cluster_facts
+    from mesh.kubernetes.kubectl import Kubectl
+
+    return {"cluster": cluster_facts(Kubectl.current(os.environ))}
+
+
+def trial_name(run: str, trial: str) -> str:
+    """What spans and the database call a trial."""
+    return f"{run}/{trial}"
+
+
+def _title(planned: Planned, number: int, of: int, attempt: int) -> str:
+    again = f", attempt {attempt}" if attempt > 1 else ""
+    return f"{number}/{of} {planned.arm.label}, block {planned.block}{again}"
+
+
+def _verdict(record: TrialRecord) -> str:
+    from hops.gates.experiment import failed
+
+    return "VALID" if record["valid"] else f"SUSPECT ({', '.join(failed(record['gates']))})"

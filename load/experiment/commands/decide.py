@@ -1,0 +1,91 @@
+"""`make decide`: which topology to take, by a comparison that was made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, cast
+
+import typer
+
+from experiment.arguments import workload_file
+from experiment.blocks import WORKLOAD
+from experiment.commands.options import RunName, console, end, reported_errors
+from experiment.errors import UsageError
+from experiment.plan.mix import mix_of
+from experiment.plan.networks import channel_networks
+from experiment.results.folder import RESULTS, find_run
+from hops.analysis.decision import Customers, decide
+from hops.run.documents.summary import Summary
+from hops.run.files import MANIFEST, SUMMARY, read_document, read_run
+from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
+from hops.run.network import Network as CustomersNetwork
+from hops.terminal.decision import decision_view
+from mesh.network import Network as ChannelNetwork
+from mesh.options import Bandwidth, Json, Network, Rtt
+from mesh.switches import parse_switches
+
+#: The kind of run that can be decided by.
+COMPARE = "compare"
+
+
+def decide_command(
+    run: RunName = "latest",
+    workload: Annotated[
+        str,
+        typer.Option(help="Workload whose mix and networks to decide for: a name or a path (default: the run's own)."),
+    ] = "",
+    network: Network = None,
+    rtt: Rtt = None,
+    bandwidth: Bandwidth = None,
+    as_json: Json = False,
+) -> None:
+    """The command `decide`; `experiment.cli` has its help."""
+    with reported_errors():
+        folder = find_run(RESULTS, run, holds=(MANIFEST, SUMMARY))
+        manifest = read_document(folder / MANIFEST)
+        if manifest["kind"] != COMPARE:
+            is_of = f"run={run} is of kind {manifest['kind']}"
+            raise UsageError(f"{is_of}, and deciding between topologies needs one of kind {COMPARE}; {_others()}")
+        customers = _customers(folder, manifest["workload"], workload, network=network, rtt=rtt, bandwidth=bandwidth)
+        summary = cast("Summary", read_document(folder / SUMMARY))
+        decision = decide(read_run(folder), summary, customers)
+        if as_json:
+            typer.echo(json.dumps(decision, indent=2, ensure_ascii=False, allow_nan=False))
+        else:
+            console().print(decision_view(decision))
+        end(valid=decision["valid"])
+
+
+def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Customers:
+    """The customers that the user described; what was not given is the run's.
+
+    Args:
+        folder: Folder of the run.
+        own: File name of the run's workload.
+        workload: The workload that was given, or nothing.
+        given: The switches of the network, which hold for every channel.
+    """
+    if not workload:
+        return Customers(Path(own).stem, None, _networks({}, given))
+    file = workload_file(workload)
+    mix, sent = mix_of(file), folder / WORKLOAD
+    # Of the same mix the tape has a fair sample: there is nothing to weigh anew.
+    is_own = sent.is_file() and mix_of(sent) == mix
+    return Customers(file.stem, None if is_own else mix, _networks(channel_networks(file), given))
+
+
+def _networks(
+    of_workload: Mapping[str, ChannelNetwork], given: Mapping[str, str | None]
+) -> Mapping[str, CustomersNetwork]:
+    """The network of each channel: the one given, else the workload's; none where neither says so."""
+    networks = networks_of(parse_switches(of_workload, **given).as_dict())
+    if not networks and any(given.values()):
+        return dict.fromkeys(CHANNELS, NAMED[LOOPBACK])
+    return networks
+
+
+def _others() -> str:
+    there = sorted((path.parent.name for path in RESULTS.glob(f"2*-{COMPARE}*/{SUMMARY}")), reverse=True)
+    return f"available: {', '.join(there[:5])}" if there else "there are no comparisons yet: run `make compare` first"

@@ -1,0 +1,48 @@
+"""The mix of a workload file: how often each journey comes through each channel. The generator checks the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import yaml
+from pydantic import BaseModel, Field, FiniteFloat, ValidationError
+
+from experiment.errors import UsageError
+
+
+class _Share(BaseModel):
+    journey: str
+    channel: str
+    weight: Annotated[FiniteFloat, Field(ge=0)]
+
+
+class _Workload(BaseModel):
+    mix: Annotated[list[_Share], Field(min_length=1)]
+
+
+def mix_of(workload: Path) -> dict[tuple[str, str], float]:
+    """Reads the weight of each journey and channel.
+
+    Args:
+        workload: File of the workload.
+
+    Raises:
+        UsageError: The file has no valid mix; names the file and what is wrong.
+    """
+    try:
+        document = _Workload.model_validate(yaml.safe_load(workload.read_text(encoding="utf-8")))
+    except yaml.YAMLError as error:
+        raise UsageError(f"{workload}: not valid YAML: {' '.join(str(error).split())}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(f"{workload}: {where or 'the file'}: {first['msg']}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{workload}: cannot be read: {error}") from error
+    mix = {(share.journey, share.channel): share.weight for share in document.mix}
+    if len(mix) < len(document.mix):
+        raise UsageError(f"{workload}: mix: a journey is there twice for one channel")
+    if not sum(mix.values()):
+        raise UsageError(f"{workload}: mix: all weights are 0")
+    return mix

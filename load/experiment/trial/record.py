@@ -1,0 +1,60 @@
+"""A trial's record, judged by its gates, and its rows on disk."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from experiment.trial.trial import FRAMES, Trial
+from hops.gates.trial import evaluate, is_valid, left_out
+from hops.run.documents.trial import ResourcesFrom, TrialRecord
+from hops.run.rows import write_parquet
+
+
+def write_rows(trial: Trial, folder: Path, block: int, topology: str) -> None:
+    """Writes a trial's rows as parquet files, each row with its block and topology in front.
+
+    Raises:
+        OSError: The disk is full.
+    """
+    labels = (pl.lit(block, pl.Int32).alias("block"), pl.lit(topology).alias("topology"))
+    for name, frame in zip(FRAMES, (trial.journeys, trial.hops, trial.resources, trial.calls), strict=True):
+        write_parquet(frame.select(*labels, pl.all()), folder / f"{name}.parquet")
+
+
+def record_of(
+    trial: Trial, *, block: int, topology: str, position: int, attempt: int, began: datetime, commit: str
+) -> TrialRecord:
+    """Judges a trial that has just ended by its gates, and makes its record."""
+    gates = evaluate(trial.evidence)
+    record = TrialRecord(
+        block=block,
+        topology=topology,
+        attempt=attempt,
+        position=position,
+        used=True,
+        valid=is_valid(gates),
+        gates=gates,
+        gates_left_out=left_out(trial.evidence),
+        began=began.isoformat(timespec="milliseconds"),
+        ended=datetime.now(UTC).isoformat(timespec="milliseconds"),
+        commit=commit,
+        phases_s=dict(trial.phases_s),
+        answers_sha256=str(trial.generator["answers_sha256"]),
+        cpu_s=dict(trial.cpu_s),
+        rss_mb=dict(trial.rss_mb),
+        memory_peak_mb=round(trial.memory_mb, 1),
+        generator=dict(trial.generator),
+        exemplars={journey: dict(of) for journey, of in trial.exemplars.items()},
+    )
+    if trial.machine_speed is not None:
+        record["machine_speed"] = round(trial.machine_speed, 3)
+    if trial.tracing is not None:
+        record["tracing"] = trial.tracing
+    if trial.origin is not None:
+        record["resources_from"] = ResourcesFrom(
+            source=trial.origin.source, resolution_s=round(trial.origin.resolution_s, 1)
+        )
+    return record

@@ -1,0 +1,196 @@
+"""A load that is sent to a running system, and what is read of it afterwards."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+
+import polars as pl
+
+from experiment.generator.figures import busiest_cores, by_node, late_customers
+from experiment.generator.shopload import Load, Shopload
+from experiment.results.folder import write_json
+from experiment.trial.audit import auditing
+from experiment.trial.edge_log import at_edge, read_edge_log
+from experiment.trial.exemplars import save
+from experiment.trial.sender import CLIENT, JOURNEYS, sender_of
+from experiment.trial.sidecars import sidecars_of
+from experiment.trial.span_costs import Spans, spans_of, tracing_record
+from experiment.trial.trial import EXEMPLARS, GENERATOR, Clock, Trial
+from hops.budget.bands import exemplars
+from hops.budget.budget import Budget, beside, budgets_of
+from hops.gates.evidence import evidence_of
+from hops.gates.trial import NOT_AUDITED, Sidecars
+from hops.run.fault_notice import aborts
+from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
+from hops.traces.clock_offset import clock_offset_ms
+from hops.traces.jaeger import read_traces
+from hops.traces.tree import Quality
+from mesh.system import System
+
+#: Seconds that the last spans may take from their process to Jaeger's answer.
+DRAIN_S = 20.0
+
+
+class Replay:
+    """A load that is sent to a running system, and what is known of it afterwards.
+
+    Args:
+        system: Where to.
+        shopload: The generator.
+        load: What to send.
+        folder: Where files go.
+        clock: Notes how long each phase takes.
+
+    Raises:
+        ComponentDiedError: A component ended during the load.
+        GeneratorError: The generator failed.
+
+    Attributes:
+        audited: Whether the data is in the database, where `collect` can audit it.
+        broken: The promises about the shop's data that `collect` found not to hold.
+    """
+
+    def __init__(self, system: System, shopload: Shopload, load: Load, folder: Path, clock: Clock) -> None:
+        self.audited = system.switches.store == "postgres"
+        self.broken: list[str] = []
+        self._system = system
+        self._load = load
+        self._folder = folder
+        self._clock = clock
+        self._budgets: list[Budget] = []
+        self._quality = Quality()
+        self._exemplars: Mapping[str, Mapping[str, str]] = {}
+        self._hops = hops_frame([])
+        self._spans: Spans = {}
+        self._refused_before = system.span_counts().lost
+        self._refused = 0
+        self._lost_before = system.spans_lost()
+        self._sidecars: Sidecars | None = None
+        self._clock_offset_ms: float | None = None
+        self._resources = sender_of(system, shopload).replay(load, folder)
+        self._journeys = read_journeys(folder / JOURNEYS)
+        self._generator = json.loads((folder / GENERATOR).read_text(encoding="utf-8"))
+        clock.lap("replay")
+
+    @property
+    def journeys(self) -> list[str]:
+        """The trace ids of all journeys, sampled or not."""
+        return self._journeys["trace_id"].to_list()
+
+    @property
+    def sampled(self) -> list[str]:
+        """The traces of the sampled journeys."""
+        return self._journeys.filter(pl.col("sampled"))["trace_id"].to_list()
+
+    @property
+    def audit_in_words(self) -> str:
+        """What the audit found."""
+        if not self.audited:
+            return f"left out; {NOT_AUDITED}"
+        return f"BROKEN: {'; '.join(self.broken)}" if self.broken else "every invariant of the shop holds"
+
+    def collect(self, acknowledged: Path, once_told: Callable[[], None] = lambda: None) -> None:
+        """Reads the traces, keeps the exemplars, asks the sidecars, and audits the data if it is in the database.
+
+        The system still runs.
+
+        Args:
+            acknowledged: Rows of journeys, whose checkouts that ended ok must all be in the data.
+            once_told: Called when gateways and services are not needed any more; the audit runs meanwhile.
+
+        Raises:
+            MeshError: The audit could not be done.
+            HopsError: The traces could not be read.
+        """
+        system = self._system
+        self._sidecars = sidecars_of(system)
+        store = system.database.admin_url, system.database_name
+        with auditing(*store, acknowledged) if self.audited else nullcontext() as findings:
+            once_told()
+            self._clock.lap("stop")
+            self._read_traces()
+            if findings is not None:
+                self._note_audit(findings())
+        self._clock.lap("collect")
+
+    def _read_traces(self) -> None:
+        system, jaeger = self._system, self._system.ports.url("jaeger-query-http")
+        traces = read_traces(jaeger, self.sampled, patience_s=DRAIN_S).traces
+        self._budgets, self._quality = budgets_of(traces.values())
+        if system.switches.in_cluster:
+            self._clock_offset_ms = clock_offset_ms(traces.values(), lambda span: system.node_of(beside(span.service)))
+        names = dict(self._journeys.select("trace_id", "journey").iter_rows())
+        self._spans = spans_of((names[trace_id], spans) for trace_id, spans in traces.items())
+        self._hops = hops_frame(self._budgets)
+        self._exemplars = exemplars(self._hops)
+        save(jaeger, self._exemplars, self._folder / EXEMPLARS)
+        self._refused = system.span_counts().lost - self._refused_before
+
+    def _note_audit(self, printed: str) -> None:
+        findings = json.loads(printed)
+        write_json(self._folder / "audit.json", findings)
+        self.broken = [finding["promise"] for finding in findings["invariants"] if not finding["ok"]]
+
+    def trial(
+        self,
+        *,
+        overload: bool = False,
+        edge_log: Path | None = None,
+        machine_speed: float | None = None,
+    ) -> Trial:
+        """Puts together what the trial left.
+
+        Args:
+            overload: Whether failures are what the load is for, and no gate.
+            edge_log: The log of an edge that has stopped: while it runs, it holds the last lines back.
+            machine_speed: As `Trial` has it.
+        """
+        generator, resources, closed = self._generator, self._resources, self._load.closed
+        logged = None if edge_log is None else read_edge_log(edge_log, self.journeys)
+        # Once the system has stopped, its processes have said the last of their spans.
+        lost = self._refused + self._system.spans_lost() - self._lost_before
+        # The generator accounts for itself to its end; whoever looked from outside may have missed its last moments.
+        cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
+        evidence = evidence_of(
+            self._journeys,
+            self._budgets,
+            self._quality,
+            journeys_planned=self._load.tape.journeys,
+            parity_mismatches=0,  # a difference would have ended the trial before the load
+            invariants_broken=len(self.broken) if self.audited else None,
+            generator_cores=busiest_cores(generator),
+            steal_share=resources.steal_share(),
+            other_cores=resources.other_cores(cpu_s.values()),
+            logged=logged,
+            load_nodes=len(by_node(generator)),
+            spans_dropped=int(generator["spans_dropped"]) + lost,
+            sidecars=self._sidecars,
+            clock_offset_ms=self._clock_offset_ms,
+            audited=self.audited,
+            stress=overload or bool(aborts(self._system.switches.as_dict())),
+            closed=closed is not None,
+            tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),
+            late_customers=late_customers(generator),
+        )
+        accounts = {name: account.cost_ns for name, account in self._system.span_accounts().items()}
+        self._clock.lap("analysis")
+        return Trial(
+            journeys=at_edge(self._journeys, logged),
+            hops=self._hops,
+            calls=calls_frame(self._budgets),
+            resources=pl.DataFrame([asdict(sample) for sample in resources.samples], schema=RESOURCES),
+            evidence=evidence,
+            generator=generator,
+            exemplars=self._exemplars,
+            cpu_s=cpu_s,
+            rss_mb=resources.peak_memory_mb(),
+            memory_mb=resources.peak_memory_of_all_mb(),
+            phases_s=self._clock.phases_s,
+            machine_speed=machine_speed,
+            origin=resources.origin,
+            tracing=tracing_record(self._spans, accounts, generator) if self._spans else None,
+        )

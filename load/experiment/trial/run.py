@@ -1,0 +1,146 @@
+"""Runs one trial: a fresh system, parity, warm-up, the replay of a tape.
+
+`run_trial` is the whole of it. A step of a sweep or a stress test is a trial too, on a system that earlier steps have
+used, and made of the same pieces: `ready` and `Replay`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from experiment.generator.shopload import Load, Shopload, Tape
+from experiment.generator.tapes import Tapes
+from experiment.parity.answers import check_answers
+from experiment.plan.plan import Plan
+from experiment.trial.audit import mark
+from experiment.trial.machine_speed import machine_speed
+from experiment.trial.sender import JOURNEYS, sender_of
+from experiment.trial.trial import PARITY, Clock, Trial
+from mesh.system import System
+
+#: Tells a person what the trial is doing now.
+Say = Callable[[str], None]
+
+
+def run_trial(
+    system: System,
+    shopload: Shopload,
+    tapes: Tapes,
+    plan: Plan,
+    folder: Path,
+    *,
+    say: Say,
+    parity_in_full: bool = True,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Trial:
+    """Runs one trial on a system that is not started yet, and stops it again.
+
+    Args:
+        system: What to start; its database is a fresh copy.
+        shopload: The generator.
+        tapes: What to replay.
+        plan: The experiment that the trial is part of.
+        folder: Where the generator's files and the components' logs go.
+        say: Told what is going on.
+        parity_in_full: Whether the whole parity sample is sent before the load, or a spot check.
+        meanwhile: Work of this process to do beside the warm-up; it is over before the load begins.
+
+    Raises:
+        ParityError: The system's answers are not the data's.
+        MeshError: A component did not start, or died.
+        GeneratorError: The generator failed.
+        HopsError: The traces could not be read.
+    """
+
+    def prepare() -> None:
+        importlib.import_module("experiment.trial.replay")
+        meanwhile()
+
+    clock = Clock()
+    sample = tapes.parity if parity_in_full else tapes.spot_check
+    warmup = Load(tapes.warmup, plan.profile.warmup_s, plan.closed)
+    load = Load(tapes.load, plan.profile.duration_s, plan.closed)
+    speed_before = machine_speed()
+    with ready(system, shopload, sample, warmup, folder, clock, say, prepare):
+        # Not at the top: the system's start need not wait for the import of what reads rows and traces.
+        from experiment.trial.replay import Replay
+
+        say(f"replaying {load}")
+        replay = Replay(system, shopload, load, folder, clock)
+        say(f"reading {len(replay.sampled)} traces from Jaeger")
+        replay.collect(folder / JOURNEYS, once_told=system.stop_serving)
+        say(f"audit: {replay.audit_in_words}")
+    speed = (speed_before + machine_speed()) / 2
+    clock.lap("stop")
+    return replay.trial(edge_log=system.edge_log, machine_speed=speed)
+
+
+@contextmanager
+def ready(
+    system: System,
+    shopload: Shopload,
+    parity: Tape,
+    warmup: Load,
+    folder: Path,
+    clock: Clock,
+    say: Say,
+    meanwhile: Callable[[], object] = lambda: None,
+) -> Iterator[None]:
+    """Starts a system on fresh data, and makes sure that its answers are right and that it is warm.
+
+    After the block it is stopped, and its logs are in the folder.
+
+    Args:
+        system: What to start.
+        shopload: The generator.
+        parity: The sample whose answers are compared with the data.
+        warmup: The load that is not counted.
+        folder: Where the generator's files and the components' logs go; to be made.
+        clock: Notes how long each phase takes.
+        say: Told what is going on.
+        meanwhile: As `run_trial` has it.
+
+    Raises:
+        ParityError: The system's answers are not the data's.
+        MeshError: A component did not start, or died.
+    """
+    folder.mkdir(parents=True)
+    say(f"starting {system.topology.name}: {system.in_words}")
+    try:
+        with system:
+            mark(system.database.admin_url, system.database_name, system.trial)
+            clock.lap("start")
+            compared = check_answers(system, shopload, parity, folder / PARITY)
+            say(f"parity holds: {len(compared)} answers match the data")
+            clock.lap("parity")
+            say(f"warming up for {warmup.duration_s:g} s, not counted")
+            with beside_it(meanwhile):
+                sender_of(system, shopload).warm_up(warmup, folder / "warmup")
+            clock.lap("warmup")
+            yield
+    finally:
+        _keep_logs(system, folder)
+
+
+@contextmanager
+def beside_it(work: Callable[[], object]) -> Iterator[None]:
+    """Does work of this process beside what is inside the block, which ends no sooner than the work."""
+    thread = threading.Thread(target=work, name="meanwhile")
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def _keep_logs(system: System, folder: Path) -> None:
+    logs = folder / "logs"
+    logs.mkdir(parents=True, exist_ok=True)
+    for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):
+        if log.stat().st_size:
+            shutil.copy2(log, logs / log.name)

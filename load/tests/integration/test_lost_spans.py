@@ -1,0 +1,53 @@
+"""A trial whose spans a process could not get rid of is suspect, by the process's own count."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from experiment.generator.shopload import BINARY
+from experiment.plan.plan import Arm, Plan
+from experiment.plan.profiles import Profile
+from experiment.runner import begin, run_plan
+from experiment.trial.run import run_trial
+from experiment.trial.trial import Trial
+from hops.run.files import read_run
+from mesh.ports import load_ports
+from mesh.switches import parse_switches
+from mesh.system import System
+from mesh.topology import load_topology
+
+WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
+BASE = "22800"
+TINY = Profile("tiny", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
+]
+
+
+def test_spans_that_never_reached_jaeger_make_the_trial_suspect(tmp_path: Path) -> None:
+    systems: list[System] = []
+
+    def with_a_silent_service(system: System, *args: Any, **kwargs: Any) -> Trial:
+        nobody = {"user": {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}}
+        systems.append(System(system.topology, system.switches, system.ports, system.trial, extra=nobody))
+        return run_trial(systems[0], *args, **kwargs)
+
+    rest = Arm("rest", load_topology("rest"), parse_switches(trace=1))
+    plan = Plan("bench", "rest", (rest,), 1, TINY, 7, WORKLOAD)
+    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
+    _, path = run_plan(plan, begin(plan, tmp_path), ports, run=with_a_silent_service)
+
+    accounts = systems[0].span_accounts()
+    assert {"product", "order", "user", "payment"} == set(accounts)
+    assert accounts["user"].lost == accounts["user"].recorded > 0
+    assert [account.lost for name, account in accounts.items() if name != "user"] == [0, 0, 0]
+    [trial] = read_run(path).trials
+    [gate] = [gate for gate in trial["gates"] if gate["name"] == "spans_lost"]
+    assert not gate["ok"]
+    assert gate["value"] >= accounts["user"].lost

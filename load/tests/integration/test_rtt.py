@@ -1,0 +1,86 @@
+"""Two topologies at two distances on the real system, short."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from experiment.generator.shopload import BINARY
+from experiment.plan.plan import Plan
+from experiment.plan.profiles import Profile
+from experiment.plan.rtt import rtt_arms
+from experiment.runner import begin, run_plan
+from hops.run.documents.summary import Summary
+from hops.run.files import RunFiles, read_run
+from hops.run.rtt import KIND
+from mesh.ports import load_ports
+from mesh.topology import load_topology
+
+WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
+BASE = "22600"
+TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
+FAR_MS = 30.0
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
+]
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, RunFiles]:
+    """The finished experiment: its summary and its files."""
+    arms = rtt_arms([load_topology("rest"), load_topology("hybrid")], f"0,{FAR_MS:g}", {})
+    plan = Plan(KIND, KIND, arms, 1, TINY, 7, WORKLOAD)
+    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
+    summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), ports)
+    return summary, read_run(path)
+
+
+def test_every_arm_gave_the_same_answers_to_the_same_tape(measured: tuple[Summary, RunFiles]) -> None:
+    _, run = measured
+    assert {row["topology"] for row in run.used} == {"rest-0ms", "hybrid-0ms", "rest-30ms", "hybrid-30ms"}
+    assert len({row["answers_sha256"] for row in run.used}) == 1
+
+
+def test_customers_have_links_of_their_own_at_every_distance(measured: tuple[Summary, RunFiles]) -> None:
+    _, run = measured
+    emulated = {row["topology"]: row["generator"]["network"] for row in run.used}
+    rtts_ms = {label: {one["rtt_ms"] for one in network["channels"].values()} for label, network in emulated.items()}
+    assert rtts_ms == {"rest-0ms": {0}, "hybrid-0ms": {0}, "rest-30ms": {FAR_MS}, "hybrid-30ms": {FAR_MS}}
+    assert all(network["customers"] > 1 for network in emulated.values())
+
+
+def test_budgets_have_what_the_links_took_at_every_distance(measured: tuple[Summary, RunFiles]) -> None:
+    _, run = measured
+    off_ns = {
+        row["topology"]: [gate["value"] for gate in row["gates"] if gate["name"] == "network_off_ns"]
+        for row in run.used
+    }
+    assert off_ns["rest-30ms"] == off_ns["hybrid-30ms"] == [0]
+    # at 0 ms a link may take nothing at all, of any journey
+    assert all(values in ([0], []) for values in off_ns.values())
+
+
+def test_no_journey_is_faster_than_its_round_trips(measured: tuple[Summary, RunFiles]) -> None:
+    _, run = measured
+    far = run.journeys.filter((run.journeys["topology"].str.ends_with("-30ms")) & (run.journeys["outcome"] == "ok"))
+    assert far.height > 100
+    assert (far["latency_ns"] >= far["waves"] * FAR_MS * 1e6).all()
+
+
+def test_one_block_gives_figures_and_no_verdicts(measured: tuple[Summary, RunFiles]) -> None:
+    check = measured[0]["rtt"]
+    assert check["rtts_ms"] == [0, FAR_MS]
+    assert {row["topology"] for row in check["slopes"]} == {"rest", "hybrid"}
+    for row in (*check["slopes"], *check["points"], *check["break_evens"]):
+        assert "3 blocks" in (row["reason"] or "")
+    assert {row["verdict"] for row in check["points"]} == {"unknown"}
+
+
+def test_the_report_holds_the_model_against_what_was_measured(measured: tuple[Summary, RunFiles]) -> None:
+    path = measured[1].path
+    assert "needs 3 blocks, and there is 1" in (path / "report.md").read_text(encoding="utf-8")
+    assert {"rtt_slopes.csv", "rtt_points.csv", "rtt_break_evens.csv"} <= {file.name for file in path.glob("csv/*")}

@@ -1,0 +1,159 @@
+"""How `decide` is asked and how it ends, on made-up runs."""
+
+from __future__ import annotations
+
+import json
+from typing import get_type_hints
+
+import pytest
+from typer.testing import CliRunner
+
+from experiment.arguments import WORKLOADS
+from experiment.blocks import WORKLOAD
+from experiment.cli import app
+from experiment.commands import decide
+from hops.analysis.decision import Answer, Decision
+from hops.analysis.ranking import Ranking
+from hops.analysis.summary import analyse
+from hops.run.files import MANIFEST, SUMMARY, read_run, write_summary
+from hops.synthetic.run import write_generated_run
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """A folder of results: a comparison, one that is SUSPECT, one at a distance of 1 ms, and a bench."""
+    root = tmp_path_factory.mktemp("results")
+    made = {
+        "20260101T000000Z-compare": {},
+        "20260102T000000Z-compare": {"failing": {(2, "rest"): "steal_share"}},
+        "20260103T000000Z-compare": {},
+        "20260104T000000Z-hybrid": {"topologies": ["hybrid"], "blocks": 1},
+    }
+    for name, options in made.items():
+        folder = write_generated_run(
+            root / name, **{"topologies": ["hybrid", "rest"], "blocks": 3, "journeys_per_trial": 500, **options}
+        )
+        (folder / WORKLOAD).write_bytes((WORKLOADS / "default.yaml").read_bytes())
+    at_a_distance = root / "20260103T000000Z-compare" / MANIFEST
+    manifest = json.loads(at_a_distance.read_text(encoding="utf-8"))
+    manifest["switches"] |= {"network": "loopback", "rtt_ms": 1.0, "bandwidth": ""}
+    at_a_distance.write_text(json.dumps(manifest), encoding="utf-8")
+    for name in made:
+        write_summary(analyse(read_run(root / name), name=name), root / name / SUMMARY)
+    return root
+
+
+@pytest.fixture(autouse=True)
+def _in_these(results, monkeypatch):
+    monkeypatch.setattr(decide, "RESULTS", results)
+
+
+def invoke(*arguments, run="20260101T000000Z-compare"):
+    return CliRunner().invoke(app, ["decide", "--run", run, *map(str, arguments)])
+
+
+def document(*arguments, run="20260101T000000Z-compare"):
+    done = invoke("--json", *arguments, run=run)
+    assert done.exit_code == 0, done.stderr
+    return {answer["channel"]: answer for answer in json.loads(done.stdout)["answers"]}
+
+
+def test_the_document_has_the_fields_of_its_types():
+    done = invoke("--json")
+    decision = json.loads(done.stdout)
+    assert decision.keys() == get_type_hints(Decision).keys()
+    (answer, *_) = decision["answers"]
+    assert answer.keys() == get_type_hints(Answer).keys()
+    assert answer["quickest"].keys() == get_type_hints(Ranking).keys()
+    assert [one["channel"] for one in decision["answers"]] == ["mobile", "partner", "web", "all"]
+
+
+def test_it_prints_a_line_for_each_question():
+    done = invoke()
+    assert done.exit_code == 0
+    assert done.stdout.startswith(
+        "Which one would we take? By 20260101T000000Z-compare (2 topologies, 3 blocks, VALID)"
+    )
+    for about in ("mobile", "partner", "web", "whole mix", "cheapest", "fewest bytes", "sources"):
+        assert f"\n{about} " in done.stdout
+
+
+def test_a_suspect_run_is_marked_and_exits_with_3():
+    done = invoke(run="20260102T000000Z-compare")
+    assert done.exit_code == 3
+    assert "whole mix     SUSPECT: " in done.stdout
+
+
+def test_a_workload_s_networks_hold_unless_one_is_given():
+    far = document("--workload", "distant")
+    assert {name: answer["network"] and answer["network"]["name"] for name, answer in far.items()} == {
+        "mobile": "4g",
+        "partner": "lan",
+        "web": "wifi",
+        "all": None,
+    }
+    given = document("--workload", "distant", "--network", "4g", "--rtt", "40ms")
+    assert {answer["network"]["rtt_ms"] for answer in given.values()} == {40}
+    near = document("--workload", "distant", "--network", "loopback")
+    assert {answer["network"]["name"] for answer in near.values()} == {"loopback"}
+
+
+def test_what_is_not_given_is_the_run_s():
+    run = "20260103T000000Z-compare"
+    own, near = document(run=run), document("--network", "loopback", run=run)
+    assert {answer["network"]["rtt_ms"] for answer in own.values()} == {1}
+    taken_off = [answer["web"]["quickest"]["values"]["hybrid"]["value"] for answer in (own, near)]
+    assert taken_off[0] - taken_off[1] == pytest.approx(1)
+
+
+def test_the_mix_of_the_run_s_own_workload_is_not_weighed_anew(tmp_path):
+    file = tmp_path / "orders.yaml"
+    file.write_text("mix: [{journey: order_history, channel: web, weight: 1}]\n", encoding="utf-8")
+    own, named = document(), document("--workload", "default")
+    assert named == own
+    assert own["web"]["quickest"] != document("--workload", file)["web"]["quickest"]
+
+
+def test_distance_turns_the_order_of_a_channel_round():
+    assert document()["partner"]["quickest"]["lowest"] == ["rest"]
+    assert document("--network", "4g")["partner"]["quickest"]["lowest"] == ["hybrid"]
+
+
+def test_a_run_that_is_no_comparison_is_refused_with_those_that_are():
+    done = invoke(run="20260104T000000Z-hybrid")
+    assert done.exit_code == 2
+    assert "is of kind bench, and deciding between topologies needs one of kind compare" in done.stderr
+    assert "available: 20260103T000000Z-compare, 20260102T000000Z-compare" in done.stderr
+
+
+def test_without_any_results_it_says_what_to_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(decide, "RESULTS", tmp_path)
+    done = invoke(run="latest")
+    assert done.exit_code == 2
+    assert "run=latest is not a finished run" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--workload", "nowhere"], "workload=nowhere does not exist: choose one of default,"),
+        (["--network", "6g"], "network=6g is unknown; valid: loopback, lan, wifi, 5g, 4g, 3g"),
+        (["--rtt", "2h"], "rtt=2h is not a round-trip time from 0ms to 2s"),
+        (["--bandwidth", "0"], "bandwidth=0 is not of the form DOWN/UP"),
+    ],
+)
+def test_bad_input_exits_with_2_and_the_valid_choices(arguments, words):
+    done = invoke(*arguments)
+    assert done.exit_code == 2
+    assert words in done.stderr
+
+
+def test_a_journey_that_the_run_lacks_is_named(tmp_path):
+    file = tmp_path / "odd.yaml"
+    file.write_text("mix: [{journey: browse, channel: partner, weight: 1}]\n", encoding="utf-8")
+    done = invoke("--workload", file)
+    assert done.exit_code == 1
+    assert (
+        "the workload odd has browse/partner, which 20260101T000000Z-compare did not measure; it measured"
+        in done.stderr
+    )

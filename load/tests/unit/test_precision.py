@@ -1,0 +1,197 @@
+"""An experiment that runs until it is precise: how many blocks it runs, and that interruptions change nothing."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.generator.shopload import BINARY
+from experiment.plan.plan import MOST_BLOCKS, Plan, arms_of
+from experiment.plan.profiles import PROFILES
+from experiment.results.folder import ResultsFolder, read_json
+from experiment.runner import begin, run_trials, take_up
+from experiment.trial.files import TrialFiles
+from hops.run.files import MANIFEST
+from hops.statistics.sample import t_quantile
+from hops.statistics.two_stage import half_width_of
+from mesh.ports import load_ports
+from mesh.switches import Switches
+from mesh.topology import load_topology
+
+from .fake_trials import FakeRuns
+
+WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
+PORTS = load_ports({**os.environ, "SHOP_PORT_BASE": "24700"})
+FIRST = 5
+pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")
+
+
+def plan(precision: float = 0.05, blocks: int = FIRST) -> Plan:
+    arms = arms_of([load_topology(name) for name in ("rest", "grpc")], Switches())
+    profile = replace(PROFILES["smoke"], duration_s=1)
+    return Plan("compare", "compare", arms, blocks, profile, 1, WORKLOAD, precision=precision)
+
+
+def scattering(*first: float, then: float = 0.0) -> Callable[[str, int], float]:
+    """Latencies of rest that lie above those of grpc by these factors, block after block; `then` of the later ones."""
+
+    def latency_ms(name: str, _: int) -> float:
+        block, topology = name.split("-")
+        index = int(block) - 1
+        off = first[index] if index < len(first) else then * (-1) ** index
+        return 10.0 * math.exp(off if topology == "rest" else 0.0)
+
+    return latency_ms
+
+
+#: Standard deviation 5 % over the first five blocks, so that t asks for 5.3 times the square of the width in blocks.
+CALM = (0.05, -0.05, 0.05, -0.05, 0.0)
+
+
+def width_after_first_stage() -> float:
+    return t_quantile(FIRST - 1) * 0.05 / math.sqrt(FIRST)
+
+
+def run(results: Path, runs: FakeRuns, one: Plan | None = None, *, retry: int = 0) -> int:
+    """Begins an experiment, or goes on with the one that is there; says how many blocks the end was drawn from."""
+    try:
+        folder, planned = take_up(results, "latest", "compare")
+    except UsageError:
+        planned = one or plan()
+        folder = begin(planned, results)
+    return run_trials(planned, folder, PORTS, conclude=lambda: concluded(folder), retry=retry, run=runs)
+
+
+def concluded(folder: ResultsFolder) -> int:
+    blocks = {row["block"] for row in TrialFiles(folder.path / "trials").records()}
+    folder.publish(latest=False)
+    return len(blocks)
+
+
+@pytest.fixture(autouse=True)
+def _no_manifest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiment.blocks.Blocks.gather", lambda _: None)
+
+
+def test_a_first_stage_that_is_narrow_enough_is_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = math.expm1(width_after_first_stage()) + 0.001
+    assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM)), plan(asked)) == FIRST
+    assert "trials of the first 5 blocks scatter by 3.5 %: precision=6.5% is reached" in capsys.readouterr().err
+
+
+def test_as_many_blocks_run_as_the_first_stage_calls_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wanted = math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.05)) ** 2)
+    assert wanted > FIRST
+    runs = FakeRuns(latency_ms=scattering(*CALM, then=0.01))
+    assert run(tmp_path, runs) == wanted
+    assert len(runs.ran) == 2 * wanted
+    told = capsys.readouterr().err
+    assert f"scatter by 3.5 %: {wanted} blocks will do for precision=5% if the others scatter alike, about" in told
+    assert "left of the first stage" in told
+    assert f"trials of the first {wanted} blocks scatter by" in told
+
+
+def test_more_run_if_later_blocks_scatter_more_than_the_first(tmp_path: Path) -> None:
+    planned = math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.05)) ** 2)
+    assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM, then=0.12))) > planned
+
+
+def test_what_takes_too_many_blocks_ends_with_those_that_ran(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(tmp_path, FakeRuns(latency_ms=scattering(*CALM)), plan(0.005)) == FIRST
+    needed = math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.005)) ** 2)
+    told = capsys.readouterr().err
+    assert f"precision=0.5% takes {needed:,} blocks, and at most {MOST_BLOCKS} are run: ending here" in told
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
+    """How many blocks an experiment runs that nobody interrupts, and its trials in order."""
+    runs = FakeRuns(latency_ms=scattering(*CALM, then=0.06))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("experiment.blocks.Blocks.gather", lambda _: None)
+        return run(tmp_path_factory.mktemp("whole"), runs, plan(0.06)), runs.ran
+
+
+#: The first trial of all, one amid the first stage, its last, the first of the second stage, the last of all.
+@pytest.mark.parametrize("moment", [0, 4, 2 * FIRST - 1, 2 * FIRST, -1])
+def test_interrupted_anywhere_it_goes_on_to_the_same_blocks(
+    tmp_path: Path, whole: tuple[int, list[str]], moment: int
+) -> None:
+    blocks, trials = whole
+    assert blocks > FIRST
+    latency_ms, at = scattering(*CALM, then=0.06), trials[moment]
+    first, second = FakeRuns({at: [KeyboardInterrupt()]}, latency_ms), FakeRuns(latency_ms=latency_ms)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, first, plan(0.06))
+    assert run(tmp_path, second) == blocks
+    assert [*first.ran[:-1], *second.ran] == trials
+
+
+def test_ctrl_c_in_the_second_stage_says_how_many_blocks_it_will_be(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = FakeRuns({f"{FIRST + 1}-rest": [KeyboardInterrupt()]}, scattering(*CALM, then=0.01))
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, runs)
+    planned = math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.05)) ** 2)
+    assert f"{len(runs.ran) - 1} of {2 * planned} trials are finished" in capsys.readouterr().err
+
+
+def suspect_and_interrupted(results: Path, at: str, latency_ms: Callable[[str, int], float]) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(results, FakeRuns({"1-rest": [1], at: [KeyboardInterrupt()]}, latency_ms))
+
+
+def test_a_suspect_trial_is_repeated_before_its_stage_has_decided(tmp_path: Path) -> None:
+    latency_ms = scattering(*CALM, then=0.01)
+    suspect_and_interrupted(tmp_path, f"{FIRST}-rest", latency_ms)
+    again = FakeRuns(latency_ms=latency_ms)
+    run(tmp_path, again, retry=1)
+    assert again.ran[0] == "1-rest"
+
+
+def test_a_suspect_trial_is_not_repeated_once_its_stage_was_acted_on(tmp_path: Path) -> None:
+    latency_ms = scattering(*CALM, then=0.01)
+    suspect_and_interrupted(tmp_path, f"{FIRST + 2}-rest", latency_ms)
+    again = FakeRuns(latency_ms=latency_ms)
+    run(tmp_path, again, retry=1)
+    assert "1-rest" not in again.ran
+
+
+def test_the_manifest_says_what_was_asked_and_decided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+    folder = begin(plan(0.005), tmp_path)
+    runs = FakeRuns(latency_ms=scattering(*CALM))
+    manifest = run_trials(plan(0.005), folder, PORTS, conclude=lambda: read_json(folder.path / MANIFEST), run=runs)
+    assert manifest["blocks"] == FIRST
+    assert manifest["precision"].pop("scatter") == pytest.approx(0.05 / math.sqrt(2), rel=0.01)
+    assert manifest["precision"] == {
+        "asked": 0.005,
+        "first_stage": FIRST,
+        "ran": FIRST,
+        "needed": math.ceil(FIRST * (width_after_first_stage() / half_width_of(0.005)) ** 2),
+    }
+
+
+def test_the_plan_on_disk_holds_the_rule(tmp_path: Path) -> None:
+    folder = begin(plan(0.02), tmp_path)
+    folder.set_aside()
+    _, again = take_up(tmp_path, "latest", "compare")
+    assert (again.precision, again.blocks) == (0.02, FIRST)
+
+
+def test_a_precision_needs_two_topologies_and_a_first_stage() -> None:
+    with pytest.raises(UsageError, match="precision= is about the ratio of two topologies: give at least two"):
+        replace(plan(), arms=plan().arms[:1])
+    with pytest.raises(
+        UsageError, match="blocks=4 are too few to decide on how many precision= takes: give at least 5"
+    ):
+        plan(blocks=4)

@@ -1,0 +1,31 @@
+"""What a trial notes of its time, and what it does beside its phases."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from experiment.trial.run import beside_it
+from experiment.trial.trial import Clock
+
+
+def test_the_parts_of_a_phase_add_up() -> None:
+    clock = Clock()
+    for phase in ("stop", "collect", "stop"):
+        time.sleep(0.01)
+        clock.lap(phase)
+    assert list(clock.phases_s) == ["stop", "collect"]
+    assert clock.phases_s["stop"] >= 0.02
+
+
+def test_work_beside_a_phase_is_over_when_the_phase_is() -> None:
+    may_end, ended = threading.Event(), threading.Event()
+
+    def work() -> None:
+        may_end.wait(10)
+        ended.set()
+
+    with beside_it(work):
+        assert not ended.is_set()
+        may_end.set()
+    assert ended.is_set()
