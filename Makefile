@@ -18,15 +18,16 @@ INSTALLED := [ -x $(RUN) ] || { echo "Nothing is running: nothing is installed."
 unexport PYTHONDONTWRITEBYTECODE
 
 # Settings of a run, given as `make topology=hybrid bench`. Each command checks the values that it gets.
-BENCH := topology profile rate seed workload trace scale edge plugins mesh mtls canary replicas store runtime load_nodes http rtt connections delay abort vus think
-COMPARE := topologies edges blocks resume retry $(filter-out topology,$(BENCH))
+BENCH := topology profile rate seed workload trace scale edge plugins tls mesh mtls canary replicas store runtime load_nodes http network rtt bandwidth visit connections delay abort vus think
+COMPARE := topologies edges blocks precision resume retry $(filter-out topology,$(BENCH))
 LADDER := topology steps profile rate seed workload trace http blocks resume retry
-SWEEP := topologies objective profile start max seed workload trace http connections
-STRESS := topologies users think profile seed workload trace http connections
+RTT := topologies rtts profile rate seed workload trace edge http bandwidth blocks resume retry
+SWEEP := topologies objective profile start max seed workload trace http tls connections
+STRESS := topologies users think profile seed workload trace http tls connections
 RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users namespace storage run journey wait samples \
-  hops sizes steps kills experiments traces
-UP := topology seed scale edge plugins mesh mtls canary replicas store http rtt delay abort
+  hops sizes steps rtts kills experiments traces cases rounds calls
+UP := topology seed scale edge plugins tls mesh mtls canary replicas store http delay abort
 MANIFESTS := topology edge plugins mesh mtls canary replicas scale delay abort seed namespace storage out
 COMPOSE := topology seed scale out
 $(foreach name,$(SETTINGS),$(eval $(name) ?=))
@@ -65,6 +66,10 @@ comma := ,
 ladder: setup $(if $(or $(if $(steps),,all),$(filter istio,$(subst $(comma), ,$(steps)))),.tools/istio.stamp) ## Add edge, sidecars, mTLS and Istio to a topology one by one, take tracing and database away, measure each step twice
 	@$(RUN) -m experiment ladder $(call options,$(LADDER))
 
+.PHONY: rtt
+rtt: setup ## Compare topologies at rtts=0,20,50,100 ms from their customers, and check the predicted break-even distances, about 30 min
+	@$(RUN) -m experiment rtt $(call options,$(RTT))
+
 .PHONY: sweep
 sweep: setup ## Find the highest rate that each topology sustains with p99 under objective=100ms
 	@$(RUN) -m experiment sweep $(call options,$(SWEEP))
@@ -77,9 +82,13 @@ stress: setup ## Load topologies with 100 to 10,000 users in a closed loop and c
 compare-runs: setup ## Compare run b with run a, such as before and after a change; threshold=10% fails if b is slower by more
 	@$(RUN) -m experiment compare-runs $(call options,$(RUNS))
 
+.PHONY: decide
+decide: setup ## Say which topology a comparison speaks for, by channel: the quickest, the cheapest, the fewest bytes; run=...
+	@$(RUN) -m experiment decide $(call options,run workload network rtt bandwidth)
+
 .PHONY: parity
 parity: setup ## Check topologies' answers against the data, and that their writes have the same effect; topologies=a,b
-	@$(RUN) -m experiment parity $(call options,topologies samples seed edge plugins mesh mtls canary replicas http)
+	@$(RUN) -m experiment parity $(call options,topologies samples seed edge plugins tls mesh mtls canary replicas http)
 
 .PHONY: report
 report: setup ## Rebuild a run's summary, report.html, report.md and csv/ from its files
@@ -100,6 +109,7 @@ prove-statistics: setup ## Check coverage, false positives and power of the stat
 	@$(RUN) -m experiment prove coverage $(call options,experiments seed)
 	@$(RUN) -m experiment prove aa $(call options,experiments seed)
 	@$(RUN) -m experiment prove power $(call options,experiments seed)
+	@$(RUN) -m experiment prove precision $(call options,experiments seed)
 
 .PHONY: prove-siblings
 prove-siblings: setup ## Compare rules for overlapping spans on synthetic traces whose true waits are known
@@ -112,6 +122,19 @@ prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,..
 .PHONY: prove-resume
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(call options,kills blocks seed)
+
+.PHONY: bench-platform
+bench-platform: setup ## Compare the CPU per call of services and the GraphQL gateway with bare frameworks, about 3 min; cases=NAME,NAME
+	@$(RUN) -m platform_bench $(call options,cases rounds calls)
+
+.PHONY: bench-tracing
+bench-tracing: setup ## Measure what tracing every request costs a REST read, by component, about 3 min; rounds=10
+	@$(RUN) -m experiment bench-tracing $(call options,topology edge rounds seed)
+
+.PHONY: bench-budgets
+bench-budgets: setup ## Measure how fast traces become hop budgets, and the analysis of a run of 10 million spans
+	@$(RUN) -m hops benchmark
+	@$(RUN) -m hops benchmark-budgets
 
 ##@ Run
 
@@ -195,18 +218,23 @@ help: ## Show this help
 	  /^[a-zA-Z0-9_-]+:.*?## / {printf "  %-16s %s\n", $$1, $$2}' $(filter %Makefile %.mk,$(MAKEFILE_LIST))
 	@echo
 	@echo "Settings (make topology=hybrid profile=smoke bench):"
-	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=1..100"
-	@echo "  workload=NAME|FILE  edge=envoy|kong|none  plugins=none|typical|all  http=1|2  rtt=0  connections=1..256"
+	@echo "  topology=NAME|FILE  profile=smoke|compare|quick|full|rtt  rate=JOURNEYS_PER_S  seed=N  trace=0..1  scale=1..100"
+	@echo "  workload=NAME|FILE  edge=envoy|kong|none  plugins=none|typical|all  http=1|2|3  tls=off|on"
 	@echo "  mesh=none|envoy|istio  mtls=off|on  canary=0..100  replicas=graphql-gateway:2,product:2  store=postgres|memory"
+	@echo "  network=loopback|lan|wifi|5g|4g|3g  rtt=40ms  bandwidth=10mbit/2mbit  visit=warm|first  connections=1..256"
 	@echo "  delay=payment:2ms,user:500us  abort=payment:1%,user:0.5%  runtime=native|kubernetes  load_nodes=1..32"
 	@echo "  vus=N think=0s (closed loop: virtual users instead of a rate)"
 	@echo "  sweep: objective=100ms  start=20  max=1000 (journeys/s)    stress: users=N,N,...  think=10s"
 	@echo "  compare-runs: a=FOLDER  b=latest|FOLDER  threshold=10%  metrics=p50,p99  allow-suspect=yes  out=FILE"
-	@echo "  compare: topologies=NAME,FILE  edges=envoy,kong,none  blocks=5  retry=1 (of SUSPECT trials)  resume=latest|FOLDER"
-	@echo "  ladder: steps=no-edge,edge,sidecars,mtls,istio,untraced,memory,cluster,cluster-istio  blocks=5  retry=1  resume=latest|FOLDER"
+	@echo "  compare: topologies=NAME,FILE  edges=envoy,kong,none  blocks=12  precision=5%  retry=1 (of SUSPECT trials)  resume=latest|FOLDER"
+	@echo "  ladder: steps=no-edge,edge,sidecars,mtls,istio,untraced,memory,cluster,cluster-istio  blocks=8  retry=1  resume=latest|FOLDER"
+	@echo "  rtt: topologies=NAME,FILE  rtts=0,20,50,100 (ms)  blocks=5  retry=1  resume=latest|FOLDER"
+	@echo "  decide: run=latest|FOLDER  workload=NAME|FILE  network=NAME  rtt=40ms  bandwidth=10mbit/2mbit (of the customers to decide for)"
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
+	@echo "  bench-platform: cases=NAME,NAME  rounds=10  calls=6000 (per round and side)"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"
+	@echo "  bench-tracing: topology=rest  edge=envoy|kong  rounds=10"
 	@echo "  manifests: namespace=NAME  storage=10Gi  out=FOLDER, and those of a topology"
 	@echo "  compose: topology=NAME|FILE  seed=N  scale=1..100  out=FOLDER"
 	@echo "Environment: SHOP_PORT_BASE (18000), DATABASE_URL, JAEGER_BIN, KONG_BIN, KUBECTL_BIN, HOPWISE_CACHE, HOPWISE_MESH_CA."

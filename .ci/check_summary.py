@@ -23,8 +23,8 @@ WORKLOAD = Path(__file__).resolve().parents[1] / "load" / "workloads" / "default
 def problems(summary: dict[str, Any]) -> list[str]:
     """Lists what is wrong with a summary; empty if nothing is."""
     wrong = []
-    if summary["schema"] != 2:
-        wrong.append(f"schema is {summary['schema']}, not 2")
+    if summary["schema"] != 3:
+        wrong.append(f"schema is {summary['schema']}, not 3")
     wrong += [
         f"gate {gate['name']}: {gate['value']}, limit {gate['limit']}"
         for gate in summary["gates"]
@@ -41,6 +41,12 @@ def problems(summary: dict[str, Any]) -> list[str]:
             if cell["traces"] and not math.isclose(total, cell["traced_mean_ms"], rel_tol=1e-9):
                 mean = cell["traced_mean_ms"]
                 wrong.append(f"{name}, {journey}: the budget adds up to {total} ms, the traced mean is {mean}")
+            for part, net in cell["net_of_tracing"].items():
+                if net["net_ms"] is None:
+                    if part.startswith("work:"):
+                        wrong.append(f"{name}, {journey}: what tracing costs {part} is not known")
+                elif not math.isclose(net["net_ms"] + net["tracing_ms"], cell["budget_ms"]["mean"][part], rel_tol=1e-9):
+                    wrong.append(f"{name}, {journey}: {part} and the cost of tracing add up to another mean")
         if not topology["journeys"]["all"]["traces"]:
             wrong.append(f"{name}: no traces")
     return wrong
