@@ -3,28 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from shop.platform.deadline import DEADLINE
-
 T = TypeVar("T")
-
-
-@contextmanager
-def own_deadline(seconds: float) -> Iterator[None]:
-    """Replaces the caller's deadline by another one, for work that must not be left half done.
-
-    Args:
-        seconds: Time limit from now, in seconds.
-    """
-    token = DEADLINE.set(time.monotonic() + seconds)
-    try:
-        yield
-    finally:
-        DEADLINE.reset(token)
 
 
 class Background:

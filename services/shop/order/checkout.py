@@ -11,7 +11,6 @@ from typing import TypeVar
 
 from shop.clients.ports import PaymentClient, ProductClient, UserClient
 from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
-from shop.order.background import own_deadline
 from shop.order.domain import CheckoutLine, Order, OrderStatus, Purchase, purchase
 from shop.order.errors import TakenOver
 from shop.order.ports import CheckoutStore, OrderStore
@@ -28,7 +27,7 @@ from shop.order.saga import (
     request_hash,
     undo_from,
 )
-from shop.platform.deadline import deadline, remaining
+from shop.platform.deadline import deadline, own_deadline, remaining
 from shop.platform.error_table import error_for_code
 from shop.product.domain import Reservation, StockLine
 

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any
 
 import asyncpg
+from opentelemetry.trace import SpanContext
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
-from shop.platform.backstop import Backstop
-from shop.platform.deadline import passed, remaining
+from shop.platform.backstop import Backstop, CallerLimit
+from shop.platform.deadline import DEADLINE, OVER, passed, remaining
 from shop.platform.errors import StartError
 from shop.platform.pool import Connection as Connection
 from shop.platform.pool import Pool
 from shop.platform.spans import INTERNAL, RecordedSpan
-from shop.platform.statement_tracing import TracedConnection, note_statement, traced
+from shop.platform.statement_tracing import TracedConnection, note_statement
 from shop.platform.telemetry import UNTRACED, begin, note, sampled_parent
-
-T = TypeVar("T")
 
 CONNECT_LIMIT_S = 20.0
 CLOSE_LIMIT_S = 3.0
@@ -50,13 +48,7 @@ class Loan:
         start = 0 if parent is None else time.time_ns()
         connection = self._pool.take()
         if connection is None:
-            try:
-                # Not the current span: nothing else happens below it.
-                with begin(RecordedSpan, "pool.acquire", INTERNAL, parent) or UNTRACED:
-                    connection = await self._pool.acquire(remaining() or ACQUIRE_LIMIT_S)
-            except Exception as error:
-                _raise_as_shop_error(error)
-                raise
+            connection = await _next_of(self._pool, parent)
         elif parent is not None:
             note("pool.acquire", INTERNAL, parent, start)
         self._connection = connection
@@ -93,30 +85,49 @@ class Database:
         """
         return Loan(self._pool)
 
-    async def _run(self, statement: Callable[..., Coroutine[Any, Any, T]], query: str, args: tuple[Any, ...]) -> T:
-        """Runs one statement on a connection of its own; in the fewest steps if one is free, traced or not."""
-        left, parent = remaining(), sampled_parent()
+    async def _run(self, query: str, args: tuple[Any, ...], most: int) -> Any:
+        """Runs one statement on a connection of its own, in the fewest steps if one is free, traced or not.
+
+        Args:
+            query: The statement.
+            args: Its arguments.
+            most: 1 for the first row, or None; 0 for all rows.
+        """
+        limit, parent = DEADLINE.get(), sampled_parent()
+        if limit is not None and limit.at <= time.monotonic():
+            raise DeadlineExceeded(OVER)
         start = 0 if parent is None else time.time_ns()
         connection = self._pool.take()
         if connection is None:
-            async with self.acquire() as lent:
-                return await traced(query, statement(lent, query, *args, timeout=remaining()))
-        if parent is not None:
+            connection = await _next_of(self._pool, parent)
+        elif parent is not None:
             note("pool.acquire", INTERNAL, parent, start)
-            start = time.time_ns()
+        start = 0 if parent is None else time.time_ns()
         try:
-            # asyncpg's own limit is a timer of the event loop for each statement.
-            with Backstop(math.inf if left is None else left):
-                answer = await statement(connection, query, *args)
+            if limit is None or limit.task is asyncio.current_task():
+                rows = await connection.rows(query, args, most)
+            else:
+                # asyncpg's own limit is a timer of the event loop for each statement.
+                with Backstop(limit.at - time.monotonic()):
+                    rows = await connection.rows(query, args, most)
         except BaseException as error:
             if parent is not None:
                 note_statement(query, parent, start, error)
+            if isinstance(error, asyncio.CancelledError) and isinstance(limit, CallerLimit):
+                limit.was_late(_PASSED)
+            if isinstance(error, asyncpg.InvalidCachedStatementError | asyncpg.OutdatedSchemaCacheError):
+                await connection.forget_statements()
             await _give_back_after(error, connection, self._pool)
+            # The first of the two comes before anything has been done.
+            if isinstance(error, asyncpg.InvalidCachedStatementError):
+                return await self._run(query, args, most)
             raise
         if parent is not None:
             note_statement(query, parent, start)
-        self._pool.release(connection, interrupted=False)
-        return answer
+        self._pool.put(connection)
+        if most == 1:
+            return rows[0] if rows else None
+        return rows
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -132,11 +143,11 @@ class Database:
 
     def fetch(self, query: str, *args: Any) -> Coroutine[Any, Any, list[asyncpg.Record]]:
         """Runs one statement on a connection of its own; returns its rows."""
-        return self._run(asyncpg.Connection.fetch, query, args)
+        return self._run(query, args, 0)
 
     def fetchrow(self, query: str, *args: Any) -> Coroutine[Any, Any, asyncpg.Record | None]:
         """Runs one statement on a connection of its own; returns its first row."""
-        return self._run(asyncpg.Connection.fetchrow, query, args)
+        return self._run(query, args, 1)
 
     async def close(self) -> None:
         """Closes the connections; those still lent are cut after a moment."""
@@ -186,6 +197,17 @@ async def _open(url: str, pool_size: int) -> Pool:
     pool = Pool(connect, pool_size)
     await pool.open()
     return pool
+
+
+async def _next_of(pool: Pool, parent: RecordedSpan | SpanContext | None) -> Connection:
+    """Waits for a connection; raises the shop's error if there is none in time."""
+    try:
+        # Not the current span: nothing else happens below it.
+        with begin(RecordedSpan, "pool.acquire", INTERNAL, parent) or UNTRACED:
+            return await pool.acquire(remaining() or ACQUIRE_LIMIT_S)
+    except Exception as error:
+        _raise_as_shop_error(error)
+        raise
 
 
 async def _give_back_after(error: BaseException, connection: Connection, pool: Pool) -> None:

@@ -9,9 +9,13 @@ says what was late, and not a connection that breaks off. docs/architecture.md h
 
 from __future__ import annotations
 
+import asyncio
 import time
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
+from typing import Any, Protocol
+
+from msgspec import Struct
 
 from shop.errors import DeadlineExceeded
 
@@ -26,15 +30,36 @@ LONGEST_S = 30.0
 
 OVER = "the deadline of the request has passed; allow it more time"
 
-_WORK = 0.95
-AFTER_WORK = 0.97 / _WORK
-"""When work is cancelled, as a multiple of its time limit: what waits with a limit of its own says better what was
-late."""
+WORK = 0.95
+"""Share of the time that a caller waits after which the work for it is to be done."""
+ALL = 0.97
+"""Share of that time after which work for the caller is cancelled: what waits with a limit of its own says better what
+was late."""
 # The timers of an event loop count milliseconds and may go off a little early.
 _EARLY_S = 0.005
 
-DEADLINE: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
-"""The moment at which the caller stops waiting, in seconds of `time.monotonic`; None for no deadline."""
+
+class Deadline(Protocol):
+    """A moment at which a caller stops waiting.
+
+    Attributes:
+        at: The moment, in seconds of `time.monotonic`.
+        task: The task that is ended soon after it, whatever it waits for; None if none is.
+    """
+
+    at: float
+    task: asyncio.Task[Any] | None
+
+
+class _After(Struct, eq=False):
+    """A deadline that ends no task."""
+
+    at: float
+    task: asyncio.Task[Any] | None = None
+
+
+DEADLINE: ContextVar[Deadline | None] = ContextVar("shop.deadline", default=None)
+"""The deadline of the request in hand; None for no deadline."""
 
 
 def caller_timeout_s(header: str) -> float:
@@ -54,7 +79,7 @@ def work_s(waits: float) -> float:
     Args:
         waits: How long the caller waits, in seconds.
     """
-    return (waits if waits < LONGEST_S else LONGEST_S) * _WORK
+    return min(waits, LONGEST_S) * WORK
 
 
 def remaining() -> float | None:
@@ -66,10 +91,10 @@ def remaining() -> float | None:
     Raises:
         DeadlineExceeded: No time is left.
     """
-    at = DEADLINE.get()
-    if at is None:
+    deadline = DEADLINE.get()
+    if deadline is None:
         return None
-    left = at - time.monotonic()
+    left = deadline.at - time.monotonic()
     if left <= 0:
         raise DeadlineExceeded(OVER)
     return left
@@ -77,23 +102,32 @@ def remaining() -> float | None:
 
 def passed() -> bool:
     """Whether the caller has stopped waiting."""
-    at = DEADLINE.get()
-    return at is not None and at <= time.monotonic() + _EARLY_S
+    deadline = DEADLINE.get()
+    return deadline is not None and deadline.at <= time.monotonic() + _EARLY_S
 
 
-class _Deadline:
+class _Set:
     """Sets a deadline; a class, as a generator would cost every request three times as much."""
 
-    __slots__ = ("_at", "_outer")
+    __slots__ = ("_deadline", "_outer")
 
-    def __init__(self, at: float) -> None:
-        self._at = at
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
 
     def __enter__(self) -> None:
-        self._outer = DEADLINE.set(self._at)
+        self._outer = DEADLINE.set(self._deadline)
 
     def __exit__(self, *_: object) -> None:
         DEADLINE.reset(self._outer)
+
+
+def own_deadline(seconds: float) -> AbstractContextManager[None]:
+    """Replaces the caller's deadline by another one, for work that must not be left half done.
+
+    Args:
+        seconds: Time limit from now, in seconds.
+    """
+    return _Set(_After(time.monotonic() + seconds))
 
 
 def deadline(seconds: float) -> AbstractContextManager[None]:
@@ -102,6 +136,5 @@ def deadline(seconds: float) -> AbstractContextManager[None]:
     Args:
         seconds: Time limit from now, in seconds.
     """
-    at = time.monotonic() + seconds
-    outer = DEADLINE.get()
-    return _Deadline(at if outer is None else min(at, outer))
+    made, outer = _After(time.monotonic() + seconds), DEADLINE.get()
+    return _Set(made if outer is None or made.at < outer.at else outer)

@@ -8,22 +8,23 @@ caller's error.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
-from typing import Any, TypeAlias, cast
+from functools import partial
+from typing import Any, NoReturn, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import DecodeError
-from opentelemetry.trace import Span, StatusCode
+from opentelemetry.trace import StatusCode
 
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.access import Authenticator, access_of
 from shop.platform.backstop import CallerLimit
-from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, caller_timeout_s
+from shop.platform.deadline import DEADLINE_HEADER, caller_timeout_s
 from shop.platform.error_table import row
 from shop.platform.grpc_errors import status_of
-from shop.platform.grpc_tracing import Metadata, TracedMethod, server_span
-from shop.platform.injected_delay import pause
+from shop.platform.grpc_tracing import TRACEPARENT, Metadata, ServerSpan, TracedMethod, server_span
+from shop.platform.injected_delay import INJECTED, pause
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +43,17 @@ Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
 
 
+class _Answering(partial[Coroutine[Any, Any, bytes]]):
+    """The handler of a unary method, which gRPC soon sees to be asynchronous.
+
+    For every call it asks whether a handler is awaitable, or else a function that gives a coroutine, and takes either
+    for yes. To find out the second takes as long as a good part of a small call.
+    """
+
+    def __await__(self) -> NoReturn:
+        raise TypeError("a handler is called, not awaited")
+
+
 def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Handler:
     """Wraps a method with its span, its deadline, its errors and the check of its caller.
 
@@ -53,56 +65,75 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
     traced = TracedMethod.of(method)
     if handler.response_streaming:
         return grpc.unary_stream_rpc_method_handler(_streaming(handler, traced, authenticator))
-    return grpc.unary_unary_rpc_method_handler(_unary(handler, traced, authenticator))
+    return grpc.unary_unary_rpc_method_handler(_Answering(_unary(handler, traced, authenticator)))
 
 
 def _unary(
     handler: Handler, traced: TracedMethod, authenticator: Authenticator
-) -> Callable[[bytes, Context], Awaitable[bytes]]:
+) -> Callable[[bytes, Context], Coroutine[Any, Any, bytes]]:
     behaviour = cast(Callable[[Any, Context], Awaitable[Any]], handler.unary_unary)
     decode, encode = _coders(handler)
     admit, access, origin = authenticator.admit, access_of(behaviour), authenticator.origin_header
 
-    async def call(raw: bytes, context: Context) -> bytes:
-        metadata = cast(Metadata, dict(context.invocation_metadata() or ()))
-        limit = CallerLimit(_waits(context, metadata))
-        with server_span(metadata, traced) as span:
-            try:
-                with limit:
+    async def answer(raw: bytes, context: Context) -> bytes:
+        metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
+        span = server_span(metadata, traced) if TRACEPARENT in metadata else None
+        waits = context.time_remaining()
+        if DEADLINE_HEADER in metadata:
+            waits = _sooner(waits, metadata[DEADLINE_HEADER])
+        try:
+            with CallerLimit(waits):
+                if INJECTED:
                     await pause()
-                    admit(access, metadata.get("authorization"), metadata.get(origin))
-                    return encode(await behaviour(_decoded(decode, raw), context))
-            except Exception as error:
-                failure = _failure(error, span)
+                admit(access, metadata.get("authorization"), metadata.get(origin))
+                message = encode(await behaviour(decode(raw), context))
+            if span is not None:
+                span.answered()
+            return message
+        except Exception as error:
+            failure = _failure(error, span)
+        except BaseException:
+            if span is not None:
+                span.broke_off()
+            raise
         return await context.abort_with_status(status_of(failure))
 
-    return call
+    return answer
 
 
 def _streaming(
     handler: Handler, traced: TracedMethod, authenticator: Authenticator
-) -> Callable[[bytes, Context], Awaitable[None]]:
+) -> Callable[[bytes, Context], Coroutine[Any, Any, None]]:
     behaviour = cast(Callable[[Any, Context], AsyncGenerator[Any]], handler.unary_stream)
     decode, encode = _coders(handler)
     admit, access, origin = authenticator.admit, access_of(behaviour), authenticator.origin_header
 
-    async def call(raw: bytes, context: Context) -> None:
-        metadata = cast(Metadata, dict(context.invocation_metadata() or ()))
-        limit = CallerLimit(_waits(context, metadata))
-        with server_span(metadata, traced) as span:
-            try:
-                with limit:
+    async def answer(raw: bytes, context: Context) -> None:
+        metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
+        span = server_span(metadata, traced) if TRACEPARENT in metadata else None
+        waits = context.time_remaining()
+        if DEADLINE_HEADER in metadata:
+            waits = _sooner(waits, metadata[DEADLINE_HEADER])
+        try:
+            with CallerLimit(waits):
+                if INJECTED:
                     await pause()
-                    admit(access, metadata.get("authorization"), metadata.get(origin))
-                    async with aclosing(behaviour(_decoded(decode, raw), context)) as messages:
-                        async for message in messages:
-                            await context.write(encode(message))
-                return
-            except Exception as error:
-                failure = _failure(error, span)
+                admit(access, metadata.get("authorization"), metadata.get(origin))
+                async with aclosing(behaviour(decode(raw), context)) as messages:
+                    async for message in messages:
+                        await context.write(encode(message))
+            if span is not None:
+                span.answered()
+            return
+        except Exception as error:
+            failure = _failure(error, span)
+        except BaseException:
+            if span is not None:
+                span.broke_off()
+            raise
         await context.abort_with_status(status_of(failure))
 
-    return call
+    return answer
 
 
 def _coders(handler: Handler) -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
@@ -112,35 +143,33 @@ def _coders(handler: Handler) -> tuple[Callable[[bytes], Any], Callable[[Any], b
     return decode, encode
 
 
-def _decoded(decode: Callable[[bytes], Any], raw: bytes) -> Any:
-    try:
-        return decode(raw)
-    except DecodeError as error:
-        raise InvalidArgument("the request is not a message of this method's type") from error
+def _sooner(waits: float | None, header: str) -> float:
+    """Returns how long a caller waits, in seconds: what the call says or what the edge in front of it says.
+
+    Args:
+        waits: What the call says; None for nothing.
+        header: What the edge says, in `DEADLINE_HEADER`.
+    """
+    edge = caller_timeout_s(header)
+    return edge if waits is None else min(waits, edge)
 
 
-def _waits(context: Context, metadata: Metadata) -> float:
-    """Returns how long the caller of a call, or the edge in front of it, waits, in seconds."""
-    left = context.time_remaining()
-    waits = LONGEST_S if left is None else left
-    if DEADLINE_HEADER in metadata:
-        waits = min(waits, caller_timeout_s(metadata[DEADLINE_HEADER]))
-    return waits
-
-
-def _failure(error: Exception, span: Span) -> ShopError:
-    """Returns the error for the client, and records it in the span; an unknown cause goes to the log only."""
+def _failure(error: Exception, span: ServerSpan | None) -> ShopError:
+    """Returns the error for the client, and ends the span with it; an unknown cause goes to the log only."""
     if isinstance(error, ShopError):
         failure = error
         if error.__cause__ is not None and row(error).grpc in _SERVER_FAULTS:
             log.warning("%s: %s", error.code.value, error.message, exc_info=error)
+    elif isinstance(error, DecodeError):
+        failure = InvalidArgument("the request is not a message of this method's type")
     else:
         log.error("unexpected error", exc_info=error)
         failure = Internal("internal error")
-    if span.is_recording():
+    if span is not None:
         code = row(failure).grpc
         span.set_attribute("rpc.grpc.status_code", code.value[0])
         span.set_attribute("error.type", failure.code.value)
         if code in _SERVER_FAULTS:
             span.set_status(StatusCode.ERROR, failure.message)
+        span.answered()
     return failure

@@ -8,20 +8,22 @@ calls that are not traced too.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self, TypeAlias
 
 import grpc
 from opentelemetry import context as otel_context
-from opentelemetry.trace import Span, StatusCode
+from opentelemetry.trace import StatusCode
 
 from shop.platform.spans import CLIENT, SERVER, RecordedSpan, SharedAttributes, shared, with_span
-from shop.platform.telemetry import UNTRACED, begin, sampled_parent
+from shop.platform.telemetry import begin, sampled_parent
 from shop.platform.trace_context import UNTRACED_CALLER, sampled_caller, trace_headers
 
 Metadata: TypeAlias = dict[str, str]
+
+TRACEPARENT = "traceparent"
+"""The metadata with the trace context of a call."""
 
 _STATUS = "rpc.grpc.status_code"
 _OK, _CANCELLED = grpc.StatusCode.OK.value[0], grpc.StatusCode.CANCELLED.value[0]
@@ -50,38 +52,40 @@ class TracedMethod:
 
 
 class ServerSpan(RecordedSpan):
-    """The SERVER span of a call."""
+    """The SERVER span of a call, whose end says how the call ended."""
 
     __slots__ = ()
 
-    def __enter__(self) -> Self:
-        # Each call runs in a task of its own, so what is attached here ends with it.
-        otel_context.attach(with_span(self))
-        return self
+    def answered(self) -> None:
+        """Ends the span of a call that was answered, be it with an error that the span knows of."""
+        self.attributes.setdefault(_STATUS, _OK)
+        self.end()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
-    ) -> None:
-        self.attributes.setdefault(_STATUS, _OK if error is None else _CANCELLED)
+    def broke_off(self) -> None:
+        """Ends the span of a call that nobody waits for any more."""
+        self.attributes.setdefault(_STATUS, _CANCELLED)
         self.end()
 
 
-def server_span(metadata: Metadata, method: TracedMethod) -> AbstractContextManager[Span]:
+def server_span(metadata: Metadata, method: TracedMethod) -> ServerSpan | None:
     """Opens the SERVER span of a call that its caller samples; otherwise only passes the caller's decision on.
 
+    Each call runs in a task of its own, so what is set here ends with it.
+
     Args:
-        metadata: What the caller sent along.
+        metadata: What the caller sent along, `TRACEPARENT` among it.
         method: The method that is called.
+
+    Returns:
+        The span, now the current one; None if the call is not traced.
     """
-    if "traceparent" not in metadata:
-        return UNTRACED
-    traceparent, tracestate = metadata["traceparent"], metadata.get("tracestate", "")
+    traceparent, tracestate = metadata[TRACEPARENT], metadata.get("tracestate", "")
     caller = sampled_caller(traceparent, tracestate)
-    span = begin(ServerSpan, method.name, SERVER, caller, None, method.attributes)
+    span = begin(ServerSpan, method.name, SERVER, caller, None, method.attributes) if caller is not None else None
     if span is None:
-        # Each call runs in a task of its own, so what is set here ends with it.
         UNTRACED_CALLER.set((traceparent, tracestate))
-        return UNTRACED
+        return None
+    otel_context.attach(with_span(span))
     if _ATTEMPTS in metadata:
         span.set_attribute("shop.rpc.previous_attempts", int(metadata[_ATTEMPTS]))
     return span

@@ -165,7 +165,8 @@ class InjectedDelay:
         return ThreadTimer()
 
 
-_injected: InjectedDelay | None = None
+INJECTED: list[InjectedDelay] = []
+"""The delay of every request, if requests are to be delayed: a list, which costs those that look at it no call."""
 
 
 @contextmanager
@@ -175,19 +176,17 @@ def injected_delay(delay_us: int) -> Iterator[None]:
     Args:
         delay_us: Delay of each request in microseconds; 0 for none.
     """
-    global _injected
     if delay_us == 0:
         yield
         return
-    _injected = InjectedDelay(delay_us)
+    INJECTED.append(InjectedDelay(delay_us))
     try:
         yield
     finally:
-        _injected.close()
-        _injected = None
+        INJECTED.pop().close()
 
 
 async def pause() -> None:
     """Delays the current request, if requests are to be delayed; call it once in each SERVER span, before the work."""
-    if _injected is not None:
-        await _injected.pause()
+    for delay in INJECTED:
+        await delay.pause()

@@ -16,10 +16,11 @@ from typing import TypeAlias
 import asyncpg
 
 from shop.platform.backstop import Backstop
+from shop.platform.statement_tracing import TracedConnection
 
 RESET_LIMIT_S = 3.0
 
-Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+Connection: TypeAlias = TracedConnection
 
 
 class Pool:
@@ -84,6 +85,13 @@ class Pool:
         with Backstop(limit_s):
             connection = await self._next()
             return connection if connection is not None else await self._replacement()
+
+    def put(self, connection: Connection) -> None:
+        """Takes a connection back that a statement outside a transaction has just been answered on."""
+        if self._waiting:
+            self._pass_on(connection)
+        else:
+            self._free.append(connection)
 
     def release(self, connection: Connection, *, interrupted: bool) -> asyncio.Task[None] | None:
         """Takes a connection back.

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, asynccontextmanager, contextmanag
 from typing import TypeVar, cast
 
 from opentelemetry import propagate, trace
-from opentelemetry.context import get_current
+from opentelemetry.context import _RUNTIME_CONTEXT
 from opentelemetry.trace import INVALID_SPAN, NonRecordingSpan, Span, SpanContext, SpanKind
 
 from shop.platform.config import ServiceConfig
@@ -40,6 +40,9 @@ LONGEST_VALUE = 1_000
 """Characters that a span keeps of what a client chose, such as a path."""
 
 _recorder: Recorder | None = None
+
+# `trace.get_current_span` takes four times as long, and untraced requests ask for every statement.
+_current_context = _RUNTIME_CONTEXT.get_current
 
 
 @asynccontextmanager
@@ -80,7 +83,7 @@ def recording() -> Iterator[Recorder]:
 
 def sampled_parent() -> RecordedSpan | SpanContext | None:
     """Returns what spans of the current request go below; None if the request is not traced."""
-    span = get_current().get(SPAN_KEY)  # trace.get_current_span takes three times as long
+    span = _current_context().get(SPAN_KEY)
     if span is None:
         return None
     if type(span) is not NonRecordingSpan:  # isinstance takes four times as long

@@ -8,8 +8,8 @@ import time
 import pytest
 
 from shop.errors import DeadlineExceeded, Unavailable
-from shop.order.background import Background, own_deadline
-from shop.platform.deadline import deadline, remaining
+from shop.order.background import Background
+from shop.platform.deadline import deadline, own_deadline, remaining
 
 
 async def test_work_goes_on_when_its_caller_is_cancelled() -> None:

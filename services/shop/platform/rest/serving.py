@@ -8,7 +8,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shop.platform.backstop import CallerLimit
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_timeout_s
-from shop.platform.injected_delay import pause
+from shop.platform.injected_delay import INJECTED, pause
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
 from shop.platform.rest.call import headers_of
@@ -59,7 +59,8 @@ class Serving:
         with server_span(scope) as span:
             try:
                 with CallerLimit(waits):
-                    await pause()
+                    if INJECTED:
+                        await pause()
                     await self._app(scope, receive, pass_on)
             except Exception as error:
                 if status:

@@ -184,8 +184,8 @@ async def test_refused_header_is_named(shop: Any, name: bytes, value: bytes, sai
 
 @pytest.mark.parametrize("shop", ["hybrid-transcoded", "grpc@kong"], indirect=True)
 async def test_deadline_of_a_client_reaches_the_service(shop: Any) -> None:
-    async def get_product(timeout: bytes) -> Any:
-        headers = request("POST", GET_PRODUCT, "application/grpc", [(b"grpc-timeout", timeout)])
+    async def get_product(allowed: bytes) -> Any:
+        headers = request("POST", GET_PRODUCT, "application/grpc", [(b"grpc-timeout", allowed)])
         return (await shop.exchange(headers, CALL)).grpc_status
 
     # gRPC rounds a deadline up to whole milliseconds, in which a free table could be read.
