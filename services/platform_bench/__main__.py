@@ -24,6 +24,7 @@ from mesh.shop_processes import Data, database_task
 from platform_bench.cases import CASES, Around, Case
 from platform_bench.graphql.cases import DOCUMENT_CASES, DocumentCase
 from platform_bench.measure import Measured, Served, measure
+from platform_bench.processors import set_apart
 
 LEAST_ROUNDS = 2
 LEAST_CALLS = 100
@@ -115,8 +116,10 @@ def _measured_processes(cases: Sequence[Case], rounds: int, calls: int) -> list[
     results = []
     with Run(ports, folder, [POSTGRES] if server.embedded else [], lambda: components) as run:
         pids = run.pids()
+        measured = {name: pids[name][0] for pair in sides.values() for name in (side.component.name for side in pair)}
+        set_apart(measured.values())
         for case in cases:
-            shop, bare = (Served(pids[side.component.name][0], side.calls) for side in sides[case.name])
+            shop, bare = (Served(measured[side.component.name], side.calls) for side in sides[case.name])
             say = partial(_say, case.name, rounds)
             results.append(measure(case.name, shop, bare, most=case.most, rounds=rounds, calls=calls, progress=say))
             run.check()

@@ -69,7 +69,8 @@ class GetPath:
 
     def answer(self) -> object:
         with urllib.request.urlopen(f"{self._place.url}{self._path}", timeout=LIMIT_S) as response:  # noqa: S310 - http
-            return json.load(response)
+            headers = {name.lower(): value for name, value in response.headers.items() if name.lower() != "date"}
+            return json.load(response), headers
 
     def send(self, count: int) -> None:
         _load(count, "--url", self._place.url, "--http", "1", "--get", self._path)

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 import uvicorn
+import xxhash
 from fastapi import FastAPI, HTTPException, Path, Response
 
 from platform_bench.bare.connections import Connections, connect
@@ -56,7 +57,13 @@ def build_app(url: str, count: int) -> FastAPI:
             raise HTTPException(404, f"there is no product {product_id}")
         id_, title, description, category, amount_minor, currency, stock = row
         document = ProductDocument(id_, title, description, category, Money(amount_minor, currency), stock)
-        return Response(encode(document), media_type="application/json")
+        body = encode(document)
+        headers = {
+            "ETag": f'"{xxhash.xxh3_128_hexdigest(body)}"',
+            "Cache-Control": "public, max-age=60",
+            "Vary": "accept-encoding",
+        }
+        return Response(body, media_type="application/json", headers=headers)
 
     @app.get("/healthz")
     async def healthz() -> dict[str, str]:

@@ -79,11 +79,10 @@ def server_span(metadata: Metadata, method: TracedMethod) -> ServerSpan | None:
     Returns:
         The span, now the current one; None if the call is not traced.
     """
-    traceparent, tracestate = metadata[TRACEPARENT], metadata.get("tracestate", "")
-    caller = sampled_caller(traceparent, tracestate)
+    caller = sampled_caller(metadata[TRACEPARENT], metadata.get("tracestate", ""))
     span = begin(ServerSpan, method.name, SERVER, caller, None, method.attributes) if caller is not None else None
     if span is None:
-        UNTRACED_CALLER.set((traceparent, tracestate))
+        UNTRACED_CALLER.set(metadata)
         return None
     otel_context.attach(with_span(span))
     if _ATTEMPTS in metadata:

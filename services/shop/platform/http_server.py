@@ -89,6 +89,8 @@ async def http_server(app: Any, listen: str, drain_s: float = 0) -> AsyncIterato
             access_log=False,
             log_config=None,
             server_header=False,
+            # Nothing here asks for the client's address.
+            proxy_headers=False,
             timeout_keep_alive=KEEP_ALIVE_S,
             timeout_graceful_shutdown=GRACE_S,
         )

@@ -7,6 +7,7 @@ long.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from contextvars import ContextVar
 
 from opentelemetry import trace
@@ -17,9 +18,9 @@ from shop.platform.spans import Caller, RecordedSpan
 
 PROPAGATOR = TraceContextTextMapPropagator()
 
-UNTRACED_CALLER: ContextVar[tuple[str, str] | None] = ContextVar("shop.untraced_caller", default=None)
-"""The headers `traceparent` and `tracestate` of a caller whose request is not traced here, as they came; they are read
-only if they are passed on."""
+UNTRACED_CALLER: ContextVar[Mapping[str, str] | None] = ContextVar("shop.untraced_caller", default=None)
+"""What a caller sent along whose request is not traced here, `traceparent` and perhaps `tracestate` among it; they are
+read only if they are passed on."""
 
 _USUAL_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 _SAMPLED_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-01")
@@ -84,4 +85,6 @@ def current_context() -> SpanContext:
     if span is not INVALID_SPAN:
         return span.get_span_context()
     caller = UNTRACED_CALLER.get()
-    return INVALID_SPAN_CONTEXT if caller is None else caller_of(*caller)
+    if caller is None:
+        return INVALID_SPAN_CONTEXT
+    return caller_of(caller["traceparent"], caller.get("tracestate", ""))

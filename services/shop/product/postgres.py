@@ -201,5 +201,6 @@ class PostgresProductStore:
 
 
 def product_of(row: asyncpg.Record) -> Product:
-    """Returns the product of a row that begins with `_COLUMNS`."""
-    return Product(row[0], row[1], row[2], row[3], Money(row[4], row[5]), row[6])
+    """Returns the product of a row of `_COLUMNS`."""
+    id_, title, description, category, price_minor, currency, stock = row
+    return Product(id_, title, description, category, Money(price_minor, currency), stock)

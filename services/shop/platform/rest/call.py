@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import cast
 
 from starlette.requests import Request
 from starlette.types import Scope
@@ -43,7 +42,7 @@ class Call(Request):
     def of(cls, request: Request) -> Call:
         """Turns a request into a call; it adds methods only, and a second object would cost every request."""
         request.__class__ = cls
-        return cast(Call, request)
+        return request  # type: ignore[return-value]
 
     def header(self, name: bytes) -> str | None:
         """Returns a header's value, as `header` does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -12,15 +12,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shop.platform.access import Access, Authenticator
-from shop.platform.rest.binding import Binding
-from shop.platform.rest.call import Call
+from shop.platform.rest.call import Call, headers_of
 from shop.platform.rest.errors import InvalidRequest, unsupported_media_type
 from shop.platform.rest.operations import ACCESS_KEY
 from shop.platform.rest.problem_model import FieldError
 
 MAX_QUERY_PARAMETERS = 20
-
-_NO_QUERY: Mapping[str, str] = {}
 
 
 class NameConvertor(Convertor[str]):
@@ -58,20 +55,17 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
             access = Access((self.openapi_extra or {}).get(ACCESS_KEY, Access.EVERYBODY))
             known = [field.alias for field in self.dependant.query_params]
             takes_body = self.body_field is not None
-            endpoint, binding = self.endpoint, None if takes_body else Binding.of(self.dependant)
 
             async def answer(request: Request) -> Response:
                 call = Call.of(request)
-                authenticator.admit(access, call.header(b"authorization"), call.last_header(origin))
+                headers = headers_of(call.scope)
+                authorization = call.header(b"authorization") if b"authorization" in headers else None
+                authenticator.admit(access, authorization, call.last_header(origin) if origin in headers else None)
                 raw: bytes = call.scope["query_string"]
-                query = _query(raw, known) if raw else _NO_QUERY
+                if raw:
+                    _check_query(raw, known)
                 if takes_body:
                     _check_media_type(call)
-                elif binding is not None:
-                    arguments = binding.arguments(call, query)
-                    if arguments is not None:
-                        found: Response = await endpoint(**arguments)
-                        return found
                 return await handle(call)
 
             return answer
@@ -79,8 +73,8 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
     return ShopRoute
 
 
-def _query(raw: bytes, known: list[str]) -> dict[str, str]:
-    """Returns the parameters of a query; refuses those that are unknown or given twice, which FastAPI would ignore.
+def _check_query(raw: bytes, known: list[str]) -> None:
+    """Refuses parameters that are unknown or given twice, which FastAPI would ignore.
 
     Raises:
         InvalidRequest: There is such a parameter.
@@ -91,17 +85,16 @@ def _query(raw: bytes, known: list[str]) -> dict[str, str]:
         message = f"the query has too many parameters; at most {MAX_QUERY_PARAMETERS} are valid"
         raise InvalidRequest([FieldError("", message)]) from None
     errors = []
-    values: dict[str, str] = {}
-    for name, value in pairs:
+    seen: set[str] = set()
+    for name, _ in pairs:
         if name not in known:
             valid = f"valid ones are {', '.join(known)}" if known else "there are none here"
             errors.append(FieldError(name[:40], f"this query parameter is unknown; {valid}"))
-        elif name in values:
+        elif name in seen:
             errors.append(FieldError(name, "this query parameter is given twice; give it once"))
-        values[name] = value
+        seen.add(name)
     if errors:
         raise InvalidRequest(errors)
-    return values
 
 
 def _check_media_type(call: Call) -> None:

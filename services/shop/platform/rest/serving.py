@@ -54,9 +54,11 @@ class Serving:
                 message = {**message, "body": b""}
             return send(message)
 
-        allowed = headers_of(scope).get(_DEADLINE)
+        headers = headers_of(scope)
+        allowed = headers.get(_DEADLINE)
         waits = DEFAULT_S if allowed is None else caller_timeout_s(str(allowed, "latin-1"))
-        with server_span(scope) as span:
+        span = server_span(scope, headers)
+        try:
             try:
                 with CallerLimit(waits):
                     if INJECTED:
@@ -66,5 +68,9 @@ class Serving:
                 if status:
                     raise
                 await problem_answer(error, scope["path"])(scope, receive, pass_on)
-            route = scope.get("route")
-            span.answered(status, route.path_format if route is not None else "")
+            if span is not None:
+                route = scope.get("route")
+                span.answered(status, route.path_format if route is not None else "")
+        finally:
+            if span is not None:
+                span.leave()

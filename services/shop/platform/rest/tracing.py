@@ -6,18 +6,18 @@ the same.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from opentelemetry import context as otel_context
 from opentelemetry.trace import StatusCode
 
-from shop.platform.rest.call import header
 from shop.platform.spans import SERVER, CurrentSpan, SharedAttributes
 from shop.platform.telemetry import LONGEST_VALUE, begin
 from shop.platform.trace_context import sampled_caller
 
+_TRACEPARENT = b"traceparent"
 _NAMES = ("http.request.method", "url.scheme", "network.protocol.version")
 _VALUES = len(_NAMES)
 
@@ -27,10 +27,11 @@ class ServerSpan(CurrentSpan):
 
     __slots__ = ()
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
-    ) -> None:
-        # The answer says what failed; whoever goes away before it comes is no error of this side.
+    def leave(self) -> None:
+        """Ends the span, which is no longer the current one.
+
+        The answer has said what failed; whoever goes away before it comes is no error of this side.
+        """
         otel_context.detach(self._token)
         self.end()
 
@@ -42,40 +43,25 @@ class ServerSpan(CurrentSpan):
             self.set_status(StatusCode.ERROR)
 
 
-class Silent:
-    """In place of the span of a request that is not sampled."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def answered(self, status: int, route: str) -> None:
-        """Does nothing."""
-
-
-_UNTRACED = Silent()
-
-
-def server_span(scope: Any) -> ServerSpan | Silent:
-    """Opens the span of a request, named after its method, if its caller sampled it.
+def server_span(scope: Any, headers: Mapping[bytes, bytes]) -> ServerSpan | None:
+    """Opens the span of a request, named after its method and now the current one, if its caller sampled it.
 
     Args:
         scope: The ASGI scope.
-
-    Returns:
-        What records the answer's status.
+        headers: The request's headers.
     """
-    traceparent = header(scope, b"traceparent")
-    if traceparent is None:
-        return _UNTRACED
-    caller = sampled_caller(traceparent, header(scope, b"tracestate") or "")
+    if _TRACEPARENT not in headers:
+        return None
+    caller = sampled_caller(headers[_TRACEPARENT].decode("latin-1"), headers.get(b"tracestate", b"").decode("latin-1"))
     if caller is None:
-        return _UNTRACED
+        return None
     method: str = scope["method"]
     attributes = {"url.path": scope["path"][:LONGEST_VALUE]}
-    shared = (*_NAMES, method, scope["scheme"], scope["http_version"])
-    return begin(ServerSpan, method, SERVER, caller, attributes, shared) or _UNTRACED
+    # The client's scheme, where an edge says it.
+    scheme = "https" if headers.get(b"x-forwarded-proto") == b"https" else scope["scheme"]
+    shared = (*_NAMES, method, scheme, scope["http_version"])
+    span = begin(ServerSpan, method, SERVER, caller, attributes, shared)
+    return None if span is None else span.__enter__()
 
 
 # A client may choose any method that is a token; nearly all requests have one of a few.
