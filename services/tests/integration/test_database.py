@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
+from shop.platform.backstop import CallerLimit
 from shop.platform.database import Database, connect_database
 from shop.platform.deadline import deadline
 from shop.platform.error_table import row
@@ -44,6 +45,49 @@ async def test_statement_ends_with_the_callers_deadline(database: Database) -> N
     answer = await database.fetchrow("SELECT 1 AS one")
     assert answer is not None
     assert answer["one"] == 1
+
+
+async def test_statement_that_its_own_request_cuts_off_says_where(database: Database) -> None:
+    began = time.monotonic()
+    with pytest.raises(DeadlineExceeded, match="in the database"), CallerLimit(0.2):
+        await database.fetchrow("SELECT pg_sleep(10)")
+    with pytest.raises(DeadlineExceeded, match="in the database"), CallerLimit(0.2):
+        await asyncio.gather(*(database.fetchrow("SELECT pg_sleep(10)") for _ in range(2)))
+    assert time.monotonic() - began < 4
+    assert await database.fetch("SELECT 1") == [(1,)]
+
+
+async def test_statement_of_work_that_outlives_its_request_keeps_the_deadline(database: Database) -> None:
+    with CallerLimit(0.3):
+        left_behind = asyncio.create_task(database.fetchrow("SELECT pg_sleep(10)"))
+        await asyncio.sleep(0.05)
+    async with asyncio.timeout(5):
+        with pytest.raises(DeadlineExceeded, match="in the database"):
+            await left_behind
+
+
+@pytest.fixture
+def changing_table(admin: psycopg.Connection) -> Iterator[str]:
+    """A table whose columns a migration changes while a service runs."""
+    admin.execute("CREATE TABLE shop_product.changing (a int)")
+    admin.execute("GRANT SELECT, INSERT ON shop_product.changing TO shop_product")
+    yield "shop_product.changing"
+    admin.execute("DROP TABLE shop_product.changing")
+
+
+async def test_statements_are_prepared_anew_when_a_table_has_changed(
+    database: Database, admin: psycopg.Connection, changing_table: str
+) -> None:
+    read, change = f"SELECT a FROM {changing_table}", f"INSERT INTO {changing_table} VALUES (2) RETURNING a"
+    async with database.acquire():
+        assert await database.fetch(read) == []
+    assert await database.fetchrow(change) == (2,)
+    assert await database.fetch(read) == [(2,)]
+    admin.execute(f"ALTER TABLE {changing_table} ALTER COLUMN a TYPE text".encode())
+    assert await database.fetchrow(change) == ("2",)
+    async with database.acquire():
+        assert await database.fetch(read) == [("2",), ("2",)]
+    assert await database.fetch(read) == [("2",), ("2",)]
 
 
 async def test_a_traced_statement_that_was_too_slow_says_so(database: Database, traces: Any) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+
 import pytest
 
 from mesh.errors import StartError
@@ -83,6 +88,28 @@ def test_bad_input_is_named_with_what_is_valid(
         main(options)
     assert refused.value.code == 2
     assert complaint in capsys.readouterr().err
+
+
+APART = """
+import json, os, subprocess, sys
+from platform_bench.processors import set_apart
+children = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
+try:
+    set_apart([children[0].pid])
+    print(json.dumps([sorted(os.sched_getaffinity(pid)) for pid in (children[0].pid, children[1].pid, 0)]))
+finally:
+    for child in children:
+        child.kill()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processors are set apart on Linux only")
+def test_a_measured_process_has_a_processor_to_itself() -> None:
+    allowed = sorted(os.sched_getaffinity(0))
+    if len(allowed) < 2:
+        pytest.skip("there is one processor")
+    done = subprocess.run([sys.executable, "-c", APART], capture_output=True, text=True, check=True, timeout=60)
+    assert json.loads(done.stdout) == [allowed[-1:], allowed[:-1], allowed[:-1]]
 
 
 @pytest.mark.parametrize("case", DOCUMENT_CASES, ids=lambda case: case.name)
