@@ -126,14 +126,15 @@ class CallerLimit(_Work):
         if late:
             raise DeadlineExceeded(self._late) from error
 
-    def was_late(self, what: str) -> None:
-        """Is told by what the work waited for that the work has been cancelled.
+    def was_late(self, what: str) -> bool:
+        """Is told by what the work waited for that the work has been cancelled; returns whether this limit did it.
 
         Args:
-            what: What to say if this limit ended it.
+            what: What to say if it did.
         """
         if self.ended:
             self._late = what
+        return self.ended
 
 
 class _Watch:

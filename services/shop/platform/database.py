@@ -27,6 +27,8 @@ CLOSE_LIMIT_S = 3.0
 CONNECT_PAUSE_S = 0.2
 CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_LIMIT_S = 5.0
+LATE_RESET_S = 0.1
+"""How long a request whose time is over waits for the end of its statement, in seconds."""
 
 _PASSED = "the deadline of the request passed in the database"
 
@@ -113,11 +115,12 @@ class Database:
         except BaseException as error:
             if parent is not None:
                 note_statement(query, parent, start, error)
-            if isinstance(error, asyncio.CancelledError) and isinstance(limit, CallerLimit):
-                limit.was_late(_PASSED)
+            late = (
+                isinstance(error, asyncio.CancelledError) and isinstance(limit, CallerLimit) and limit.was_late(_PASSED)
+            )
             if isinstance(error, asyncpg.InvalidCachedStatementError | asyncpg.OutdatedSchemaCacheError):
                 await connection.forget_statements()
-            await _give_back_after(error, connection, self._pool)
+            await _give_back_after(error, connection, self._pool, LATE_RESET_S if late else None)
             # The first of the two comes before anything has been done.
             if isinstance(error, asyncpg.InvalidCachedStatementError):
                 return await self._run(query, args, most)
@@ -210,13 +213,22 @@ async def _next_of(pool: Pool, parent: RecordedSpan | SpanContext | None) -> Con
         raise
 
 
-async def _give_back_after(error: BaseException, connection: Connection, pool: Pool) -> None:
-    """Gives a connection back that an error ended the use of; raises the shop's error for it, if it has one."""
+async def _give_back_after(
+    error: BaseException, connection: Connection, pool: Pool, patience_s: float | None = None
+) -> None:
+    """Gives a connection back that an error ended the use of; raises the shop's error for it, if it has one.
+
+    Args:
+        error: The error.
+        connection: The connection.
+        pool: The pool that it comes from.
+        patience_s: How long to wait until the connection is as good as new, in seconds; None for as long as that takes.
+    """
     # A statement may still run, and asyncpg may take a transaction for open that never began.
     reset = pool.release(connection, interrupted=True)
     if reset is not None:
         # What the caller does next must not overtake a statement that it gave up.
-        await asyncio.shield(reset)
+        await asyncio.wait([reset], timeout=patience_s)
     _raise_as_shop_error(error)
 
 

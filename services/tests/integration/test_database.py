@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import subprocess
 import tempfile
 import time
@@ -55,6 +56,20 @@ async def test_statement_that_its_own_request_cuts_off_says_where(database: Data
         await asyncio.gather(*(database.fetchrow("SELECT pg_sleep(10)") for _ in range(2)))
     assert time.monotonic() - began < 4
     assert await database.fetch("SELECT 1") == [(1,)]
+
+
+async def test_database_that_stands_still_does_not_hold_a_late_request_up(database: Database) -> None:
+    answer = await database.fetchrow("SELECT pg_backend_pid()")
+    assert answer is not None
+    os.kill(answer[0], signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        with pytest.raises(DeadlineExceeded, match="in the database"), CallerLimit(0.3):
+            await database.fetchrow("SELECT 1")
+        took_s = time.monotonic() - began
+    finally:
+        os.kill(answer[0], signal.SIGCONT)
+    assert took_s < 2
 
 
 async def test_statement_of_work_that_outlives_its_request_keeps_the_deadline(database: Database) -> None:
