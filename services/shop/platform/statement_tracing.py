@@ -69,6 +69,8 @@ class TracedConnection(asyncpg.Connection):
 
     # asyncpg's own, of which its types do not tell.
     _protocol: Any
+    _query_loggers: set[Any]
+    _execute: Callable[..., Coroutine[Any, Any, list[asyncpg.Record]]]
     _get_statement: Callable[..., Coroutine[Any, Any, Any]]
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -85,6 +87,8 @@ class TracedConnection(asyncpg.Connection):
             args: Its arguments.
             most: How many rows to return at most; 0 for all.
         """
+        if self._query_loggers:
+            return self._execute(query, args, most, None)
         statement = self._prepared.get(query)
         if statement is None or statement.closed:
             return self._first_rows(query, args, most)
