@@ -238,7 +238,9 @@ async def test_connection_lost_while_lent_is_replaced_for_those_who_wait(
         with pytest.raises(Unavailable):
             await loss
     assert [row for row in rows if isinstance(row, BaseException)] == []
-    assert backends(admin) == SIZE
+    # A place stays vacant until somebody needs it.
+    async with database.acquire(), database.acquire():
+        assert backends(admin) == SIZE
 
 
 async def test_connections_that_cannot_all_be_opened_are_all_closed(
