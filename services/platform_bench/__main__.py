@@ -117,12 +117,13 @@ def _measured_processes(cases: Sequence[Case], rounds: int, calls: int) -> list[
     with Run(ports, folder, [POSTGRES] if server.embedded else [], lambda: components) as run:
         pids = run.pids()
         measured = {name: pids[name][0] for pair in sides.values() for name in (side.component.name for side in pair)}
-        set_apart(measured.values())
-        for case in cases:
-            shop, bare = (Served(measured[side.component.name], side.calls) for side in sides[case.name])
-            say = partial(_say, case.name, rounds)
-            results.append(measure(case.name, shop, bare, most=case.most, rounds=rounds, calls=calls, progress=say))
-            run.check()
+        beside = {pid for processes in pids.values() for pid in processes} - set(measured.values())
+        with set_apart(measured.values(), beside):
+            for case in cases:
+                shop, bare = (Served(measured[side.component.name], side.calls) for side in sides[case.name])
+                say = partial(_say, case.name, rounds)
+                results.append(measure(case.name, shop, bare, most=case.most, rounds=rounds, calls=calls, progress=say))
+                run.check()
     return results
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from mesh.errors import StartError
 from platform_bench.__main__ import main
 from platform_bench.graphql.cases import DOCUMENT_CASES, DocumentCase
 from platform_bench.measure import Measured, measure
+from platform_bench.processors import set_apart
 
 
 class FakeProcess:
@@ -90,26 +90,20 @@ def test_bad_input_is_named_with_what_is_valid(
     assert complaint in capsys.readouterr().err
 
 
-APART = """
-import json, os, subprocess, sys
-from platform_bench.processors import set_apart
-children = [subprocess.Popen(["sleep", "60"]) for _ in range(2)]
-try:
-    set_apart([children[0].pid])
-    print(json.dumps([sorted(os.sched_getaffinity(pid)) for pid in (children[0].pid, children[1].pid, 0)]))
-finally:
-    for child in children:
-        child.kill()
-"""
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="processors are set apart on Linux only")
-def test_a_measured_process_has_a_processor_to_itself() -> None:
-    allowed = sorted(os.sched_getaffinity(0))
+def test_a_measured_process_has_a_processor_to_itself_for_a_while() -> None:
+    allowed = os.sched_getaffinity(0)
     if len(allowed) < 2:
         pytest.skip("there is one processor")
-    done = subprocess.run([sys.executable, "-c", APART], capture_output=True, text=True, check=True, timeout=60)
-    assert json.loads(done.stdout) == [allowed[-1:], allowed[:-1], allowed[:-1]]
+    with subprocess.Popen(["sleep", "60"]) as measured, subprocess.Popen(["sleep", "60"]) as beside:
+        try:
+            with set_apart([measured.pid], [beside.pid]):
+                assert os.sched_getaffinity(measured.pid) == {max(allowed)}
+                assert os.sched_getaffinity(beside.pid) == os.sched_getaffinity(0) == allowed - {max(allowed)}
+            assert os.sched_getaffinity(beside.pid) == os.sched_getaffinity(0) == allowed
+        finally:
+            measured.kill()
+            beside.kill()
 
 
 @pytest.mark.parametrize("case", DOCUMENT_CASES, ids=lambda case: case.name)
