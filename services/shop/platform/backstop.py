@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 from shop.errors import DeadlineExceeded
-from shop.platform.deadline import ALL, DEADLINE, LONGEST_S, OVER, WORK, passed
+from shop.platform.deadline import DEADLINE, END, LONGEST_S, OVER, WORK, passed
 
 TICK_S = 0.01
 """The longest delay between the time that was asked for and the cancellation, in seconds."""
@@ -110,7 +110,7 @@ class CallerLimit(_Work):
     def __enter__(self) -> None:
         now, waits = time.monotonic(), self._waits
         self.at = at = now + waits * WORK
-        self.begin(now + waits * ALL)
+        self.begin(now + waits * END)
         outer = DEADLINE.get()
         self._outer = DEADLINE.set(self if outer is None or at < outer.at else outer)
 

@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanContext
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
 from shop.platform.backstop import Backstop, CallerLimit
-from shop.platform.deadline import DEADLINE, OVER, passed, remaining
+from shop.platform.deadline import DEADLINE, passed, remaining
 from shop.platform.errors import StartError
 from shop.platform.pool import Connection as Connection
 from shop.platform.pool import Pool
@@ -95,9 +95,8 @@ class Database:
             args: Its arguments.
             most: 1 for the first row, or None; 0 for all rows.
         """
+        remaining()  # nothing is begun for a caller who has stopped waiting
         limit, parent = DEADLINE.get(), sampled_parent()
-        if limit is not None and limit.at <= time.monotonic():
-            raise DeadlineExceeded(OVER)
         start = 0 if parent is None else time.time_ns()
         connection = self._pool.take()
         if connection is None:

@@ -32,8 +32,8 @@ OVER = "the deadline of the request has passed; allow it more time"
 
 WORK = 0.95
 """Share of the time that a caller waits after which the work for it is to be done."""
-ALL = 0.97
-"""Share of that time after which work for the caller is cancelled: what waits with a limit of its own says better what
+END = 0.97
+"""Share of it after which work for the caller is cancelled: what waits with a limit of its own says better what
 was late."""
 # The timers of an event loop count milliseconds and may go off a little early.
 _EARLY_S = 0.005

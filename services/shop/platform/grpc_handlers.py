@@ -41,9 +41,11 @@ _SERVER_FAULTS = frozenset(
 
 Context: TypeAlias = "grpc.aio.ServicerContext[bytes, bytes]"
 Handler: TypeAlias = "grpc.RpcMethodHandler[Any, Any]"
+Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
+"""Answers a call whose caller is admitted: with its message, or with None once all messages of a stream are written."""
 
 
-class _Answering(partial[Coroutine[Any, Any, bytes]]):
+class _Answering(partial[Coroutine[Any, Any, bytes | None]]):
     """The handler of a unary method, which gRPC soon sees to be asynchronous.
 
     For every call it asks whether a handler is awaitable, or else a function that gives a coroutine, and takes either
@@ -62,31 +64,20 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
         method: Its full name, "/shop.product.v1.ProductService/GetProduct".
         authenticator: Decides who is admitted.
     """
-    traced = TracedMethod.of(method)
-    if handler.response_streaming:
-        return grpc.unary_stream_rpc_method_handler(_streaming(handler, traced, authenticator))
-    return grpc.unary_unary_rpc_method_handler(_Answering(_unary(handler, traced, authenticator)))
+    behaviour = handler.unary_stream if handler.response_streaming else handler.unary_unary
+    work = _streaming(handler) if handler.response_streaming else _unary(handler)
+    traced, access = TracedMethod.of(method), access_of(behaviour)
+    admit, origin = authenticator.admit, authenticator.origin_header
 
-
-def _unary(
-    handler: Handler, traced: TracedMethod, authenticator: Authenticator
-) -> Callable[[bytes, Context], Coroutine[Any, Any, bytes]]:
-    behaviour = cast(Callable[[Any, Context], Awaitable[Any]], handler.unary_unary)
-    decode, encode = _coders(handler)
-    admit, access, origin = authenticator.admit, access_of(behaviour), authenticator.origin_header
-
-    async def answer(raw: bytes, context: Context) -> bytes:
+    async def answer(raw: bytes, context: Context) -> bytes | None:
         metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
         span = server_span(metadata, traced) if TRACEPARENT in metadata else None
-        waits = context.time_remaining()
-        if DEADLINE_HEADER in metadata:
-            waits = _sooner(waits, metadata[DEADLINE_HEADER])
         try:
-            with CallerLimit(waits):
+            with CallerLimit(_waits(context, metadata)):
                 if INJECTED:
                     await pause()
                 admit(access, metadata.get("authorization"), metadata.get(origin))
-                message = encode(await behaviour(decode(raw), context))
+                message = await work(raw, context)
             if span is not None:
                 span.answered()
             return message
@@ -98,42 +89,31 @@ def _unary(
             raise
         return await context.abort_with_status(status_of(failure))
 
-    return answer
+    if handler.response_streaming:
+        return grpc.unary_stream_rpc_method_handler(answer)
+    return grpc.unary_unary_rpc_method_handler(_Answering(answer))
 
 
-def _streaming(
-    handler: Handler, traced: TracedMethod, authenticator: Authenticator
-) -> Callable[[bytes, Context], Coroutine[Any, Any, None]]:
+def _unary(handler: Handler) -> Work:
+    behaviour = cast(Callable[[Any, Context], Awaitable[Any]], handler.unary_unary)
+    decode, encode = _coders(handler)
+
+    async def work(raw: bytes, context: Context) -> bytes:
+        return encode(await behaviour(decode(raw), context))
+
+    return work
+
+
+def _streaming(handler: Handler) -> Work:
     behaviour = cast(Callable[[Any, Context], AsyncGenerator[Any]], handler.unary_stream)
     decode, encode = _coders(handler)
-    admit, access, origin = authenticator.admit, access_of(behaviour), authenticator.origin_header
 
-    async def answer(raw: bytes, context: Context) -> None:
-        metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
-        span = server_span(metadata, traced) if TRACEPARENT in metadata else None
-        waits = context.time_remaining()
-        if DEADLINE_HEADER in metadata:
-            waits = _sooner(waits, metadata[DEADLINE_HEADER])
-        try:
-            with CallerLimit(waits):
-                if INJECTED:
-                    await pause()
-                admit(access, metadata.get("authorization"), metadata.get(origin))
-                async with aclosing(behaviour(decode(raw), context)) as messages:
-                    async for message in messages:
-                        await context.write(encode(message))
-            if span is not None:
-                span.answered()
-            return
-        except Exception as error:
-            failure = _failure(error, span)
-        except BaseException:
-            if span is not None:
-                span.broke_off()
-            raise
-        await context.abort_with_status(status_of(failure))
+    async def work(raw: bytes, context: Context) -> None:
+        async with aclosing(behaviour(decode(raw), context)) as messages:
+            async for message in messages:
+                await context.write(encode(message))
 
-    return answer
+    return work
 
 
 def _coders(handler: Handler) -> tuple[Callable[[bytes], Any], Callable[[Any], bytes]]:
@@ -143,15 +123,13 @@ def _coders(handler: Handler) -> tuple[Callable[[bytes], Any], Callable[[Any], b
     return decode, encode
 
 
-def _sooner(waits: float | None, header: str) -> float:
-    """Returns how long a caller waits, in seconds: what the call says or what the edge in front of it says.
-
-    Args:
-        waits: What the call says; None for nothing.
-        header: What the edge says, in `DEADLINE_HEADER`.
-    """
-    edge = caller_timeout_s(header)
-    return edge if waits is None else min(waits, edge)
+def _waits(context: Context, metadata: Metadata) -> float | None:
+    """Returns how long the caller of a call, or the edge in front of it, waits, in seconds; None if neither says."""
+    left = context.time_remaining()
+    if DEADLINE_HEADER not in metadata:
+        return left
+    edge = caller_timeout_s(metadata[DEADLINE_HEADER])
+    return edge if left is None else min(left, edge)
 
 
 def _failure(error: Exception, span: ServerSpan | None) -> ShopError:

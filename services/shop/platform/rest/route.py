@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from shop.platform.access import Access, Authenticator
-from shop.platform.rest.call import Call, headers_of
+from shop.platform.rest.call import Call
 from shop.platform.rest.errors import InvalidRequest, unsupported_media_type
 from shop.platform.rest.operations import ACCESS_KEY
 from shop.platform.rest.problem_model import FieldError
@@ -58,9 +58,7 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
 
             async def answer(request: Request) -> Response:
                 call = Call.of(request)
-                headers = headers_of(call.scope)
-                authorization = call.header(b"authorization") if b"authorization" in headers else None
-                authenticator.admit(access, authorization, call.last_header(origin) if origin in headers else None)
+                authenticator.admit(access, call.header(b"authorization"), call.last_header(origin))
                 raw: bytes = call.scope["query_string"]
                 if raw:
                     _check_query(raw, known)
