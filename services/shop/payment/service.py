@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shop.errors import InvalidArgument, no_such
+from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.payment.bank import ANSWERS
 from shop.payment.domain import Payment, authorized, refused_capture
@@ -37,7 +38,7 @@ class PaymentService:
         """
         checkout = validation.uuid_text(checkout_id, "checkout_id")
         validation.identifier(user_id, "user_id")
-        validation.positive_money(amount, "amount")
+        validation.positive_money(amount, "amount", most=LARGEST_ID)
         if not self._bank.accepts(payment_token):
             raise InvalidArgument(f"payment_token must be one of: {', '.join(ANSWERS)}", field="payment_token")
         reason = await self._bank.authorize(amount, payment_token)

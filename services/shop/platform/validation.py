@@ -72,13 +72,9 @@ def uuid_text(value: str, field: str) -> str:
     raise InvalidArgument(f"{field} must be a UUID, as 01234567-89ab-cdef-0123-456789abcdef", field=field)
 
 
-def positive_money(value: Money, field: str) -> Money:
-    """Returns an amount if it is above zero and its currency looks like an ISO 4217 code."""
-    if not 1 <= value.amount_minor <= LARGEST_ID:
-        raise InvalidArgument(
-            f"{field}.amount_minor is {value.amount_minor}; it must be from 1 to {LARGEST_ID}",
-            field=f"{field}.amount_minor",
-        )
+def positive_money(value: Money, field: str, *, most: int) -> Money:
+    """Returns an amount if it is from 1 to `most` minor units and its currency looks like an ISO 4217 code."""
+    between(value.amount_minor, f"{field}.amount_minor", 1, most)
     matching(value.currency, f"{field}.currency", _CURRENCY, "an ISO 4217 code in capitals, as EUR")
     return value
 

@@ -13,6 +13,9 @@ from shop.errors import FailedPrecondition, NotFound, OutOfStock
 from shop.fields import Id, documented
 from shop.money import Money
 
+LARGEST_PRICE_MINOR = 10**12
+"""Most that one piece may cost: the largest checkout at such prices still has a total that fits 64 bits."""
+
 Title = Annotated[str, documented("Name shown to customers.")]
 Description = Annotated[str, documented("Plain text.")]
 Category = Annotated[str, documented("Category slug.")]

@@ -22,6 +22,7 @@ from shop.platform.validation import (
     uuid_text,
 )
 from shop.product.domain import (
+    LARGEST_PRICE_MINOR,
     NewProduct,
     Product,
     ProductChange,
@@ -195,7 +196,7 @@ def _check_fields(
     if category is not None:
         matching(category, "product.category", _CATEGORY, _CATEGORY_FORM)
     if price is not None:
-        positive_money(price, "product.price")
+        positive_money(price, "product.price", most=LARGEST_PRICE_MINOR)
     if stock is not None:
         between(stock, "product.stock", 0, MOST_STOCK)
 

@@ -10,12 +10,12 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from shop.fields import LARGEST_ID
+from shop.product.domain import LARGEST_PRICE_MINOR
 from shop.resources.examples import ADDRESS, EUR_20, EUR_40, PRODUCT, Example
 
 NO_NUL = r"^[^\x00]*$"
 """PostgreSQL cannot store the character U+0000 in text."""
 CATEGORY = r"^[a-z0-9-]{1,40}$"
-MAX_AMOUNT_MINOR = 10**12
 
 Id = Annotated[int, Field(ge=1, le=LARGEST_ID)]
 Pieces = Annotated[int, Field(ge=1, le=1000, description="Pieces.")]
@@ -78,7 +78,7 @@ class Price(BaseModel):
 
     model_config = _body(EUR_20)
 
-    amount_minor: Annotated[int, Field(ge=1, le=MAX_AMOUNT_MINOR, description=_AMOUNT)]
+    amount_minor: Annotated[int, Field(ge=1, le=LARGEST_PRICE_MINOR, description=_AMOUNT)]
     currency: Currency
 
 

@@ -21,10 +21,10 @@ NOWHERE = 2**62
 
 
 async def test_created_product_is_read_back(product: ProductClient, make_product: Make) -> None:
-    made = await make_product(title="Kännchen ☕", stock=7, price=1)
+    made = await make_product(title="Kännchen ☕", stock=7, price=10**12)
     assert made.id > 0
     assert made.title == "Kännchen ☕"
-    assert made.price == Money(1, "EUR")
+    assert made.price == Money(10**12, "EUR")
     assert await product.get_product(made.id) == made
 
 
@@ -210,12 +210,14 @@ BAD: list[tuple[str, Callable[[ProductClient], Awaitable[Any]]]] = [
     ("product.category", lambda p: create(p, category="Tea")),
     ("product.price.amount_minor", lambda p: create(p, price=Money(0, "EUR"))),
     ("product.price.amount_minor", lambda p: create(p, price=Money(2**63, "EUR"))),
+    ("product.price.amount_minor", lambda p: create(p, price=Money(10**12 + 1, "EUR"))),
     ("product.price.currency", lambda p: create(p, price=Money(1, "euro"))),
     ("product.stock", lambda p: create(p, stock=-1)),
     ("product.id", lambda p: p.update_product(0, title="x")),
     ("product.title", lambda p: p.update_product(1, title="")),
     ("product.stock", lambda p: p.update_product(1, stock=-1)),
     ("product.price.currency", lambda p: p.update_product(1, price=Money(1, ""))),
+    ("product.price.amount_minor", lambda p: p.update_product(1, price=Money(10**12 + 1, "EUR"))),
     ("after_product_id", lambda p: drain(p, after_product_id=-1)),
     ("limit", lambda p: drain(p, limit=100_001)),
     ("limit", lambda p: drain(p, limit=-1)),

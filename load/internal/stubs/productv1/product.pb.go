@@ -94,7 +94,7 @@ type Product struct {
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	// Category slug, "c0042": 1 to 40 lower-case letters, digits or hyphens.
 	Category string `protobuf:"bytes,4,opt,name=category,proto3" json:"category,omitempty"`
-	// Price of one piece, above zero.
+	// Price of one piece, from 1 to 1,000,000,000,000 minor units where it is set.
 	Price *typev1.Money `protobuf:"bytes,5,opt,name=price,proto3" json:"price,omitempty"`
 	// Pieces that can be sold now, reservations already taken off; from 0 to 1,000,000,000 where it is set.
 	Stock         int64 `protobuf:"varint,6,opt,name=stock,proto3" json:"stock,omitempty"`

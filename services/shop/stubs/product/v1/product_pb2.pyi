@@ -73,7 +73,7 @@ class Product(_message.Message):
     """Pieces that can be sold now, reservations already taken off; from 0 to 1,000,000,000 where it is set."""
     @_builtins.property
     def price(self) -> _money_pb2.Money:
-        """Price of one piece, above zero."""
+        """Price of one piece, from 1 to 1,000,000,000,000 minor units where it is set."""
 
     def __init__(
         self,
