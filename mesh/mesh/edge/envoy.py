@@ -111,7 +111,12 @@ def _quic(listener: Mapping[str, Any], certificate: Certificate) -> dict[str, An
     full_type = f"{TYPES}/envoy.extensions.transport_sockets.quic.v3.QuicDownstreamTransport"
     chain["transport_socket"] = {
         "name": "envoy.transport_sockets.quic",
-        "typed_config": {"@type": full_type, "downstream_tls_context": _shown(certificate, ["h3"])},
+        "typed_config": {
+            "@type": full_type,
+            "downstream_tls_context": _shown(certificate, ["h3"]),
+            # Whoever records early data (0-RTT) can send it again, and with it a checkout or a login.
+            "enable_early_data": False,
+        },
     }
     manager = chain["filters"][0]["typed_config"]
     manager["codec_type"] = "HTTP3"
