@@ -1,0 +1,151 @@
+"""No stranger is taken for a part of the shop where callers have identities, whatever headers the stranger forges.
+
+Every operation of every service is called through the edge and, as somebody who has got hold of the edge could, through
+the edge's sidecar and with the edge's certificate. So that no call is refused for another reason, each is made to the
+service's own socket too, as its sidecar would make it for another service: there it must be admitted.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import ssl
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import grpc
+import httpx
+import pytest
+from stand_ins import needs_istio, needs_kong
+
+from mesh.database_owner import remove_cluster
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.sidecars.certificates import Authority, issue
+from mesh.sidecars.workloads import identity
+from mesh.switches import parse_switches
+from mesh.system import System
+from mesh.topology import EDGE, Protocol, load_topology
+
+from .over_grpc import METHODS
+from .over_rest import service_documents
+
+pytestmark = pytest.mark.integration
+
+Headers = Sequence[tuple[str, str]]
+
+CERTIFICATE = "x-forwarded-client-cert"
+OF_ORDER = f"By={identity('product')};Hash={'0f' * 32};URI={identity('order')}"
+FORGED: dict[str, Headers] = {
+    "a certificate": [(CERTIFICATE, OF_ORDER)],
+    "two certificates": [(CERTIFICATE, OF_ORDER), (CERTIFICATE, f"URI={identity('user')}")],
+    "a list of certificates": [(CERTIFICATE, f"{OF_ORDER},{OF_ORDER}")],
+    "an open quote": [(CERTIFICATE, f'{OF_ORDER};Subject="')],
+    "no mark": [("x-hopwise-edge", "")],
+    "a mark and a certificate": [("x-hopwise-edge", "0"), (CERTIFICATE, OF_ORDER)],
+    "an internal caller": [("x-envoy-internal", "true"), ("x-forwarded-for", "127.0.0.1"), (CERTIFICATE, OF_ORDER)],
+    "a peer of Istio's": [("x-envoy-peer-metadata-id", "sidecar~127.0.0.7~order"), (CERTIFICATE, OF_ORDER)],
+}
+JSON: Headers = [("content-type", "application/json")]
+CALL: Headers = [("content-type", "application/grpc"), ("te", "trailers")]
+REFUSED = (401, 403)
+GRPC_REFUSED = (grpc.StatusCode.PERMISSION_DENIED.value[0], grpc.StatusCode.UNAUTHENTICATED.value[0])
+
+
+class Operation(NamedTuple):
+    """One operation of one service: the request that makes it."""
+
+    service: str
+    name: str
+    verb: str
+    path: str
+    body: bytes | None
+    headers: Headers
+
+
+@pytest.fixture(
+    params=[
+        ("rest", "envoy", "envoy"),
+        ("grpc", "envoy", "envoy"),
+        pytest.param(("rest", "istio", "envoy"), marks=needs_istio),
+        pytest.param(("grpc", "istio", "envoy"), marks=needs_istio),
+        pytest.param(("rest", "envoy", "kong"), marks=needs_kong),
+        pytest.param(("grpc", "envoy", "kong"), marks=needs_kong),
+    ],
+    ids="-".join,
+)
+def shop(
+    request: pytest.FixtureRequest, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[System]:
+    topology, mesh, edge = request.param
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("forged"))
+    switches = parse_switches(mesh=mesh, mtls="on", edge=edge, trace=0)
+    try:
+        with System(load_topology(topology), switches, ports, "forged", folder=folder) as system:
+            yield system
+    finally:
+        remove_cluster(folder)
+
+
+def test_nobody_is_taken_for_inside(shop: System, tmp_path: Path) -> None:
+    edge = issue(Authority(shop.folder.keys / "mesh-ca"), [identity(EDGE)], tmp_path)
+    trusting = ssl.create_default_context(cafile=str(edge.trusted))
+    trusting.check_hostname = False
+    trusting.load_cert_chain(edge.chain, edge.key)
+    made = rest_operations() if shop.topology.name == "rest" else grpc_operations()
+    speaks = Protocol.REST if shop.topology.name == "rest" else Protocol.GRPC
+    closed: Counter[str] = Counter()
+    for service, operations in itertools.groupby(made, lambda operation: operation.service):
+        own = next(workload for workload in shop.workloads if workload.name == service)
+        by_edge = next(workload for workload in shop.workloads if workload.name == EDGE).outbound
+        sidecar = next(outbound for outbound in by_edge if outbound.callee == service)
+        inbound = own.inbound_of(speaks)
+        with (
+            client(speaks, shop.url) as through_edge,
+            client(speaks, f"http://{sidecar.authority}", uds=str(sidecar.socket)) as past_edge,
+            client(speaks, f"https://{own.address}:{inbound.port}", verify=trusting) as past_sidecar,
+            client(speaks, "http://inside", uds=str(inbound.socket)) as inside,
+        ):
+            for operation in operations:
+                if any(admits(way, operation, ()) for way in (through_edge, past_edge, past_sidecar)):
+                    continue  # anybody may do this
+                closed[service] += 1
+                for forgery, headers in FORGED.items():
+                    for way in (through_edge, past_edge, past_sidecar):
+                        assert not admits(way, operation, headers), (operation, way.base_url, forgery)
+                assert admits(inside, operation, FORGED["a certificate"]), operation
+    assert set(closed) == set(shop.topology.exposed)
+    assert min(closed.values()) >= 3, closed
+
+
+def client(protocol: Protocol, base: str, **transport: Any) -> httpx.Client:
+    """A client that speaks HTTP/1.1, or HTTP/2 for gRPC."""
+    over_http2 = protocol is Protocol.GRPC
+    opened = httpx.HTTPTransport(http1=not over_http2, http2=over_http2, **transport)
+    return httpx.Client(base_url=base, transport=opened, timeout=10)
+
+
+def admits(way: httpx.Client, operation: Operation, forged: Headers) -> bool:
+    """Whether the service takes up an operation, even if it then finds fault with its arguments."""
+    sent = [*operation.headers, *forged]
+    answer = way.request(operation.verb, operation.path, content=operation.body, headers=sent)
+    status = answer.headers.get("grpc-status", "0")
+    return answer.status_code not in REFUSED and int(status) not in GRPC_REFUSED
+
+
+def rest_operations() -> Iterator[Operation]:
+    for service, document in zip(("order", "payment", "product", "user"), service_documents(), strict=True):
+        for path, operations in document["paths"].items():
+            for verb, operation in operations.items():
+                body = b"{}" if "requestBody" in operation else None
+                asked = re.sub(r"\{\w+\}", "1", path)
+                yield Operation(service, operation["operationId"], verb.upper(), asked, body, JSON)
+
+
+def grpc_operations() -> Iterator[Operation]:
+    for method in METHODS.values():
+        path = f"/{method.containing_service.full_name}/{method.name}"
+        yield Operation(path.split(".")[1], method.name, "POST", path, bytes(5), CALL)
