@@ -151,6 +151,8 @@ func TestBadInput(t *testing.T) {
 	cut := writeText(t, filepath.Join(dir, "cut.jsonl"), read(t, tapePath)[:2000])
 	noTape := writeText(t, filepath.Join(dir, "no.jsonl"), "hello\n")
 	noWorkload := writeText(t, filepath.Join(dir, "bad.yaml"), "name: x\nmix:\n  - {journey: dance, channel: web, weight: 1}\n")
+	escapes := writeText(t, filepath.Join(dir, "red.yaml"), "name: x\n\"\\e[31mred\": 1\n")
+	brackets := writeText(t, filepath.Join(dir, "brackets.json"), strings.Repeat("[", 20_000))
 	noJSON := writeText(t, filepath.Join(dir, "bad.json"), "{")
 	out := filepath.Join(dir, "out")
 
@@ -171,6 +173,9 @@ func TestBadInput(t *testing.T) {
 		{"workload not given", []string{"tape", "--out", out}, "--workload is missing"},
 		{"workload not there", tape("--workload", "no.yaml"), "no.yaml"},
 		{"workload with an unknown journey", tape("--workload", noWorkload), `bad.yaml:3: unknown journey "dance"; journeys: browse`},
+		{"workload with an escape sequence for a field", tape("--workload", escapes), `red.yaml:2: unknown field "\x1b[31mred"`},
+		{"a path with an escape sequence", tape("--workload", "\x1b[31m.yaml"), `\x1b[31m.yaml`},
+		{"target of brackets", replay(tapePath, brackets), "brackets.json: "},
 		{"negative rate", tape("--rate", "-1"), "rate -1 is not above 0"},
 		{"a rate that is no number", tape("--rate", "fast"), `invalid argument "fast" for "--rate"`},
 		{"negative seed", tape("--seed", "-1"), `invalid argument "-1" for "--seed"`},
@@ -248,7 +253,7 @@ func TestBadInput(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			code, _, stderr := run(t, c.args...)
-			if code != exitBadInput || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 {
+			if code != exitBadInput || !strings.Contains(stderr, c.want) || strings.Count(stderr, "\n") != 1 || strings.ContainsAny(stderr, "\x1b\x07\r") {
 				t.Errorf("exit code %d, %q; expected %d and %q", code, stderr, exitBadInput, c.want)
 			}
 		})

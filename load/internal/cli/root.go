@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/spf13/cobra"
 )
@@ -125,4 +127,15 @@ func printJSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+// oneLine is the error as a terminal can show it: files may have put anything into it.
+func oneLine(err error) string {
+	var line strings.Builder
+	for _, r := range strings.Join(strings.Fields(err.Error()), " ") {
+		if unicode.IsPrint(r) {
+			line.WriteRune(r)
+		} else {
+			line.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return line.String()
+}

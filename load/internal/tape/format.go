@@ -23,7 +23,11 @@ import (
 // Format names the layout of the file: a header line, then one line per journey, each a JSON object.
 const Format = "hopwise-tape/1"
 
-const maxLineBytes = 1 << 20
+const (
+	maxLineBytes = 1 << 20
+	// maxRatio is several times what gzip makes of a tape.
+	maxRatio = 50
+)
 
 var gzipMagic = []byte{0x1f, 0x8b} // RFC 1952
 
@@ -105,7 +109,12 @@ func decompress(packed []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(reader)
+	most := maxRatio*int64(len(packed)) + maxLineBytes
+	text, err := io.ReadAll(io.LimitReader(reader, most+1))
+	if err == nil && int64(len(text)) > most {
+		return nil, fmt.Errorf("not a tape: %d compressed bytes hold more than %d", len(packed), most)
+	}
+	return text, err
 }
 
 // Decode is Read from bytes that are not compressed.
@@ -123,6 +132,8 @@ func Decode(text []byte) (*Tape, error) {
 		return nil, fmt.Errorf("generator is %q, this program's is %q; make the tape again", h.Generator, draw.Generator)
 	case h.Scale < 1 || h.Scale > shopdata.MaxScale:
 		return nil, fmt.Errorf("scale %d is not between 1 and %d", h.Scale, shopdata.MaxScale)
+	case h.Journeys < 1 || h.Journeys > maxJourneys:
+		return nil, fmt.Errorf("the header says %d journeys; a tape has 1 to %d", h.Journeys, maxJourneys)
 	case bytes.Count(body, []byte("\n")) < h.Journeys:
 		return nil, fmt.Errorf("cut short: the header says %d journeys, the file has %d", h.Journeys, bytes.Count(body, []byte("\n")))
 	case digest(body) != h.BodySHA256:
@@ -144,7 +155,7 @@ func Decode(text []byte) (*Tape, error) {
 	if err := lines.Err(); err != nil {
 		return nil, err
 	}
-	if len(t.Entries) != h.Journeys || h.Journeys == 0 {
+	if len(t.Entries) != h.Journeys {
 		return nil, fmt.Errorf("the header says %d journeys, the file has %d", h.Journeys, len(t.Entries))
 	}
 	return t, nil

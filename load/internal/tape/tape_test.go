@@ -2,6 +2,9 @@ package tape
 
 import (
 	"bytes"
+	"compress/gzip"
+	"errors"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -279,6 +282,36 @@ func TestWriteAndRead(t *testing.T) {
 	}
 }
 
+// sealed is a tape of one line, whatever it says, under a header that vouches for it.
+func sealed(t testing.TB, line string) string {
+	t.Helper()
+	made := build(t, defaultSpec(t))
+	made.Header.Journeys, made.Header.BodySHA256 = 1, digest([]byte(line+"\n"))
+	var whole bytes.Buffer
+	if err := writeLine(&whole, made.Header); err != nil {
+		t.Fatal(err)
+	}
+	return whole.String() + line + "\n"
+}
+
+// A small file that gzip makes a large one of is refused before it is in memory.
+func TestTapeOfZeros(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tape.jsonl.gz")
+	var packed bytes.Buffer
+	writer := gzip.NewWriter(&packed)
+	for range 200 {
+		if _, err := writer.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(writer.Close(), os.WriteFile(path, packed.Bytes(), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), path+": not a tape: ") {
+		t.Errorf("error is %v", err)
+	}
+}
+
 // A damaged tape is refused with its cause; half a tape would be another load under the same name.
 func TestDamagedTapes(t *testing.T) {
 	whole := string(encode(t, build(t, defaultSpec(t))))
@@ -294,6 +327,15 @@ func TestDamagedTapes(t *testing.T) {
 		{"a journey too many", whole + `{"seq":959}` + "\n", "changed after it was made"},
 		{"an unknown format", strings.Replace(whole, Format, "hopwise-tape/9", 1), "this program reads"},
 		{"another generator", strings.Replace(whole, draw.Generator, "dice/1", 1), "make the tape again"},
+		{"fewer than no journeys", strings.Replace(whole, `"journeys":`, `"journeys":-`, 1), " journeys; a tape has 1 to 5000000"},
+		{"more journeys than there can be", strings.Replace(whole, `"journeys":`, `"journeys":9000`, 1), "a tape has 1 to 5000000"},
+		{"a header of brackets", strings.Repeat("[", 20_000) + "\n", "not the header"},
+		{"a header that is no UTF-8", "\xff\n" + whole, "not the header"},
+		{"a duration that is none", strings.Replace(whole, `"duration_ns":`, `"duration_ns":-`, 1), "line 2: at_ns"},
+		{"a journey of brackets", sealed(t, strings.Repeat("[", 20_000)), "line 2: "},
+		{"a journey that is no UTF-8", sealed(t, "{\"seq\":0,\"journey\":\"\xff\"}"), "line 2: "},
+		{"an endless journey", sealed(t, strings.Repeat(" ", maxLineBytes+1)), "token too long"},
+		{"two journeys in a line", sealed(t, "{} {}"), "line 2: more than one value"},
 		{"a scale of none", strings.Replace(whole, `"scale":1`, `"scale":0`, 1), "scale 0"},
 	}
 	for _, c := range cases {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -109,6 +110,9 @@ func Load(path string) (Workload, error) {
 
 // Parse checks the text of a workload file; path is for messages only.
 func Parse(path string, text []byte) (Workload, error) {
+	if err := readable(path, text); err != nil {
+		return Workload{}, err
+	}
 	tree, err := parser.ParseBytes(text, 0)
 	if err != nil {
 		return Workload{}, syntaxError(path, err)
@@ -157,6 +161,11 @@ func (c checker) check(f file) (Workload, error) {
 	w := Workload{Name: f.Name, About: f.About, Pool: cmp.Or(f.Pool, shopdata.PoolTrial), Order: cmp.Or(f.Order, Random)}
 	if w.Name == "" {
 		return Workload{}, c.fail("$.name", "the workload needs a name")
+	}
+	for _, field := range []struct{ name, value string }{{"name", w.Name}, {"about", w.About}} {
+		if strings.ContainsFunc(field.value, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			return Workload{}, c.fail("$."+field.name, "%s %.40q has a character that cannot be printed", field.name, field.value)
+		}
 	}
 	if err := choice.Check(w.Pool, shopdata.Pools(), "pool", "pools"); err != nil {
 		return Workload{}, c.fail("$.pool", "%s", err)

@@ -2,9 +2,11 @@ package workload
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -103,6 +105,56 @@ func TestDefaults(t *testing.T) {
 }
 
 // A file that is not there is named.
+// What would take a parser memory or time out of proportion to the file is refused before it is parsed.
+func TestHostileFiles(t *testing.T) {
+	aliases := "name: x\na: &a [x, x, x, x, x, x, x, x, x]\n"
+	for one := 'b'; one <= 'h'; one++ {
+		aliases += fmt.Sprintf("%c: &%c [%s*%c]\n", one, one, strings.Repeat(fmt.Sprintf("*%c, ", one-1), 8), one-1)
+	}
+	const deep = 5000
+	indented := ""
+	for depth := range 150 {
+		indented += strings.Repeat(" ", depth) + "a:\n"
+	}
+	cases := []struct{ name, text, want string }{
+		{"nested aliases", aliases, "w.yaml:2: anchors and aliases are not accepted"},
+		{"an alias of nothing", "name: *x\n", "w.yaml:1: anchors and aliases"},
+		{"an alias of itself", "name: &x [*x]\n", "w.yaml:1: anchors and aliases"},
+		{"a merge", "name: x\n<<: {about: y}\n", "w.yaml:2: anchors and aliases"},
+		{"brackets", "name: " + strings.Repeat("[", deep), "w.yaml:1: nested too deeply"},
+		{"braces", "name: x\nabout: " + strings.Repeat("{a: ", deep/2), "w.yaml:2: nested too deeply"},
+		{"dashes", strings.Repeat("- ", deep) + "x", "w.yaml:1: nested too deeply"},
+		{"question marks", strings.Repeat("? ", deep) + "x", "w.yaml:1: nested too deeply"},
+		{"indentation", indented, "w.yaml:1: "},
+		{"tags", "name: " + strings.Repeat("!!str ", deep/2) + "x\n", "w.yaml: "},
+		{"many keys", strings.Repeat("name: x\n", 2000), "w.yaml:2: "},
+		{"many documents", strings.Repeat("---\nname: x\n", 1000), "w.yaml: "},
+		{"comments only", strings.Repeat("#\n", deep), "w.yaml: "},
+		{"too many bytes", "name: x\nabout: " + strings.Repeat("y", maxBytes), "w.yaml: the file has 16399 bytes; a workload has at most 16384"},
+		{"no UTF-8", "name: x\nabout: \xff\n", "w.yaml:2: not UTF-8"},
+		{"UTF-16", "\xff\xfen\x00a\x00m\x00e\x00", "w.yaml:1: not UTF-8"},
+		{"a NUL", "name: x\nabout: \x00\n", "w.yaml"},
+		{"an escape sequence", "name: \"\\e[31m\"\n", `w.yaml:1: name "\x1b[31m" has a character that cannot be printed`},
+		{"a raw escape sequence", "name: x\nabout: \x1b]0;x\x07\n", "w.yaml:2: about "},
+		{"a text written backwards", "name: \"x\\u202e\"\n", "w.yaml:1: name "},
+		{"two lines", "name: |\n  x\n  y\n", "w.yaml:1: name "},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, err := Parse("w.yaml", []byte(c.text))
+			runtime.ReadMemStats(&after)
+			if err == nil || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("error is %v, expected %q", err, c.want)
+			}
+			if taken := after.TotalAlloc - before.TotalAlloc; taken > 100<<20 {
+				t.Errorf("%d bytes of YAML took %d bytes", len(c.text), taken)
+			}
+		})
+	}
+}
+
 func TestMissingFile(t *testing.T) {
 	_, err := Load("no/such.yaml")
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "no/such.yaml") {
