@@ -42,5 +42,7 @@ def reported() -> Iterator[None]:
 
 
 def _exit(message: str, code: int) -> None:
-    print(message, file=sys.stderr, flush=True)
+    # Files may have put anything into a message, and a terminal would obey it.
+    shown = "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in message)
+    print(shown, file=sys.stderr, flush=True)
     raise SystemExit(code)

@@ -9,12 +9,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from mesh.errors import TopologyError
 from mesh.paths import TOPOLOGIES
-from mesh.yaml_lines import line_of, load_unique
+from mesh.yaml_lines import YamlError, line_of, load_yaml, read_yaml
 
 
 class Protocol(StrEnum):
@@ -198,8 +197,10 @@ def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
     elif which not in names(folder):
         raise TopologyError(f"topology={which} is unknown. {_choices(folder)}")
     try:
-        text = file.read_text()
-    except (OSError, UnicodeDecodeError) as error:
+        text = read_yaml(file)
+    except YamlError as error:
+        raise TopologyError(str(error)) from error
+    except OSError as error:
         raise TopologyError(f"{file}: cannot be read: {error}") from error
     return parse_topology(text, str(file))
 
@@ -215,14 +216,11 @@ def parse_topology(text: str, source: str) -> Topology:
         TopologyError: It is not YAML, has the wrong shape, or describes a system that cannot run.
     """
     try:
-        data = load_unique(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f":{mark.line + 1}" if mark is not None else ""
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise TopologyError(f"{source}{where}: not valid YAML: {problem}") from error
+        data = load_yaml(text, source)
+    except YamlError as error:
+        raise TopologyError(str(error)) from error
     if not isinstance(data, dict):
-        raise TopologyError(f"{source}: must be a mapping with the keys name, about, entry and links")
+        raise TopologyError(f"{source}:1: must be a mapping with the keys name, about, entry and links")
     try:
         topology = Topology.model_validate(data)
     except ValidationError as error:

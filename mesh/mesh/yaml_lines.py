@@ -1,15 +1,39 @@
-"""YAML with the line numbers that a good error message needs."""
+"""YAML that people write: read with the line numbers that a good message needs, and bounded in what it may cost."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from pathlib import Path
 from typing import Any
 
 import yaml
 
+MOST_BYTES = 64 * 1024
+MOST_DEPTH = 16
 
-class _UniqueLoader(yaml.SafeLoader):
-    """Refuses a key that appears twice in one mapping; YAML readers keep the last one silently."""
+
+class YamlError(ValueError):
+    """A text is not YAML, or more than any file of ours needs; the message names file, line and reason."""
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Refuses a key that appears twice in one mapping, of which YAML readers keep the last one silently, and what takes
+    memory out of proportion to the file: aliases and deep nesting.
+    """
+
+    _depth = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        start = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.MarkedYAMLError(problem="aliases are not accepted; write the value out", problem_mark=start)
+        if self._depth == MOST_DEPTH:
+            raise yaml.MarkedYAMLError(problem="nested too deeply", problem_mark=start)
+        self._depth += 1
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self._depth -= 1
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
         keys: set[str] = set()
@@ -20,17 +44,51 @@ class _UniqueLoader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def load_unique(text: str) -> Any:
-    """Load YAML as plain data, and refuse keys that appear twice.
+def read_yaml(file: Path) -> str:
+    """Read the text of a YAML file.
 
     Raises:
-        yaml.YAMLError: It is not YAML, or a key appears twice.
+        YamlError: It is no UTF-8, or too large.
+        OSError: It cannot be read.
     """
-    return yaml.load(text, Loader=_UniqueLoader)  # noqa: S506 - a SafeLoader
+    with file.open("rb") as opened:
+        raw = opened.read(MOST_BYTES + 1)
+    if len(raw) > MOST_BYTES:
+        raise YamlError(f"{file}: has more than {MOST_BYTES} bytes, which no such file needs")
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise YamlError(f"{file}:{line}: not valid YAML: not UTF-8") from error
+
+
+def load_yaml(text: str, source: str) -> Any:
+    """Load YAML as plain data.
+
+    Args:
+        text: The YAML.
+        source: Name of the file, for messages.
+
+    Raises:
+        YamlError: It is not YAML, a key appears twice, it has aliases, or it is nested too deeply.
+    """
+    try:
+        return yaml.load(text, Loader=_StrictLoader)  # noqa: S506 - a SafeLoader
+    except (yaml.YAMLError, ValueError) as error:
+        # Some scalars look like a date or a number that none is.
+        mark = getattr(error, "problem_mark", None)
+        where = f":{mark.line + 1}" if mark is not None else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise YamlError(f"{source}{where}: not valid YAML: {problem}") from error
 
 
 def line_of(text: str, path: Iterable[object]) -> int:
-    """The line, counted from 1, of the value at a path of keys; if it is not there, of its nearest parent."""
+    """The line, counted from 1, of the value at a path of keys; if it is not there, of its nearest parent.
+
+    Args:
+        text: YAML that `load_yaml` has accepted.
+        path: Keys from the outermost mapping inwards.
+    """
     node = yaml.compose(text, Loader=yaml.SafeLoader)
     line = 1
     for wanted in path:

@@ -15,6 +15,10 @@ from __future__ import annotations
 class HopsError(Exception):
     """Base of every error raised by this package."""
 
+    def __str__(self) -> str:
+        # Files may have put anything into a message, and a terminal would obey it.
+        return "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in super().__str__())
+
 
 class MalformedTraceError(HopsError):
     """The input is not OTLP JSON; the message names the place."""

@@ -16,7 +16,7 @@ from experiment.results.folder import RESULTS, find_run
 from experiment.trial.audit import audit, require_marked
 from experiment.trial.sender import JOURNEYS
 from hops.gates.trial import NOT_AUDITED
-from hops.run.files import TRIALS, read_document, trial_folder
+from hops.run.files import TRIALS, Trials, read_document, trial_folder
 from mesh.options import Json
 from mesh.paths import RunFolder
 from mesh.ports import load_ports
@@ -60,7 +60,7 @@ def _left_by(run: str) -> tuple[str, Path]:
         UsageError: There is no such run, or what it changed was never in the database.
     """
     folder = find_run(RESULTS, run)
-    last = max(read_document(folder / TRIALS)["trials"], key=lambda trial: trial["ended"])
+    last = max(read_document(folder / TRIALS, form=Trials)["trials"], key=lambda trial: trial["ended"])
     for gate in last["gates_left_out"]:
         if gate["reason"] == NOT_AUDITED:
             raise UsageError(f"run={run} cannot be audited: {NOT_AUDITED}.")

@@ -17,6 +17,7 @@ from experiment.plan.mix import mix_of
 from experiment.plan.networks import channel_networks
 from experiment.results.folder import RESULTS, find_run
 from hops.analysis.decision import Customers, decide
+from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document, read_run
 from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
@@ -44,12 +45,12 @@ def decide_command(
     """The command `decide`; `experiment.cli` has its help."""
     with reported_errors():
         folder = find_run(RESULTS, run, holds=(MANIFEST, SUMMARY))
-        manifest = read_document(folder / MANIFEST)
+        manifest = read_document(folder / MANIFEST, form=Manifest)
         if manifest["kind"] != COMPARE:
             is_of = f"run={run} is of kind {manifest['kind']}"
             raise UsageError(f"{is_of}, and deciding between topologies needs one of kind {COMPARE}; {_others()}")
         customers = _customers(folder, manifest["workload"], workload, network=network, rtt=rtt, bandwidth=bandwidth)
-        summary = cast("Summary", read_document(folder / SUMMARY))
+        summary = cast("Summary", read_document(folder / SUMMARY, form=Summary))
         decision = decide(read_run(folder), summary, customers)
         if as_json:
             typer.echo(json.dumps(decision, indent=2, ensure_ascii=False, allow_nan=False))

@@ -21,7 +21,7 @@ from experiment.trial.trial import EXEMPLARS
 from hops.budget.budget import budget_of_tree
 from hops.elements.table import Cell, Column, Table, number, words
 from hops.run.documents.trial import TrialRecord
-from hops.run.files import TRIALS, read_document, trial_folder
+from hops.run.files import TRIALS, Trials, read_document, trial_folder
 from hops.tables.budget import trace_table
 from hops.terminal.render import rendered
 from hops.terminal.trace import trace_tree
@@ -83,7 +83,7 @@ def trace_command(
     """The command `trace`; `experiment.cli` has its help."""
     with reported_errors():
         folder = find_run(RESULTS, run)
-        trial = _trial_of(read_document(folder / TRIALS)["trials"], topology)
+        trial = _trial_of(read_document(folder / TRIALS, form=Trials)["trials"], topology)
         chosen, saved = trial["exemplars"], folder / trial_folder(trial["topology"], trial["block"]) / EXEMPLARS
         if journey and journey not in chosen:
             raise UsageError(f"journey={journey} has no exemplar in this run; available: {', '.join(sorted(chosen))}")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import yaml
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from experiment.errors import UsageError
+from mesh.yaml_lines import YamlError, load_yaml, read_yaml
 
 
 class _Share(BaseModel):
@@ -31,14 +31,14 @@ def mix_of(workload: Path) -> dict[tuple[str, str], float]:
         UsageError: The file has no valid mix; names the file and what is wrong.
     """
     try:
-        document = _Workload.model_validate(yaml.safe_load(workload.read_text(encoding="utf-8")))
-    except yaml.YAMLError as error:
-        raise UsageError(f"{workload}: not valid YAML: {' '.join(str(error).split())}") from error
+        document = _Workload.model_validate(load_yaml(read_yaml(workload), str(workload)))
+    except YamlError as error:
+        raise UsageError(str(error)) from error
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise UsageError(f"{workload}: {where or 'the file'}: {first['msg']}") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise UsageError(f"{workload}: cannot be read: {error}") from error
     mix = {(share.journey, share.channel): share.weight for share in document.mix}
     if len(mix) < len(document.mix):

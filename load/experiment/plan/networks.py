@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from experiment.errors import UsageError
 from mesh.errors import SwitchError
 from mesh.network import Network
 from mesh.switches import parse_switches
 from mesh.topology import Channel
-from mesh.yaml_lines import line_of, load_unique
+from mesh.yaml_lines import YamlError, line_of, load_yaml, read_yaml
 
 KEYS = ("network", "rtt", "bandwidth")
 _EXAMPLE = "a name such as 4g, or a mapping such as {rtt: 40ms, bandwidth: 10mbit/2mbit}"
@@ -27,13 +25,11 @@ def channel_networks(workload: Path) -> Mapping[str, Network]:
     Raises:
         UsageError: A channel or a network is unknown, or a channel of the mix has none; names the line.
     """
-    text = workload.read_text(encoding="utf-8")
     try:
-        document = load_unique(text)
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        line = "" if mark is None else f":{mark.line + 1}"
-        raise UsageError(f"{workload}{line}: {getattr(error, 'problem', None) or 'not YAML'}") from error
+        text = read_yaml(workload)
+        document = load_yaml(text, str(workload))
+    except YamlError as error:
+        raise UsageError(str(error)) from error
     if not isinstance(document, dict) or document.get("networks") is None:
         return {}
 

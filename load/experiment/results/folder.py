@@ -163,8 +163,10 @@ def read_json(path: Path) -> dict[str, Any]:
         value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"{path} is not valid JSON; the file may be truncated: {error}") from error
+    if not isinstance(value, dict):
+        raise UsageError(f"{path} is not a document of a run")
     return value
 
 

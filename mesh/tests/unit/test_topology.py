@@ -61,6 +61,25 @@ def replaced(old: str, new: str) -> str:
     return GOOD.replace(old, new)
 
 
+ALIASES = "a: &a [x, x, x]\n" + "".join(
+    f"{one}: &{one} [{', '.join([f'*{chr(ord(one) - 1)}'] * 9)}]\n" for one in "bcdefghi"
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"name: x\nabout: \xff\n", r"mine\.yaml:2: not valid YAML: not UTF-8"),
+        (b"# " + bytes(2**20), r"mine\.yaml: has more than 65536 bytes"),
+    ],
+)
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_bytes(raw)
+    with pytest.raises(TopologyError, match=message):
+        load_topology(str(file))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -116,6 +135,15 @@ def replaced(old: str, new: str) -> str:
         (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
         (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: nothing leads to rest-gateway"),
         (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' appears twice"),
+        ("name: &a [x]\nabout: *a\n", r"t\.yaml:2: not valid YAML: aliases are not accepted"),
+        (ALIASES, r"t\.yaml:2: not valid YAML: aliases are not accepted"),
+        ("name: x\nlinks: " + "[" * 5000, r"t\.yaml:2: not valid YAML: nested too deeply"),
+        ("name: x\nlinks: " + "{a: " * 5000, r"t\.yaml:2: not valid YAML: nested too deeply"),
+        ("- " * 5000, r"t\.yaml:1: not valid YAML: nested too deeply"),
+        ("name: x\nabout: \x1b[31m\n", "not valid YAML"),
+        ("name: x\nabout: 2026-13-45\n", "t\\.yaml: not valid YAML: month must be in 1..12"),
+        (replaced("name: mine", 'name: "\\e[31m"'), r"t\.yaml:1: name: '\\x1b\[31m' is not a valid name"),
+        ("!!python/object/apply:os.system [ls]", r"t\.yaml:1: not valid YAML: could not determine a constructor"),
         (GOOD + "  order: {}\n", r"t\.yaml:14: not valid YAML: the key 'order' appears twice"),
     ],
 )

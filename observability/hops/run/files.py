@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
+import msgspec
 import polars as pl
 
 from hops.errors import MalformedRunError
 from hops.run.documents import SCHEMA
+from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
@@ -94,6 +96,12 @@ class RunFiles:
         return SAMPLE.to_frame()
 
 
+class Trials(TypedDict):
+    """`trials.json`."""
+
+    trials: list[TrialRecord]
+
+
 def trial_folder(topology: str, block: int = 1) -> Path:
     """Where a trial's own files are, below the results folder."""
     return Path("trials") / f"{block}-{topology}"
@@ -105,23 +113,25 @@ def read_run(path: Path) -> RunFiles:
     Raises:
         MalformedRunError: a file is missing, cut short, or of another schema; names the file and what to do.
     """
-    manifest = read_document(path / MANIFEST)
-    document = read_document(path / TRIALS)
-    trials = document.get("trials")
-    if not isinstance(trials, list) or not trials:
+    manifest = read_document(path / MANIFEST, form=Manifest)
+    trials = read_document(path / TRIALS, form=Trials)["trials"]
+    if not any(row["used"] for row in trials):
         raise MalformedRunError(f"{path / TRIALS}: has no trials")
+    if unknown := sorted({row["topology"] for row in trials} - set(manifest["topologies"])):
+        raise MalformedRunError(f"{path / TRIALS}: {', '.join(unknown)} is not among the topologies of {MANIFEST}")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
     file = path / CALLS_FILE
     calls = _read_frame(file, CALLS) if file.exists() else pl.Schema([*LABELS.items(), *CALLS.items()]).to_frame()
-    return RunFiles(path, manifest, cast("list[TrialRecord]", trials), **frames, calls=calls)
+    return RunFiles(path, manifest, trials, **frames, calls=calls)
 
 
-def read_document(path: Path, readable: int = SCHEMA) -> dict[str, Any]:
+def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> dict[str, Any]:
     """Reads one JSON file of a run.
 
     Args:
         path: the file.
         readable: the schema that it must have.
+        form: TypedDict of the keys that it must have at least, each of the right type.
 
     Raises:
         MalformedRunError: naming the file and what is wrong with it.
@@ -134,12 +144,18 @@ def read_document(path: Path, readable: int = SCHEMA) -> dict[str, Any]:
         raise MalformedRunError(f"{path}: cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise MalformedRunError(f"{path}: not valid JSON; the file may be truncated: {error}") from error
+    except RecursionError as error:
+        raise MalformedRunError(f"{path}: not a document of a run: nested too deeply") from error
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != readable:
         raise MalformedRunError(
             f"{path}: the file has schema {schema} and this version reads schema {readable}: "
             "use the version that wrote the run, or measure again"
         )
+    try:
+        msgspec.convert(document, form)
+    except msgspec.ValidationError as error:
+        raise MalformedRunError(f"{path}: not what a run writes: {error}") from error
     return cast("dict[str, Any]", document)
 
 

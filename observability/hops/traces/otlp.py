@@ -57,7 +57,7 @@ def read_line(line: bytes, *, where: str) -> list[Span]:
     """
     try:
         return read_spans(line, where=where)
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedTraceError(f"{where}: not JSON: {error}") from error
 
 

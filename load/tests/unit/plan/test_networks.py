@@ -54,7 +54,7 @@ def test_a_network_by_its_values(tmp_path: Path) -> None:
         ("networks:\n  web: {}\n", ":2: networks.web: {} is no network"),
         ("networks:\n  web: 40\n", ":2: networks.web: 40 is no network"),
         ("networks:\n  web: 4g\n", ":1: networks lacks mobile, which the mix has"),
-        ("networks:\n  web: 4g\n  web: 3g\n", ":3: the key 'web' appears twice"),
+        ("networks:\n  web: 4g\n  web: 3g\n", ":3: not valid YAML: the key 'web' appears twice"),
         ("networks: [\n", ":"),
     ],
 )

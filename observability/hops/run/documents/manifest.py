@@ -1,0 +1,34 @@
+"""What a run says about itself, as `manifest.json` keeps it: the keys that every reader needs."""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+
+class Tapes(TypedDict):
+    """SHA-256 of the tape of the counted load."""
+
+    load: str
+
+
+class Seeds(TypedDict):
+    """Seeds of what was drawn."""
+
+    tape: int
+    bootstrap: int
+
+
+class Manifest(TypedDict):
+    """A run's kind, name, plan and surroundings; kinds of experiment add keys of their own."""
+
+    kind: str
+    name: str
+    mode: str
+    git: dict[str, Any]
+    topologies: dict[str, dict[str, Any]]
+    switches: dict[str, Any]
+    profile: dict[str, Any]
+    closed: dict[str, Any] | None
+    workload: str
+    seeds: Seeds
+    tapes: Tapes
