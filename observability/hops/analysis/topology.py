@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypedDict, cast
+from typing import TypedDict
 
 import numpy as np
 import polars as pl
@@ -17,7 +17,7 @@ from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import JourneySummary, SidecarSummary, TopologySummary, WireSummary
 from hops.run.rows import FAILURES
 from hops.statistics.over_blocks import sections_of
-from hops.statistics.sample import Floats, describe
+from hops.statistics.sample import PERCENTILES, Floats, describe, lies_beyond
 from hops.units import ALL, NS_PER_MS
 
 
@@ -148,7 +148,10 @@ def latency_figures(blocks: list[Floats], seed: int, first: int | None = None) -
         figures, intervals = describe(values, seed=seed)
     else:
         sections = sections_of(blocks, first=first)
-        figures = {name: cast("float", section.value) for name, section in sections.items()}
+        figures = {
+            name: None if lies_beyond(values.size, PERCENTILES.get(name, 0)) else section.value
+            for name, section in sections.items()
+        }
         intervals = {name: section.interval for name, section in sections.items()}
     deviation = float(values.std(ddof=1)) if values.size > 1 else None
     return _Latency(

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 import polars as pl
 
-from hops.analysis.comparable import Differs, pairs, require_comparable, require_fields, what_differs
+from hops.analysis.comparable import Differs, pairs, require_comparable, what_differs
 from hops.analysis.comparisons import CPU, METRICS, Pair, judge, latency_pairs, tested
 from hops.analysis.cost import TOTAL, used_by_group
 from hops.analysis.latencies import Latencies, latencies_of
@@ -110,7 +110,6 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
         NotComparableError: their difference would say nothing.
     """
     for run in (a, b):
-        require_fields(run)
         check_run(run)
     require_comparable(a, b)
     rows: list[RunDifference] = []

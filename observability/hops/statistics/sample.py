@@ -39,7 +39,17 @@ def t_quantile(freedom: float) -> float:
     return float(special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
 
 
-def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float], dict[str, Interval]]:
+def lies_beyond(count: int, share: float) -> bool:
+    """Whether a sample says of a percentile only that it is larger than all values.
+
+    Args:
+        count: number of values.
+        share: between 0 and 1.
+    """
+    return share**count > (1 + CONFIDENCE) / 2
+
+
+def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float | None], dict[str, Interval]]:
     """Describes one sample.
 
     Args:
@@ -48,7 +58,8 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float],
 
     Returns:
         `mean` and percentiles (interpolated linearly between order statistics), and their 95 % intervals, both by name;
-        an end of an interval is None where the sample is too small for it.
+        an end of an interval is None where the sample is too small for it, and so is a percentile of which the sample
+        says only that it `lies_beyond` (p99 of 2 values, p99.9 of up to 25).
 
     Raises:
         NotEnoughDataError: the sample is empty.
@@ -56,10 +67,16 @@ def describe(sample: npt.ArrayLike, *, seed: int = 0) -> tuple[dict[str, float],
     values = np.sort(np.asarray(sample, dtype=np.float64))
     if not values.size:
         raise NotEnoughDataError("cannot describe an empty sample")
-    quantiles = np.quantile(values, list(PERCENTILES.values())).tolist()
-    intervals = {name: percentile_interval(values, share) for name, share in PERCENTILES.items()}
+    quantiles = {
+        name: None if lies_beyond(values.size, share) else float(np.quantile(values, share))
+        for name, share in PERCENTILES.items()
+    }
+    intervals = {
+        name: (None, None) if quantiles[name] is None else percentile_interval(values, share)
+        for name, share in PERCENTILES.items()
+    }
     return (
-        {"mean": float(values.mean()), **dict(zip(PERCENTILES, quantiles, strict=True))},
+        {"mean": float(values.mean()), **quantiles},
         {"mean": mean_interval(values, seed=seed), **intervals},
     )
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from mesh import paths
 from mesh.edge import kong
 from mesh.edge.component import write_config
 from mesh.edge.plan import edge_plan
 from mesh.errors import NotInstalledError
-from mesh.paths import ROOT, RunFolder
+from mesh.paths import ROOT, RunFolder, kong_version
 from mesh.paths import kong as kong_program
 from mesh.places import Place
 from mesh.ports import load_ports
@@ -80,7 +81,29 @@ def test_without_kong_the_message_says_how_to_get_one(environ: dict[str, str], c
 
 def test_kong_is_the_one_that_is_named_or_else_the_first_on_path(tmp_path: Path) -> None:
     program = tmp_path / "kong"
-    program.write_text("#!/bin/sh\n")
+    program.write_text("#!/bin/sh\necho 3.9.3\n")
     program.chmod(0o755)
     assert kong_program({"PATH": str(tmp_path)}) == program
     assert kong_program({"PATH": "", "KONG_BIN": str(program)}) == program
+    assert kong_version(program) == "3.9.3"
+
+
+@pytest.mark.parametrize(
+    ("script", "says"),
+    [
+        ("true", "'nothing'"),
+        ("echo 2.8.4", "'2.8.4'"),
+        ("echo 3.9.3; exit 1", "'nothing'"),
+        ("echo '\\033[31m'", r"'\\x1b\[31m'"),
+        ("exec sleep 60", "'nothing'"),
+    ],
+)
+def test_a_program_that_is_no_kong_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
+) -> None:
+    monkeypatch.setattr(paths, "KONG_LIMIT_S", 1.0)
+    program = tmp_path / "no-kong"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    with pytest.raises(NotInstalledError, match=f"`{program} version` says {says} and not a version of Kong 3"):
+        kong_program({"KONG_BIN": str(program)})

@@ -15,7 +15,15 @@ class Seeds(TypedDict):
     """Seeds of what was drawn."""
 
     tape: int
+    data: int
     bootstrap: int
+
+
+class Profile(TypedDict):
+    """How long the warm-up and the counted load take, in seconds."""
+
+    warmup_s: float
+    duration_s: float
 
 
 class Manifest(TypedDict):
@@ -27,7 +35,7 @@ class Manifest(TypedDict):
     git: dict[str, Any]
     topologies: dict[str, dict[str, Any]]
     switches: dict[str, Any]
-    profile: dict[str, Any]
+    profile: Profile
     closed: dict[str, Any] | None
     workload: str
     seeds: Seeds

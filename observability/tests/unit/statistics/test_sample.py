@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from hops.errors import NotEnoughDataError
-from hops.statistics.sample import describe, mean_interval, observer_effect, percentile_interval
+from hops.statistics.sample import PERCENTILES, describe, mean_interval, observer_effect, percentile_interval
 
 
 def test_percentiles_of_one_to_hundred_and_one():
@@ -34,6 +36,22 @@ def test_small_samples_leave_ends_open():
     assert mean_interval([1.0]) == (None, None)
     with pytest.raises(NotEnoughDataError):
         describe([])
+
+
+@given(st.lists(st.floats(0, 1e9), min_size=1, max_size=400))
+def test_an_interval_holds_its_own_figure(sample):
+    figures, intervals = describe(sample)
+    for name in PERCENTILES:
+        low, high = intervals[name]
+        assert low is None or low <= figures[name]
+        assert high is None or figures[name] <= high
+
+
+@pytest.mark.parametrize(("name", "least"), [("p99_9", 26), ("p99", 3), ("p50", 1)])
+def test_a_percentile_that_lies_beyond_all_values_is_not_known(name, least):
+    assert [describe(np.arange(count))[0][name] is None for count in (least - 1, least) if count] == (
+        [True, False] if least > 1 else [False]
+    )
 
 
 @pytest.mark.parametrize("share", [0.5, 0.9])
