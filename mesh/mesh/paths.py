@@ -30,11 +30,11 @@ class RunFolder:
     """The folder of everything that one port base leaves on disk.
 
     Args:
-        path: `.run/<base>` of the checkout.
+        path: `.run/<base>` of the checkout; only the run's user may enter.
 
     Attributes:
         logs: Folder of the newest start's logs, one for each component.
-        keys: Folder of secrets: the key pair that signs tokens, the database's password. Only the run's user may read.
+        keys: Folder of secrets: the key pair that signs tokens, the database's password.
         telemetry: Folder of what the newest start's processes say of their own spans.
         config: Folder of the configuration that is made for a run, such as Envoy's.
         postgres: PostgreSQL's data folder, kept between runs; for root a link to it.
@@ -70,7 +70,8 @@ class RunFolder:
         folder = cls(root / RUNS / str(base))
         for path in (folder.path, folder.logs, folder.keys, folder.config):
             path.mkdir(parents=True, exist_ok=True)
-        folder.keys.chmod(0o700)
+        for path in (folder.path, folder.keys):
+            path.chmod(0o700)
         return folder
 
     def fresh_sockets(self) -> None:
@@ -95,6 +96,10 @@ class RunFolder:
     def remove_sockets(self) -> None:
         """Remove the folder of sockets, if it is there."""
         shutil.rmtree(self.sockets, ignore_errors=True)
+
+    def admin_socket(self, process: str) -> Path:
+        """The Unix domain socket where one of the run's proxies tells about itself."""
+        return self.sockets / f"{process}.admin"
 
     @classmethod
     def all(cls, root: Path = ROOT) -> list[RunFolder]:

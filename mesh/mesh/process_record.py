@@ -130,6 +130,11 @@ class RunLock:
         file.flush()
         self._file = file
 
+    @property
+    def is_held(self) -> bool:
+        """Whether this run has the lock."""
+        return self._file is not None
+
     def release(self) -> None:
         """Give the lock back; does nothing if it is not held."""
         if self._file is not None:

@@ -63,7 +63,7 @@ class Run:
         return self._components()
 
     def tidy(self) -> None:
-        """Remove what only running components need; called once all have stopped."""
+        """Remove what only running components need; called once all have stopped, if the run had its lock."""
 
     def __enter__(self) -> Self:
         self._interrupts.install()
@@ -78,6 +78,7 @@ class Run:
             for log in self.folder.logs.iterdir():
                 log.unlink()
             shutil.rmtree(self.folder.telemetry, ignore_errors=True)
+            self.folder.fresh_sockets()
             self._supervisor.start(self.components())
             self._interrupts.release()
         except BaseException:
@@ -149,7 +150,9 @@ class Run:
         atexit.unregister(self._close)
         try:
             self._stop()
-            self.tidy()
+            if self._lock.is_held:
+                self.tidy()
+                self.folder.remove_sockets()
         finally:
             self._lock.release()
             self._interrupts.restore()

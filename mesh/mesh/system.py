@@ -206,12 +206,7 @@ class System(Run):
         """
         self.stop_ranks((GATEWAY_RANK, SERVICE_RANK))
 
-    def tidy(self) -> None:
-        self.folder.remove_sockets()
-
     def components(self) -> Sequence[Component]:
-        if self.workloads or self.switches.edge == "kong":
-            self.folder.fresh_sockets()
         keys = key_pair(self.folder)
         if self.switches.tls == "on":
             # Certificates take a moment to import, which a run without TLS need not wait for.
