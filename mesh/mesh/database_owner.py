@@ -269,15 +269,14 @@ def _uid_with_a_name() -> int:
 
 
 def _make_enterable(folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    folder.chmod(0o755)  # whatever the umask is
+    folder.mkdir(exist_ok=True, parents=True)
+    folder.chmod(0o711)  # whatever the umask is; who could open it could hold its lock, and every start up
 
 
 @contextlib.contextmanager
 def _locked(state: Path) -> Iterator[None]:
     """Lets one start or clean-up of this machine in at a time."""
-    state.mkdir(parents=True, exist_ok=True)
-    state.chmod(0o755)
+    _make_enterable(state)
     lock = os.open(state, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
