@@ -140,7 +140,7 @@ def beside_it(work: Callable[[], object]) -> Iterator[None]:
 
 def _keep_logs(system: System, folder: Path) -> None:
     logs = folder / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
+    logs.mkdir(mode=0o700, parents=True, exist_ok=True)  # for the same user alone as the run's own
     for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):
         if log.stat().st_size:
             shutil.copy2(log, logs / log.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -75,6 +76,12 @@ def test_every_trial_replayed_the_whole_tape_and_answered_the_same(experiment: t
     rows = run.journeys.group_by("block", "topology").agg(pl.len(), pl.col("seq").n_unique().alias("seqs"))
     assert set(rows["len"]) == set(rows["seqs"]) == {run.manifest["journeys"]}
     assert len({row["answers_sha256"] for row in run.trials}) == 1
+
+
+def test_logs_that_are_kept_are_for_the_run_s_user_alone(experiment: tuple[Summary, Path]) -> None:
+    kept = list(experiment[1].glob("trials/*/logs"))
+    assert len(kept) == 4
+    assert {stat.S_IMODE(logs.stat().st_mode) for logs in kept} == {0o700}
 
 
 def test_budgets_add_up_and_hop_differences_too(experiment: tuple[Summary, Path]) -> None:
