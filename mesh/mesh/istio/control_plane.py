@@ -65,6 +65,9 @@ def istiod_component(ports: Ports, folder: RunFolder, authority: Authority, issu
         argv=lambda: [str(program), *(f"-{name}={value}" for name, value in options.items())],
         env={
             **UPSTREAM_ENVOY,
+            # Any user of this machine can dial its ports. What istiod knows is for sidecars, who prove who they are.
+            "ENABLE_DEBUG_ON_HTTP": "false",
+            "XDS_AUTH_PLAINTEXT": "true",
             "POD_NAMESPACE": ROOT_NAMESPACE,
             "ROOT_CA_DIR": str(authority.folder),
             "JWT_RULE": issuer.rule,
