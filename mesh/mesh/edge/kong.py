@@ -71,6 +71,8 @@ def settings(plan: EdgePlan) -> dict[str, str]:
         "KONG_ANONYMOUS_REPORTS": "off",
         "KONG_ADMIN_LISTEN": "off",
         "KONG_ADMIN_GUI_LISTEN": "off",
+        # Else it tells callers of loopback addresses who ask for it how long each of its steps takes.
+        "KONG_REQUEST_DEBUG": "off",
         # Without `reuseport`, which Kong sets by default: a second edge would silently share the port.
         "KONG_PROXY_LISTEN": f"{plan.listen} {'ssl ' if plan.certificate else ''}http2 backlog=4096",
         "KONG_STATUS_LISTEN": str(plan.admin),

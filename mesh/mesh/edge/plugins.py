@@ -112,8 +112,8 @@ def _metrics() -> Plugin:
 
 def _file_log(plan: EdgePlan) -> Plugin:
     path = str(plan.access_log.with_name(PLUGIN_LOG))
-    # Without the query, which may hold personal data.
-    hidden = {f"request.{name}": "return nil" for name in ("uri", "url", "querystring")}
+    # Without the query and cookies, which may hold personal data. Kong itself leaves out what `authorization` says.
+    hidden = {f"request.{name}": "return nil" for name in ("uri", "url", "querystring", "headers.cookie")}
     log_type = f"{TYPES}/envoy.extensions.access_loggers.file.v3.FileAccessLog"
     line = {"text_format_source": {"inline_string": LINE}}
     return Plugin(
