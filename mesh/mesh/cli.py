@@ -113,6 +113,7 @@ def up(
                 topology=loaded.name,
                 switches=switches.as_dict(),
                 urls=system.urls,
+                commands=system.commands,
                 edge=system.url,
                 logs=str(system.logs),
                 since=time.time(),
@@ -260,7 +261,7 @@ def _show(state: State, as_json: bool, how_to_stop: str) -> None:
     if "Jaeger" in lines:
         lines["Jaeger"] += "  (API only; set JAEGER_BIN to a release binary for its web pages)"
     lines |= {"CA certificate": state.ca_certificate} if state.ca_certificate else {}
-    lines |= {"Logs": state.logs, **_faults(state)}
+    lines |= {**state.commands, "Logs": state.logs, **_faults(state)}
     width = max(map(len, lines))
     for title, text in lines.items():
         typer.echo(f"  {title:{width}}  {text}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import socket
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,29 +28,40 @@ def tcp(port: int, host: str = HOST) -> Check:
     return check
 
 
-def http_ok(port: int, path: str, host: str = HOST) -> Check:
-    """`GET path` answers 200."""
-    return _answers_ok(lambda: http.client.HTTPConnection(host, port, timeout=TIMEOUT_S), path)
+def http_ok(port: int, path: str, host: str = HOST, trusted: Path | None = None) -> Check:
+    """`GET path` answers 200; over TLS, if a file of trusted certificates is given."""
+    if trusted is None:
+        return _answers_ok(lambda: http.client.HTTPConnection(host, port, timeout=TIMEOUT_S), path)
+    context = ssl.create_default_context(cafile=str(trusted))
+    return _answers_ok(lambda: http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context), path)
 
 
 def http_ok_at(listener: Path, path: str) -> Check:
     """`GET path` on a Unix domain socket answers 200."""
-    return _answers_ok(lambda: _UnixConnection(listener), path)
+    return _answers_ok(lambda: UnixConnection(listener), path)
 
 
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, listener: Path) -> None:
-        super().__init__("localhost", timeout=TIMEOUT_S)
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix domain socket.
+
+    Args:
+        listener: The socket.
+        timeout_s: How long connecting, and each wait for a piece of an answer, may take, in seconds.
+    """
+
+    def __init__(self, listener: Path, timeout_s: float = TIMEOUT_S) -> None:
+        super().__init__("localhost", timeout=timeout_s)
         self._listener = listener
 
     def connect(self) -> None:
-        self.sock = _connected(self._listener)
+        """Connect to the socket."""
+        self.sock = _connected(self._listener, self.timeout)
 
 
-def _connected(listener: Path) -> socket.socket:
+def _connected(listener: Path, timeout_s: float | None = TIMEOUT_S) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.settimeout(TIMEOUT_S)
+        connection.settimeout(timeout_s)
         connection.connect(str(listener))
     except OSError:
         connection.close()

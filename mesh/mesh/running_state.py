@@ -28,6 +28,7 @@ class State:
         topology: Name of the topology.
         switches: Values of the switches.
         urls: URLs that people open, by the page's name.
+        commands: Commands by which the proxies tell about themselves, by what they tell.
         edge: URL that clients reach it at.
         logs: Folder of the logs.
         since: When it was ready, in seconds since the epoch.
@@ -38,6 +39,7 @@ class State:
     topology: str
     switches: dict[str, Any]
     urls: dict[str, str]
+    commands: dict[str, str]
     edge: str
     logs: str
     since: float

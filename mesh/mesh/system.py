@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
 
 PAGES = {Protocol.GRAPHQL: ("GraphiQL", "/graphql"), Protocol.REST: ("Swagger UI", "/docs")}
 """The page that a component has for each protocol that it serves, and its path."""
-EDGE_PAGES = {"envoy": ("Envoy admin", ""), "kong": ("Kong status", "/status")}
-"""The page that tells of the edge itself, and its path."""
 
 
 class System(Run):
@@ -129,12 +128,17 @@ class System(Run):
             title, path = PAGES[GATEWAYS[gateway]]
             urls[title] = self._entrance(gateway) + path
         urls["Jaeger"] = self.ports.url("jaeger-query-http")
-        if self._has_edge:
-            title, path = EDGE_PAGES[self.switches.edge]
-            urls[title] = self.ports.url("edge-admin") + path
-        for workload in self.workloads:
-            urls[f"{workload.sidecar} admin"] = f"http://{workload.address}:{self.ports['sidecar-admin']}"
         return urls
+
+    @property
+    def commands(self) -> dict[str, str]:
+        """Commands by which the proxies tell the run's user about themselves, by what they tell."""
+        sockets = {"Envoy admin": self.folder.admin_socket(EDGE)} if self.switches.edge == "envoy" else {}
+        sockets |= {f"{workload.sidecar} admin": workload.admin for workload in self.workloads}
+        return {
+            title: f"curl --unix-socket {shlex.quote(str(socket))} http://envoy/stats"
+            for title, socket in sockets.items()
+        }
 
     @property
     def in_words(self) -> str:
@@ -167,7 +171,7 @@ class System(Run):
         """What the sidecars say of themselves now; None without a mesh."""
         if not self.workloads:
             return None
-        return read_facts(self.workloads, self.ports, encrypted=self.switches.encrypted)
+        return read_facts(self.workloads, encrypted=self.switches.encrypted)
 
     def node_of(self, component: str) -> str:  # noqa: ARG002 - a cluster has several
         """The node of a cluster that a component runs on; empty on this machine, or if it runs on several."""
@@ -177,7 +181,7 @@ class System(Run):
         topology = self.topology
         shop = [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]
         return [
-            *([EDGE, "edge-admin"] if self._has_edge else []),
+            *([EDGE] if self._has_edge else []),
             *([] if self.workloads else shop),
             *_database_ports(self.database),
             *jaeger_ports(self.ports),
@@ -190,7 +194,7 @@ class System(Run):
             self.ports.require_free([EDGE], udp=True)
         for workload in self.workloads:
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
-            self.ports.require_free(["sidecar-admin", *own], at=workload.address)
+            self.ports.require_free(own, at=workload.address)
 
     def ended(self) -> list[ComponentDiedError]:
         # Whoever watches a run asks this again and again.

@@ -38,7 +38,7 @@ class EdgeRun(Run):
         self.quic = quic
 
     def port_names(self) -> list[str]:
-        return ["edge", "edge-admin"]
+        return ["edge"]
 
     def components(self) -> Sequence[Component]:
         access_log = self.logs / ACCESS_LOG

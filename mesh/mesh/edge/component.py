@@ -12,13 +12,13 @@ from typing import Any
 
 import yaml
 
-from mesh.edge import envoy, kong
+from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan
-from mesh.envoy_config import command
+from mesh.envoy_config import command, pipe_address
 from mesh.paths import RunFolder
 from mesh.paths import kong as kong_program
 from mesh.processes import Component
-from mesh.readiness import http_ok
+from mesh.readiness import http_ok, http_ok_at
 from mesh.topology import EDGE
 
 ACCESS_LOG = "edge.access.jsonl"
@@ -31,7 +31,7 @@ def edge_component(program: str, plan: EdgePlan, folder: RunFolder, environ: Map
     Args:
         program: `envoy` or `kong`.
         plan: What the edge must do.
-        folder: Folder of the run; for Kong, its folder of sockets must be there.
+        folder: Folder of the run.
         environ: `KONG_BIN` is read from it.
 
     Raises:
@@ -47,8 +47,11 @@ def envoy_component(plan: EdgePlan, folder: RunFolder) -> Component:
     Raises:
         NotInstalledError: There is no Envoy program.
     """
-    file = write_config(folder.config / "envoy.yaml", envoy.render(plan))
-    return Component(EDGE, argv=lambda: command(file), ready=http_ok(plan.admin.port, "/ready"))
+    admin = folder.admin_socket(EDGE)
+    config = envoy.render(plan)
+    config["admin"]["address"] = pipe_address(admin)
+    file = write_config(folder.config / "envoy.yaml", config)
+    return Component(EDGE, argv=lambda: command(file), ready=http_ok_at(admin, "/ready"))
 
 
 def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]) -> Component:
@@ -62,11 +65,19 @@ def kong_component(plan: EdgePlan, folder: RunFolder, environ: Mapping[str, str]
     file = write_config(folder.config / "kong.yaml", kong.render(plan))
     # Kong listens on sockets of its own in its prefix, so it must not be below a checkout, whose path may be too long.
     prefix = folder.sockets / "kong"
+    own = {
+        "KONG_DECLARATIVE_CONFIG": str(file),
+        "KONG_NGINX_DAEMON": "off",
+        # Kong's status page can only be at a port, where any user of the machine could ask it.
+        "KONG_STATUS_LISTEN": "off",
+    }
+    trusted = None if plan.certificate is None else plan.certificate.trusted
     return Component(
         EDGE,
         argv=lambda: [str(kong.LUA / "start.sh"), str(program), str(prefix)],
-        env={**kong.settings(plan), **_owner(), "KONG_DECLARATIVE_CONFIG": str(file), "KONG_NGINX_DAEMON": "off"},
-        ready=http_ok(plan.admin.port, "/status/ready"),
+        env={**kong.settings(plan), **_owner(), **own},
+        # What answers it is a route of the configuration.
+        ready=http_ok(plan.listen.port, limits.HEALTH_PATH, trusted=trusted),
         # Killed, nginx's master would leave its worker behind.
         death_signal=signal.SIGTERM,
     )

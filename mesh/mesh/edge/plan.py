@@ -47,7 +47,7 @@ class EdgePlan:
     Attributes:
         topology: The topology; the edge leads to its entries.
         listen: Where clients reach the edge.
-        admin: Where it tells about itself.
+        admin: Where it tells about itself in a container; on a machine that others use, no port does.
         upstreams: Whatever is behind it, by the component's name.
         otlp_grpc: Where the trace store takes spans over gRPC.
         otlp_http: Where it takes them over HTTP.

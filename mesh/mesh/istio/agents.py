@@ -10,7 +10,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from mesh.envoy_config import pipe_address, tcp_address
+from mesh.envoy_config import base_config, pipe_address
 from mesh.istio.control_plane import CLUSTER, ISTIOD
 from mesh.istio.proxies import SPAN_EXPORT
 from mesh.istio.resource import ROOT_NAMESPACE
@@ -19,11 +19,15 @@ from mesh.istio.tokens import TokenIssuer
 from mesh.paths import RunFolder, envoy, istio_program
 from mesh.ports import Ports
 from mesh.processes import Component, guarded
-from mesh.readiness import TIMEOUT_S, Check
+from mesh.readiness import Check, UnixConnection
 from mesh.sidecars.certificates import Authority
+from mesh.sidecars.static import BASE_FILE
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
+NO_ADMIN_PORT = 1
+"""The agent wants a port of Envoy's admin pages. Before it stops Envoy, it asks there that connections be drained, and
+goes on without an answer. Nothing listens at this port, so nobody else's Envoy is asked."""
 # The agent has its sockets, secrets and settings at fixed paths below its working directory.
 XDS_SOCKET = Path("etc/istio/proxy/XDS")
 SDS_SOCKET = Path("var/run/secrets/workload-spiffe-uds/socket")
@@ -57,7 +61,7 @@ def agent_component(
     shutil.copy(authority.root_cert, home / TRUSTED)
     # The port of the agent's own status page, which would be open to other machines; 0 is none.
     (home / ANNOTATIONS).write_text('status.sidecar.istio.io/port="0"\n')
-    (home / "bootstrap.json").write_text(json.dumps(_bootstrap(workload, ports)))
+    (home / "bootstrap.json").write_text(json.dumps(_bootstrap(workload)))
     # The agent takes the path of a program only. Envoy must not outlive it, whoever ends it.
     starter = home / "envoy"
     starter.write_text(f'#!/bin/sh\nexec {shlex.join(guarded([str(envoy())], signal.SIGKILL))} "$@"\n')
@@ -68,7 +72,7 @@ def agent_component(
         "customConfigFile": "bootstrap.json",
         # One worker, as the edge has.
         "concurrency": 1,
-        "proxyAdminPort": ports["sidecar-admin"],
+        "proxyAdminPort": NO_ADMIN_PORT,
         "terminationDrainDuration": "0.1s",
     }
     env = {
@@ -93,7 +97,7 @@ def agent_component(
         workload.sidecar,
         argv=lambda: ["/bin/sh", "-c", 'cd "$0" && exec "$@"', str(home), *argv],
         env=env,
-        ready=_configured(workload, ports["sidecar-admin"]),
+        ready=_configured(workload),
         after=frozenset({ISTIOD}),
         stop_rank=3,
         replica_of=workload.sidecar_component if workload.replica > 1 else "",
@@ -110,7 +114,7 @@ def token_file(workload: Workload, folder: RunFolder) -> Path:
     return agent_folder(workload, folder) / TOKEN
 
 
-def _bootstrap(workload: Workload, ports: Ports) -> dict[str, Any]:
+def _bootstrap(workload: Workload) -> dict[str, Any]:
     metadata = {
         "NAME": workload.name,
         "NAMESPACE": NAMESPACE,
@@ -129,7 +133,7 @@ def _bootstrap(workload: Workload, ports: Ports) -> dict[str, Any]:
             "cluster": f"{workload.service}.{NAMESPACE}",
             "metadata": metadata,
         },
-        "admin": {"address": tcp_address(workload.address, ports["sidecar-admin"])},
+        "admin": {**base_config(BASE_FILE)["admin"], "address": pipe_address(workload.admin)},
         "layered_runtime": {"layers": [{"name": "static", "static_layer": SPAN_EXPORT}]},
         "dynamic_resources": {
             "cds_config": ads,
@@ -160,13 +164,13 @@ def _agent_cluster(name: str, socket: Path) -> dict[str, Any]:
     }
 
 
-def _configured(workload: Workload, admin: int) -> Check:
+def _configured(workload: Workload) -> Check:
     """Envoy is live, has every listener of the workload, and has refused nothing that it was sent."""
     expected = {f"{workload.address}:{inbound.port}" for inbound in workload.inbound}
     expected |= {str(outbound.socket) for outbound in workload.outbound}
 
     def check() -> bool:
-        connection = http.client.HTTPConnection(workload.address, admin, timeout=TIMEOUT_S)
+        connection = UnixConnection(workload.admin)
 
         def page(path: str) -> str:
             connection.request("GET", path)

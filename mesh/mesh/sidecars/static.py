@@ -23,7 +23,7 @@ from mesh.envoy_config import (
 from mesh.paths import ROOT, RunFolder
 from mesh.ports import HOST, Ports
 from mesh.processes import Component
-from mesh.readiness import http_ok
+from mesh.readiness import http_ok_at
 from mesh.sidecars.certificates import Certificate
 from mesh.sidecars.contract import repeatable_paths
 from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, weights
@@ -79,7 +79,7 @@ class StaticMesh:
     def render(self, workload: Workload) -> dict[str, Any]:
         """Envoy's whole configuration for the sidecar of one workload, as plain data."""
         config = base_config(BASE_FILE)
-        config["admin"]["address"] = tcp_address(workload.address, self.ports["sidecar-admin"])
+        config["admin"]["address"] = pipe_address(workload.admin)
         resources = config["static_resources"]
         (listener,) = resources["listeners"]
         resources["listeners"] = [
@@ -108,7 +108,7 @@ class StaticMesh:
         return Component(
             workload.sidecar,
             argv=lambda: command(file),
-            ready=http_ok(self.ports["sidecar-admin"], "/ready", host=workload.address),
+            ready=http_ok_at(workload.admin, "/ready"),
             stop_rank=3,
             replica_of=workload.sidecar_component if workload.replica > 1 else "",
         )

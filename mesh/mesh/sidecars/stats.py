@@ -6,8 +6,9 @@ import http.client
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from mesh.ports import Ports
+from mesh.readiness import UnixConnection
 from mesh.sidecars.workloads import Workload
 
 LIMIT_S = 2.0
@@ -70,18 +71,15 @@ def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
     )
 
 
-def read_facts(workloads: Sequence[Workload], ports: Ports, *, encrypted: bool) -> SidecarFacts:
+def read_facts(workloads: Sequence[Workload], *, encrypted: bool) -> SidecarFacts:
     """Ask every sidecar.
 
     Args:
         workloads: The workloads of the mesh.
-        ports: Ports of the run.
         encrypted: Whether the sidecars use TLS.
     """
     answers = [
-        Answer(
-            _counters(workload.address, ports["sidecar-admin"]), f"{workload.address}_" if workload.inbound else None
-        )
+        Answer(_counters(workload.admin), f"{workload.address}_" if workload.inbound else None)
         for workload in workloads
     ]
     return facts_of(answers, encrypted=encrypted)
@@ -95,8 +93,8 @@ def counters_of(text: str | bytes) -> dict[str, int] | None:
         return None
 
 
-def _counters(address: str, port: int) -> dict[str, int] | None:
-    connection = http.client.HTTPConnection(address, port, timeout=LIMIT_S)
+def _counters(admin: Path) -> dict[str, int] | None:
+    connection = UnixConnection(admin, LIMIT_S)
     try:
         connection.request("GET", f"/{STATS}")
         return counters_of(connection.getresponse().read())

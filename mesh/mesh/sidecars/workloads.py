@@ -70,6 +70,7 @@ class Workload:
         address: Loopback address of the sidecar.
         inbound: What it serves; empty for the edge, whose clients are outside of the mesh.
         outbound: Whom it calls.
+        admin: Unix domain socket where the sidecar tells about itself.
     """
 
     component: str
@@ -79,6 +80,7 @@ class Workload:
     address: str
     inbound: tuple[Inbound, ...]
     outbound: tuple[Outbound, ...]
+    admin: Path
 
     @property
     def name(self) -> str:
@@ -126,7 +128,7 @@ def workloads(topology: Topology, ports: Ports, folder: RunFolder, *, canary: bo
     """
     components = [EDGE, *topology.components, *([CANARY] if canary else [])]
     return tuple(
-        _workload(component, replica, topology, ports, folder.sockets)
+        _workload(component, replica, topology, ports, folder)
         for component in components
         for replica in ports.replicas_of(component)
     )
@@ -168,10 +170,11 @@ def link_of(caller: str, callee: str, topology: Topology) -> str:
     return f"{', '.join(channels)} -> {callee}"
 
 
-def _workload(component: str, replica: int, topology: Topology, ports: Ports, sockets: Path) -> Workload:
+def _workload(component: str, replica: int, topology: Topology, ports: Ports, folder: RunFolder) -> Workload:
     service = CANARY_OF if component == CANARY else component
     calls = topology.behind_edge if component == EDGE else topology.links.get(service, {})
     name = replica_name(component, replica)
+    sockets = folder.sockets
     return Workload(
         component=component,
         replica=replica,
@@ -186,4 +189,5 @@ def _workload(component: str, replica: int, topology: Topology, ports: Ports, so
             Outbound(callee, protocol, ports[port_name(callee, protocol)], sockets / f"{name}-to-{callee}.sock")
             for callee, protocol in calls.items()
         ),
+        admin=folder.admin_socket(f"{name}-sidecar"),
     )

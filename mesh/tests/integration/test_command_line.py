@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -98,7 +99,10 @@ def test_up_status_up_again_down(ports: Ports) -> None:
         state = json.loads(up.stdout)
         assert state["topology"] == "hybrid"
         assert state["edge"] == ports.url("edge")
-        assert set(state["urls"]) == {"GraphiQL", "Swagger UI", "Jaeger", "Envoy admin"}
+        assert set(state["urls"]) == {"GraphiQL", "Swagger UI", "Jaeger"}
+        *_, socket_file, url = shlex.split(state["commands"]["Envoy admin"])
+        with httpx.Client(transport=httpx.HTTPTransport(uds=socket_file)) as client:
+            assert "cluster.rest-gateway." in client.get(url).text
         for title, wanted in (("GraphiQL", "graphiql.js"), ("Swagger UI", "swagger-ui-bundle.js")):
             page = httpx.get(state["urls"][title], headers={"accept": "text/html"}, trust_env=False)
             (script,) = re.findall(rf'src="(/[^"]*/{wanted})"', page.text)

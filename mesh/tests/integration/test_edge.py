@@ -52,11 +52,10 @@ class EdgeRun(Run):
 
     def port_names(self) -> list[str]:
         """Theirs."""
-        return ["edge", "edge-admin", *jaeger_ports(self.ports)]
+        return ["edge", *jaeger_ports(self.ports)]
 
     def components(self) -> Sequence[Component]:
         """The edge and Jaeger."""
-        self.folder.fresh_sockets()
         key = key_pair(self.folder).public.read_text()
         access_log = self.logs / ACCESS_LOG
         plan = edge_plan(
@@ -68,10 +67,6 @@ class EdgeRun(Run):
             certificate=self.certificate,
         )
         return [jaeger_component(self.ports, os.environ), edge_component(self.program, plan, self.folder, os.environ)]
-
-    def tidy(self) -> None:
-        """Remove Kong's files."""
-        self.folder.remove_sockets()
 
 
 class Gateway(BaseHTTPRequestHandler):

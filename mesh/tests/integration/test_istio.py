@@ -145,7 +145,7 @@ def test_calls_go_on_without_istiod_and_it_takes_up_changes_when_it_is_back(prep
             run.restart("istiod")
             wait_until(lambda: served_by(run) == {"product-canary"})
         assert load.failures == []
-        assert read_facts(run.workloads, run.ports, encrypted=False).refused == 0
+        assert read_facts(run.workloads, encrypted=False).refused == 0
 
 
 def test_changed_faults_take_effect_while_it_runs(prepare: Prepare) -> None:
@@ -158,7 +158,7 @@ def test_changed_faults_take_effect_while_it_runs(prepare: Prepare) -> None:
         began = time.monotonic()
         assert client.post("/").status_code == 200
         assert time.monotonic() - began >= 0.4
-        assert read_facts(run.workloads, run.ports, encrypted=False).refused == 0
+        assert read_facts(run.workloads, encrypted=False).refused == 0
 
 
 def test_istiod_certifies_only_whom_its_own_tokens_name(prepare: Prepare, tmp_path: Path) -> None:
@@ -290,9 +290,10 @@ def serial(run: MeshRun, name: str) -> int:
 
 
 def handshakes(run: MeshRun, name: str) -> int:
-    address = run.workload(name).address
-    url = f"http://{address}:{run.ports['sidecar-admin']}/stats?filter=listener.{address}.*ssl.handshake$"
-    return sum(int(line.rpartition(": ")[2]) for line in httpx.get(url).text.splitlines())
+    workload = run.workload(name)
+    asked = f"http://envoy/stats?filter=listener.{workload.address}.*ssl.handshake$"
+    with httpx.Client(transport=httpx.HTTPTransport(uds=str(workload.admin))) as client:
+        return sum(int(line.rpartition(": ")[2]) for line in client.get(asked).text.splitlines())
 
 
 def ask_for_certificate(run: MeshRun, token: str) -> list[str]:

@@ -35,17 +35,12 @@ class KongRun(Run):
 
     def port_names(self) -> list[str]:
         """Its own."""
-        return [EDGE, "edge-admin"]
+        return [EDGE]
 
     def components(self) -> list[Component]:
         """Kong."""
-        self.folder.fresh_sockets()
         plan = edge_plan(load_topology("hybrid"), self.ports, self.logs / ACCESS_LOG)
         return [kong_component(plan, self.folder, os.environ)]
-
-    def tidy(self) -> None:
-        """Remove its files."""
-        self.folder.remove_sockets()
 
 
 @pytest.mark.parametrize(
@@ -109,10 +104,8 @@ def test_a_killed_kong_is_noticed_and_can_be_started_again(free_ports: Callable[
 def test_a_setting_that_kong_refuses_is_in_the_message(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path)
-    folder.fresh_sockets()
     plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
     component = kong_component(plan, folder, os.environ)
     (folder.config / "kong.yaml").write_text("_format_version: '3.0'\nservices: [{name: nowhere}]\n")
     with pytest.raises(StartError, match=r"nowhere|host"), Run(ports, folder, components=lambda: [component]):
         pass
-    folder.remove_sockets()

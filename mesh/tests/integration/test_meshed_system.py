@@ -59,7 +59,7 @@ def test_only_proxies_database_and_trace_store_listen_on_tcp(shop: System) -> No
                 for connection in psutil.Process(pid).net_connections("tcp"):
                     if connection.status == psutil.CONN_LISTEN:
                         listening.setdefault(component, set()).add(connection.laddr.ip)
-    sidecars = {workload.sidecar: {workload.address} for workload in shop.workloads}
+    sidecars = {workload.sidecar: {workload.address} for workload in shop.workloads if workload.inbound}
     others = {"edge": {"127.0.0.1"}, "jaeger": {"127.0.0.1"}, "postgres": {"127.0.0.1"}}
     if shop.switches.mesh == "istio":
         others["istiod"] = {"127.0.0.1"}

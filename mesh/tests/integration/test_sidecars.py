@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import grpc
@@ -84,19 +85,19 @@ def test_without_mtls_nobody_is_named(start: Start) -> None:
     with run.caller("rest-gateway", "product") as client:
         forged = client.get("/", headers={"x-forwarded-client-cert": "URI=spiffe://forged"}).json()
     assert "x-forwarded-client-cert" not in {name.lower() for name in forged["headers"]}
-    facts = read_facts(run.workloads, run.ports, encrypted=False)
+    facts = read_facts(run.workloads, encrypted=False)
     assert (facts.refused, facts.unencrypted, facts.silent) == (0, None, 0)
 
 
-def test_facts_of_an_encrypted_mesh(encrypted: MeshRun) -> None:
+def test_facts_of_an_encrypted_mesh(encrypted: MeshRun, tmp_path: Path) -> None:
     links = [(workload.name, outbound.callee) for workload in encrypted.workloads for outbound in workload.outbound]
     for caller, callee in links:
         with encrypted.caller(caller, callee) as client:
             assert client.get("/").status_code == 200
-    facts = read_facts(encrypted.workloads, encrypted.ports, encrypted=True)
+    facts = read_facts(encrypted.workloads, encrypted=True)
     assert (facts.refused, facts.unencrypted, facts.silent) == (0, 0, 0)
-    fewer = read_facts(encrypted.workloads, Ports(encrypted.ports.base + 1, encrypted.ports.offsets), encrypted=True)
-    assert fewer.silent == len(encrypted.workloads)
+    away = [replace(workload, admin=tmp_path / "none") for workload in encrypted.workloads]
+    assert read_facts(away, encrypted=True).silent == len(away)
 
 
 def test_a_sidecar_that_met_no_tls_shows(start: Start) -> None:
@@ -104,7 +105,7 @@ def test_a_sidecar_that_met_no_tls_shows(start: Start) -> None:
     with run.caller("order", "payment") as client:
         client.get("/")
     serving = [workload for workload in run.workloads if workload.inbound]
-    assert read_facts(run.workloads, run.ports, encrypted=True).unencrypted == len(serving) - 1
+    assert read_facts(run.workloads, encrypted=True).unencrypted == len(serving) - 1
 
 
 def test_who_may_not_call_is_refused(of_topology: MeshRun, tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from mesh.sidecars.certificates import Authority, issue_all, make_authority
 from mesh.sidecars.static import StaticMesh
 from mesh.sidecars.workloads import Outbound, Workload, workloads
 from mesh.switches import Switches
-from mesh.topology import Topology
+from mesh.topology import Topology, port_name
 
 needs_istio = pytest.mark.skipif(
     not (ROOT / ".tools" / "bin" / "istiod").is_file(), reason="Istio is not built: run `make istio`"
@@ -111,11 +111,11 @@ class MeshRun(Run):
         """Check that no other mesh is where this one will be."""
         super().require_free()
         for workload in self.workloads:
-            self.ports.require_free(["sidecar-admin"], at=workload.address)
+            own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
+            self.ports.require_free(own, at=workload.address)
 
     def components(self) -> Sequence[Component]:
         """The sidecars."""
-        self.folder.fresh_sockets()
         for workload in self.workloads:
             for inbound in workload.inbound:
                 self.stand_ins[workload.name] = StandIn(workload.name, inbound.socket)
@@ -134,7 +134,6 @@ class MeshRun(Run):
         for stand_in in self.stand_ins.values():
             stand_in.shutdown()
             stand_in.server_close()
-        self.folder.remove_sockets()
 
     def workload(self, name: str) -> Workload:
         """One workload."""
