@@ -1,0 +1,154 @@
+"""Another local user: `python stranger.py UID`, by root; reads from standard input what to try, prints what it got."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import socket
+import ssl
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import grpc
+import psycopg
+
+NOTHING = "/no-such-page"
+ASKED = (
+    # Envoy
+    *("/certs", "/clusters", "/config_dump", "/contention", "/help", "/listeners", "/logging", "/memory", "/ready"),
+    *("/runtime", "/server_info", "/stats", "/stats/prometheus", "/tap"),
+    # istiod, pilot-agent and Go programs at large
+    *("/debug", "/debug/adsz", "/debug/config_dump", "/debug/configz", "/debug/list", "/debug/mesh", "/debug/syncz"),
+    *("/debug/pprof/", "/debug/pprof/cmdline", "/debug/pprof/heap", "/debug/vars", "/healthz/ready", "/inject"),
+    *("/argz", "/configz", "/envz", "/memz/", "/scopez/", "/metrics", "/version", "/stats/merged"),
+    # Jaeger, which is an OpenTelemetry Collector, and Kong
+    *("/config", "/debug/extensionz", "/debug/servicez", "/debug/tracez", "/status", "/status/ready", "/services"),
+)
+TOLD = (
+    *("/logging?level=debug", "/healthcheck/fail", "/reset_counters", "/runtime_modify?a=b", "/cpuprofiler?enable=y"),
+    *("/debug/adsz?push=true", "/debug/cachez?clear=true", "/debug/force_disconnect", "/config", "/services"),
+    *("/drain", "/drain_listeners", "/quitquitquit"),
+)
+"""Last is what ends the process."""
+ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
+TYPE = b"type.googleapis.com/envoy.config.cluster.v3.Cluster"
+NODE = b"sidecar~127.0.0.5~product.default~default.svc.cluster.local"
+
+
+def opened(paths: list[str]) -> Iterator[str]:
+    for path in paths:
+        for way in (os.O_RDONLY, os.O_WRONLY):
+            with contextlib.suppress(OSError):
+                os.close(os.open(path, way | os.O_NONBLOCK))
+                yield path
+
+
+def connected(sockets: list[str]) -> Iterator[str]:
+    for path in sockets:
+        for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM, socket.SOCK_SEQPACKET):
+            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, kind) as mine:
+                mine.connect(f"\0{path[1:]}" if path.startswith("@") else path)
+                yield path
+
+
+def answered(host: str, port: int, method: str, path: str, *, tls: bool = False) -> tuple[int, bytes] | None:
+    """Status and body of the answer; None if there is none."""
+    connection = http.client.HTTPConnection(host, port, timeout=5)
+    try:
+        if tls:
+            connection.connect()
+            context = ssl._create_unverified_context()
+            connection.sock = context.wrap_socket(connection.sock)
+        connection.request(method, path)
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    except (OSError, http.client.HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def pages(host: str, port: int, *, tls: bool) -> Iterator[str]:
+    """What is answered otherwise than a page that is nowhere."""
+    for method, paths in (("GET", ASKED), ("POST", TOLD)):
+        nowhere = answered(host, port, method, NOTHING, tls=tls)
+        for path in paths:
+            answer = answered(host, port, method, path, tls=tls)
+            if answer is not None and answer != nowhere and 200 <= answer[0] < 300:
+                yield f"{method} {path}"
+
+
+def configured(host: str, port: int, trusted: str) -> Iterator[str]:
+    """Whether a port gives a sidecar's configuration to whoever asks, as istiod does."""
+    # A DiscoveryRequest: its node (field 2), whose id is field 1, and the type of what is wanted (field 4).
+    node = b"\x0a" + bytes([len(NODE)]) + NODE
+    request = b"\x12" + bytes([len(node)]) + node + b"\x22" + bytes([len(TYPE)]) + TYPE
+    options = [("grpc.enable_http_proxy", 0), ("grpc.ssl_target_name_override", "istiod.istio-system.svc")]
+    channels = {"plain": grpc.insecure_channel(f"{host}:{port}", options)}
+    if trusted:
+        credentials = grpc.ssl_channel_credentials(trusted.encode())
+        channels["TLS"] = grpc.secure_channel(f"{host}:{port}", credentials, options)
+    for over, channel in channels.items():
+        with contextlib.suppress(grpc.RpcError), channel:
+            next(iter(channel.stream_stream(ADS)(iter([request]), timeout=5)))
+            yield f"xDS, {over}"
+
+
+def logged_in(host: str, port: int, roles: list[str]) -> Iterator[str]:
+    for role in roles:
+        with contextlib.suppress(psycopg.OperationalError):
+            psycopg.connect(host=host, port=port, user=role, dbname="postgres", connect_timeout=5).close()
+            yield role
+
+
+def looked_into(pids: list[int]) -> Iterator[str]:
+    for pid in pids:
+        for name in ("environ", "mem", "maps", "fd"):
+            path = f"/proc/{pid}/{name}"
+            with contextlib.suppress(OSError):
+                os.listdir(path) if name == "fd" else Path(path).open("rb").close()
+                yield path
+
+
+def command_lines(pids: list[int]) -> Iterator[str]:
+    for pid in pids:
+        with contextlib.suppress(OSError):
+            yield Path(f"/proc/{pid}/cmdline").read_text()
+
+
+def asked(task: dict[str, Any]) -> dict[str, Any]:
+    listeners = {f"{host}:{port}": (host, port) for host, port in task["listeners"]}
+    return {
+        "opened": list(opened(task["paths"])),
+        "connected": list(connected(task["sockets"])),
+        "looked into": list(looked_into(task["pids"])),
+        "command lines": list(command_lines(task["pids"])),
+        "open": [
+            name
+            for name, place in listeners.items()
+            if any(answered(*place, "GET", NOTHING, tls=tls) for tls in (False, True))
+        ],
+        "pages": {
+            name: [
+                *(page for tls in (False, True) for page in pages(*place, tls=tls)),
+                *configured(*place, task["trusted"]),
+            ]
+            for name, place in listeners.items()
+        },
+        "roles": list(logged_in("127.0.0.1", task["database"], task["roles"])),
+    }
+
+
+if __name__ == "__main__":
+    given = json.load(sys.stdin)
+    # What is imported by now needs no file that only root may read; first connections bring the rest.
+    answered("127.0.0.1", given["database"], "GET", NOTHING, tls=True)
+    list(logged_in("127.0.0.1", given["database"], ["nobody"]))
+    os.setgroups([])
+    os.setgid(int(sys.argv[1]))
+    os.setuid(int(sys.argv[1]))
+    json.dump(asked(given), sys.stdout)
