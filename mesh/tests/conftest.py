@@ -24,3 +24,4 @@ def folder(tmp_path: Path, ports: Ports) -> Iterator[RunFolder]:
     made = RunFolder.of(ports.base, root=tmp_path)
     yield made
     remove_cluster(made)
+    made.remove_sockets()

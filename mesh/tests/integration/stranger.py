@@ -31,7 +31,7 @@ ASKED = (
 TOLD = (
     *("/logging?level=debug", "/healthcheck/fail", "/reset_counters", "/runtime_modify?a=b", "/cpuprofiler?enable=y"),
     *("/debug/adsz?push=true", "/debug/cachez?clear=true", "/debug/force_disconnect", "/config", "/services"),
-    *("/drain", "/drain_listeners", "/quitquitquit"),
+    *("/api/archive/4bf92f3577b34da6a3ce929d0e0e4736", "/drain", "/drain_listeners", "/quitquitquit"),
 )
 """Last is what ends the process."""
 ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService/StreamAggregatedResources"
