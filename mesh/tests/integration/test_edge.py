@@ -22,6 +22,7 @@ from stand_ins import needs_kong
 
 from mesh.edge.certificate import edge_certificate
 from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.limits import HEALTH_PATH
 from mesh.edge.plan import edge_plan
 from mesh.edge.plugins import ISSUER
 from mesh.jaeger import JAEGER, SpanCounts, jaeger_component, jaeger_ports, span_counts
@@ -29,6 +30,7 @@ from mesh.keys import key_pair
 from mesh.paths import RunFolder
 from mesh.ports import Ports
 from mesh.processes import Component
+from mesh.readiness import http_ok
 from mesh.run import Run
 from mesh.sidecars.certificates import make_authority
 from mesh.topology import load_topology
@@ -315,6 +317,8 @@ def test_tls_is_checked(encrypted: EdgeRun, tmp_path: Path) -> None:
     assert curl(encrypted, *trusted, host="shop.example")[0] == CURL_REFUSES_THE_CERTIFICATE
     foreign = make_authority(tmp_path / "foreign", "foreign").root_cert
     assert curl(encrypted, "--cacert", str(foreign))[0] == CURL_REFUSES_THE_CERTIFICATE
+    assert http_ok(encrypted.ports["edge"], HEALTH_PATH, trusted=encrypted.certificate.trusted)()
+    assert not http_ok(encrypted.ports["edge"], HEALTH_PATH, trusted=foreign)()
     assert curl(encrypted, *trusted, "--tls-max", "1.2")[0] == CURL_HAS_NO_TLS
 
 

@@ -8,7 +8,7 @@ import yaml
 
 from mesh import paths
 from mesh.edge import kong
-from mesh.edge.component import write_config
+from mesh.edge.component import kong_component, write_config
 from mesh.edge.plan import edge_plan
 from mesh.errors import NotInstalledError
 from mesh.paths import ROOT, RunFolder, kong_version
@@ -60,6 +60,15 @@ def test_the_configuration_names_nothing_of_this_machine() -> None:
     text = yaml.safe_dump(kong.render(PLAN)) + str(kong.settings(PLAN))
     assert str(ROOT) not in text
     assert "/home" not in text
+
+
+def test_on_a_shared_machine_kong_has_no_port_but_the_edge_s(tmp_path: Path) -> None:
+    program = tmp_path / "kong"
+    program.touch(mode=0o755)
+    component = kong_component(PLAN, RunFolder.of(PORTS.base, tmp_path), {"KONG_BIN": str(program)})
+    listening = {name: value for name, value in component.env.items() if name.endswith("_LISTEN")}
+    assert listening.pop("KONG_PROXY_LISTEN").startswith("127.0.0.1:30000 ")
+    assert set(listening.values()) == {"off"}
 
 
 def test_lua_is_written_as_it_is_read(tmp_path: Path) -> None:
