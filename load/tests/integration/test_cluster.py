@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import threading
-import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -21,21 +17,11 @@ from experiment.trial.audit import auditing
 from experiment.trial.cluster_sender import ClusterSender
 from experiment.trial.sender import JOURNEYS
 from hops.run.rows import read_journeys
-from mesh.database import POSTGRES, own_database
+from mesh.database import POSTGRES
 from mesh.errors import ComponentDiedError
-from mesh.keys import key_pair_in
 from mesh.kubernetes.cluster import ClusterSystem
 from mesh.kubernetes.kubectl import Kubectl, said
-from mesh.kubernetes.options import cluster_options
-from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.pods import account, labels
-from mesh.kubernetes.rollout import Rollout
-from mesh.kubernetes.secrets import secrets
-from mesh.kubernetes.stores import postgres
-from mesh.paths import ROOT, RunFolder
-from mesh.ports import Ports
-from mesh.switches import Switches
-from mesh.topology import load_topology
+from mesh.paths import ROOT
 
 pytestmark = [pytest.mark.integration, needs_cluster]
 
@@ -63,49 +49,9 @@ class Updating(ClusterSystem):
 
 
 @pytest.fixture
-def make(tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., ClusterSystem]:
-    def made(
-        kind: type[ClusterSystem] = ClusterSystem, topology: str = "hybrid", database_url: str = "", **switches: Any
-    ) -> ClusterSystem:
-        folder = RunFolder.of(1, root=tmp_path)
-        chosen = Switches(runtime="kubernetes", **switches)
-        environ = {**os.environ, "DATABASE_URL": database_url}
-        return kind(load_topology(topology), chosen, free_ports(), "test", environ=environ, folder=folder)
-
-    return made
-
-
-@pytest.fixture
 def meshed(make: Callable[..., ClusterSystem]) -> Iterator[ClusterSystem]:
     with make(mesh="istio", mtls="on") as system:
         yield system
-
-
-@pytest.fixture
-def database_elsewhere(tmp_path: Path) -> Iterator[str]:
-    """URL of a PostgreSQL in another namespace, which this machine and all pods reach at the address of a node."""
-    name, places = f"hopwise-{uuid.uuid4().hex[:8]}", ClusterPlaces.default()
-    kubectl = Kubectl.current(os.environ)
-    options = cluster_options(os.environ, namespace=name, replicas={}, istio_cni=False, seed=1)
-    keys = key_pair_in(tmp_path)
-    namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels(name, options)}}
-    config, inside, server = postgres(places, options)
-    published = {key: value for key, value in inside["spec"].items() if key != "clusterIP"}
-    outside = {**inside, "spec": {**published, "type": "NodePort"}}
-    told = secrets(keys, own_database("hush-hush", places), options)
-    try:
-        kubectl.apply([namespace, account(POSTGRES, options), *told, config, outside, server])
-        Rollout(kubectl.within(name), lambda: None).until_ready([POSTGRES], 120)
-        (node, *_) = kubectl.get("nodes")["items"]
-        host = next(each["address"] for each in node["status"]["addresses"] if each["type"] == "InternalIP")
-        port = kubectl.within(name).get("service", POSTGRES)["spec"]["ports"][0]["nodePort"]
-        try:
-            socket.create_connection((host, port), timeout=5).close()
-        except OSError as error:
-            pytest.skip(f"this machine does not reach the node at {host}:{port}: {error}")
-        yield f"postgresql://postgres:hush-hush@{host}:{port}/postgres"
-    finally:
-        kubectl.run("delete", "namespace", name, "--ignore-not-found", limit_s=120)
 
 
 def pod_of(kubectl: Kubectl, component: str) -> str:

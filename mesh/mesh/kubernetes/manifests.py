@@ -120,7 +120,7 @@ def _production(topology: Topology, switches: Switches, places: ClusterPlaces, o
         "network.yaml": managed_database_policies(topology, options.managed_port, options),
     }
     if switches.meshed and switches.edge != "none":
-        files["ingress.yaml"] = ingress(topology, places, options)
+        files["ingress.yaml"] = ingress(topology, switches, places, options)
     return {f"{PRODUCTION}/{name}": resources for name, resources in files.items()}
 
 

@@ -230,7 +230,7 @@ def test_network_policies_and_permissions_follow_the_links(topology: str) -> Non
             policy["spec"]["selector"]["matchLabels"]["app"],
         )
         for policy in resources
-        if policy["kind"] == "AuthorizationPolicy" and policy["spec"]
+        if policy["kind"] == "AuthorizationPolicy" and "selector" in policy["spec"]
         for rule in policy["spec"]["rules"]
     }
     behind = {("edge", name) for name in load_topology(topology).behind_edge}
@@ -247,6 +247,34 @@ def test_everybody_else_is_refused() -> None:
     }
     assert one(resources, "AuthorizationPolicy", "nobody-else")["spec"] == {}
     assert one(resources, "PeerAuthentication", "default")["spec"] == {"mtls": {"mode": "STRICT"}}
+
+
+@pytest.mark.parametrize("switches", ["istio-mtls", "kong-mtls"])
+@pytest.mark.parametrize("topology", ["hybrid", "grpc"])
+def test_clients_without_a_certificate_may_enter_by_the_gateway_and_get_to_the_edge(
+    topology: str, switches: str
+) -> None:
+    resources = everything(topology, switches)
+    gateway = one(resources, "Gateway", "shop")["metadata"]
+    # The policy that refuses everybody else is for the gateway's pods too; only one for the gateway itself outdoes it.
+    admitted = one(resources, "AuthorizationPolicy", "shop")
+    (target,) = admitted["spec"]["targetRefs"]
+    assert target == {"group": "gateway.networking.k8s.io", "kind": "Gateway", "name": gateway["name"]}
+    assert (admitted["metadata"]["namespace"], admitted["spec"]["action"]) == (gateway["namespace"], "ALLOW")
+    assert admitted["spec"]["rules"] == [{}]
+    # What it sends on has no certificate either: the port is one that the edge's sidecar leaves alone.
+    (route,) = [each for each in resources if each["kind"] in ("HTTPRoute", "GRPCRoute")]
+    (backend,) = route["spec"]["rules"][0]["backendRefs"]
+    assert one(resources, "DestinationRule", backend["name"])["spec"]["trafficPolicy"] == {"tls": {"mode": "DISABLE"}}
+    edge = one(resources, "Deployment", backend["name"])["spec"]["template"]["metadata"]["annotations"]
+    assert edge["traffic.sidecar.istio.io/excludeInboundPorts"] == str(backend["port"])
+    ports = [{"protocol": "TCP", "port": backend["port"]}]
+    assert one(resources, "NetworkPolicy", "gateway")["spec"]["egress"][0]["ports"] == ports
+    assert one(resources, "NetworkPolicy", "edge")["spec"]["ingress"] == [{"ports": ports}]
+
+
+def test_without_certificates_nobody_is_refused_and_the_gateway_needs_no_permission() -> None:
+    assert not [each for each in everything("hybrid", "istio") if each["kind"] == "AuthorizationPolicy"]
 
 
 def test_istio_is_told_nothing_outside_of_the_namespace() -> None:

@@ -1,0 +1,73 @@
+"""What tests in a real cluster share."""
+
+from __future__ import annotations
+
+import os
+import socket
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mesh.database import POSTGRES, own_database
+from mesh.keys import key_pair_in
+from mesh.kubernetes.cluster import PREFIX, ClusterSystem
+from mesh.kubernetes.kubectl import Kubectl
+from mesh.kubernetes.options import cluster_options
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.kubernetes.pods import account
+from mesh.kubernetes.rollout import Rollout
+from mesh.kubernetes.secrets import secrets
+from mesh.kubernetes.stores import postgres
+from mesh.paths import RunFolder
+from mesh.ports import Ports
+from mesh.switches import Switches
+from mesh.topology import load_topology
+
+
+@pytest.fixture
+def make(tmp_path: Path, free_ports: Callable[[], Ports]) -> Callable[..., ClusterSystem]:
+    def made(
+        kind: type[ClusterSystem] = ClusterSystem, topology: str = "hybrid", database_url: str = "", **switches: Any
+    ) -> ClusterSystem:
+        folder = RunFolder.of(1, root=tmp_path)
+        chosen = Switches(runtime="kubernetes", **switches)
+        environ = {**os.environ, "DATABASE_URL": database_url}
+        return kind(load_topology(topology), chosen, free_ports(), "test", environ=environ, folder=folder)
+
+    return made
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Kubectl]:
+    """Calls another namespace, which knows nothing of a system's."""
+    name = f"{PREFIX}{uuid.uuid4().hex[:8]}"
+    kubectl = Kubectl.current(os.environ).within(name)
+    marks = {"app.kubernetes.io/managed-by": "hopwise"}
+    kubectl.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": marks}}])
+    yield kubectl
+    kubectl.run("delete", "namespace", name, "--ignore-not-found", limit_s=120)
+
+
+@pytest.fixture
+def database_elsewhere(elsewhere: Kubectl, tmp_path: Path) -> str:
+    """URL of a PostgreSQL in another namespace, which this machine and all pods reach at the address of a node."""
+    assert elsewhere.namespace is not None
+    places = ClusterPlaces.default()
+    options = cluster_options(os.environ, namespace=elsewhere.namespace, replicas={}, istio_cni=False, seed=1)
+    config, inside, server = postgres(places, options)
+    published = {key: value for key, value in inside["spec"].items() if key != "clusterIP"}
+    outside = {**inside, "spec": {**published, "type": "NodePort"}}
+    told = secrets(key_pair_in(tmp_path), own_database("hush-hush", places), options)
+    elsewhere.apply([account(POSTGRES, options), *told, config, outside, server])
+    Rollout(elsewhere, lambda: None).until_ready([POSTGRES], 120)
+    (node, *_) = elsewhere.get("nodes")["items"]
+    host = next(each["address"] for each in node["status"]["addresses"] if each["type"] == "InternalIP")
+    port = elsewhere.get("service", POSTGRES)["spec"]["ports"][0]["nodePort"]
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+    except OSError as error:
+        pytest.skip(f"this machine does not reach the node at {host}:{port}: {error}")
+    return f"postgresql://postgres:hush-hush@{host}:{port}/postgres"

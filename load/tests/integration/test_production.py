@@ -1,0 +1,171 @@
+"""The production overlay in a real cluster: clients are answered through the Gateway, and strangers are refused."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import grpc
+import pytest
+import yaml
+from stand_ins.cluster import needs_cluster
+
+from experiment.generator.shopload import BINARY, Shopload
+from experiment.generator.tapes import parity_tape
+from experiment.parity.answers import check_answers
+from mesh.database import Database
+from mesh.edge.limits import MARK
+from mesh.keys import KeyPair
+from mesh.kubernetes.cluster import ClusterSystem
+from mesh.kubernetes.files import write
+from mesh.kubernetes.ingress import GATEWAY, PORT
+from mesh.kubernetes.kubectl import Kubectl
+from mesh.kubernetes.manifests import BASE, KUSTOMIZATION, PRODUCTION, manifests
+from mesh.kubernetes.options import cluster_options
+from mesh.kubernetes.rollout import Rollout
+from mesh.kubernetes.secrets import secrets
+from mesh.kubernetes.stores import JOB
+from mesh.processes import Component
+from mesh.shop_processes import TRIAL_DATABASE, role_passwords
+from mesh.topology import EDGE, SERVICES
+from shop.database.seed import prepare
+from shop.database.trial import create_trial
+from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
+
+pytestmark = [pytest.mark.integration, needs_cluster]
+
+READY_S = 300.0
+TIMEOUT = f"--timeout={READY_S:g}s"
+GATEWAY_POD = f"{GATEWAY}-istio"
+"""The name that Istio gives to the gateway's Deployment, its Service and its ServiceAccount."""
+SCALED = "app.kubernetes.io/component in (service, gateway, proxy)"
+SMALL = """\
+- op: replace
+  path: /spec/template/spec/containers/0/resources/requests/cpu
+  value: 20m
+"""
+"""Of an overlay on top of the overlay: what production promises its pods is more than a small node has."""
+SMALLER = "manifests/overlays/smaller"
+CALL = """
+import grpc
+for peer in {peers}:
+    channel = grpc.insecure_channel(peer)
+    call = channel.unary_unary("/grpc.health.v1.Health/Check", request_serializer=bytes, response_deserializer=bytes)
+    try:
+        call(b"", timeout=5)
+        print(peer, "ANSWERED")
+    except grpc.RpcError as error:
+        print(peer, error.code().name)
+"""
+REFUSED = {"PERMISSION_DENIED", "UNAVAILABLE", "DEADLINE_EXCEEDED"}
+"""By a sidecar that knows who calls, or wants to know; or by a network that drops the packets."""
+
+
+class Production(ClusterSystem):
+    """The production overlay, applied as people do, with clients that enter by the Gateway if there is a mesh."""
+
+    def _roll_out(self, kubectl: Kubectl, keys: KeyPair, database: Database) -> None:
+        folder = self.folder.path / "manifests"
+        files = manifests(self.topology, self.switches, self.options)
+        write(files, folder)
+        patch = {"target": {"kind": "Deployment", "labelSelector": SCALED}, "patch": SMALL}
+        smaller = self.folder.path / SMALLER
+        smaller.mkdir()
+        overlay = {"resources": [f"../{PRODUCTION.rpartition('/')[2]}"], "patches": [patch]}
+        (smaller / KUSTOMIZATION).write_text(yaml.safe_dump(overlay))
+        kubectl.apply([*files[f"{BASE}/namespace.yaml"], *secrets(keys, database, self.options)])
+        kubectl.run("apply", f"--kustomize={smaller}", limit_s=60)
+        rollout = Rollout(kubectl, lambda: None)
+        rollout.until_done(JOB, READY_S)
+        rollout.until_ready([*self.topology.components, EDGE], READY_S)
+        if self.switches.meshed:
+            kubectl.run("rollout", "status", f"deployment/{GATEWAY_POD}", TIMEOUT, limit_s=READY_S + 10)
+
+    def _forward(self, service: str, name: str) -> Component:
+        entered = super()._forward(service, name)
+        if service != EDGE or not self.switches.meshed:
+            return entered
+        port = f"{self.ports[EDGE]}:{PORT}"
+        command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{GATEWAY_POD}", port)
+        return replace(entered, argv=lambda: command)
+
+
+@pytest.fixture
+def make_production(make: Callable[..., ClusterSystem], database_elsewhere: str) -> Callable[..., ClusterSystem]:
+    """Makes the overlay of a topology; its database is there and has rows, which migrating it keeps."""
+    database = Database(database_elsewhere, embedded=False)
+    template = prepare(database_elsewhere, role_passwords(database), seed=1, scale=1)
+    create_trial(database_elsewhere, template=template, name=TRIAL_DATABASE)
+    url = f"{database_elsewhere.rpartition('/')[0]}/{TRIAL_DATABASE}"
+    return lambda **switches: make(Production, database_url=url, **switches)
+
+
+@pytest.fixture
+def strangers(elsewhere: Kubectl) -> Callable[[list[str]], dict[str, dict[str, str]]]:
+    """Has two pods of another namespace call places; says by pod and place how that ended.
+
+    One has a sidecar, and with it a certificate of the cluster's; the other one has neither.
+    """
+    options = cluster_options(os.environ, namespace="elsewhere", replicas={}, istio_cni=False, seed=1)
+    main = {"name": "shop", "image": options.image("shop"), "command": ["sleep", "infinity"]}
+    injected = {"certified": "true", "uncertified": "false"}
+    pods = [
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "labels": {"sidecar.istio.io/inject": wanted}},
+            "spec": {"containers": [main], "terminationGracePeriodSeconds": 1},
+        }
+        for name, wanted in injected.items()
+    ]
+
+    def call(places: list[str]) -> dict[str, dict[str, str]]:
+        elsewhere.apply(pods)
+        elsewhere.run("wait", "pods", *injected, "--for=condition=Ready", TIMEOUT, limit_s=READY_S + 10)
+        script = CALL.format(peers=places)
+        said = {name: elsewhere.execute(name, "shop", "python", "-c", script, limit_s=90) for name in injected}
+        return {name: dict(line.split() for line in lines.splitlines()) for name, lines in said.items()}
+
+    return call
+
+
+@pytest.mark.parametrize(("topology", "mesh"), [("hybrid", "istio"), ("grpc", "istio"), ("hybrid", "none")])
+def test_clients_get_every_answer_right(
+    make_production: Callable[..., ClusterSystem], topology: str, mesh: str, tmp_path: Path
+) -> None:
+    shopload = Shopload(BINARY)
+    tape = parity_tape(shopload, tmp_path / "tape.jsonl", 2, seed=1, scale=1)
+    with make_production(topology=topology, mesh=mesh, mtls="on" if mesh == "istio" else "off") as system:
+        rows = check_answers(system, shopload, tape, tmp_path / "answers.jsonl")
+        again = system.kubectl.run("apply", f"--kustomize={system.folder.path / SMALLER}", limit_s=60)
+    assert {"browse", "login", "checkout"} <= {row["journey"] for row in rows}
+    assert [line for line in again.splitlines() if not line.endswith(" unchanged")] == []
+
+
+def test_strangers_are_refused_and_what_clients_say_of_themselves_counts_for_nothing(
+    make_production: Callable[..., ClusterSystem], strangers: Callable[[list[str]], dict[str, dict[str, str]]]
+) -> None:
+    with make_production(topology="grpc", mesh="istio", mtls="on") as system:
+        ports = system.places.ports
+        edge = f"{EDGE}.{system.namespace}:{ports[EDGE]}"
+        services = {f"{name}.{system.namespace}:{ports[f'{name}-grpc']}" for name in SERVICES}
+        for name, ended in strangers([edge, *sorted(services)]).items():
+            # The edge is there for everybody, and has no route to this method.
+            assert ended.pop(edge) == "UNIMPLEMENTED", name
+            assert ended.keys() == services
+            assert set(ended.values()) <= REFUSED, (name, ended)
+        certificate = f"By=spiffe://a/b;URI=spiffe://cluster.local/ns/{system.namespace}/sa/order"
+        forged = [("x-forwarded-client-cert", certificate), (MARK, "")]
+        with grpc.insecure_channel(system.ports.address(EDGE)) as channel:
+            products, orders = product_pb2_grpc.ProductServiceStub(channel), order_pb2_grpc.OrderServiceStub(channel)
+            assert products.GetProduct(product_pb2.GetProductRequest(id=1), metadata=forged).id == 1
+            release = product_pb2.ReleaseReservationRequest(reservation_id=str(uuid.uuid4()))
+            with pytest.raises(grpc.RpcError) as internal:
+                products.ReleaseReservation(release, metadata=forged)
+            with pytest.raises(grpc.RpcError) as anonymous:
+                orders.GetOrder(order_pb2.GetOrderRequest(id=1), metadata=forged)
+    assert internal.value.details() == "only the shop's own services may do this"
+    assert anonymous.value.code() is grpc.StatusCode.UNAUTHENTICATED
