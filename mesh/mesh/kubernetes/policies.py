@@ -131,8 +131,9 @@ def _policy(name: str, called: Mapping[str, Mapping[str, Iterable[str]]], places
     return {
         "podSelector": {"matchLabels": {SERVICE: name}},
         "policyTypes": ["Ingress", "Egress"],
-        "ingress": ingress,
-        "egress": egress,
+        # A cluster keeps no empty list, and would take one for a change at each `kubectl apply`.
+        **({"ingress": ingress} if ingress else {}),
+        **({"egress": egress} if egress else {}),
     }
 
 
