@@ -85,7 +85,7 @@ async def test_a_write_is_not_taken_before_the_handshake(free_ports: Callable[[]
     certificate = edge_certificate(folder)
     plan = edge_plan(load_topology("rest"), ports, folder.logs / ACCESS_LOG, certificate=certificate, quic=True)
     edge = edge_component("envoy", plan, folder, os.environ)
-    with Run(ports, folder, ["edge", "edge-admin"], lambda: [edge]):
+    with Run(ports, folder, ["edge"], lambda: [edge]):
         status, _, ticket = await visit(ports["edge"], certificate.trusted, None)
         # Nothing runs behind the edge.
         assert status == b"503"

@@ -62,9 +62,16 @@ def test_the_configuration_names_nothing_of_this_machine() -> None:
     assert "/home" not in text
 
 
+def fake_kong(folder: Path, script: str) -> Path:
+    """A program that can only be asked for its version."""
+    program = folder / "kong"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    return program
+
+
 def test_on_a_shared_machine_kong_has_no_port_but_the_edge_s(tmp_path: Path) -> None:
-    program = tmp_path / "kong"
-    program.touch(mode=0o755)
+    program = fake_kong(tmp_path, "echo 3.9.3")
     component = kong_component(PLAN, RunFolder.of(PORTS.base, tmp_path), {"KONG_BIN": str(program)})
     listening = {name: value for name, value in component.env.items() if name.endswith("_LISTEN")}
     assert listening.pop("KONG_PROXY_LISTEN").startswith("127.0.0.1:30000 ")
@@ -89,9 +96,7 @@ def test_without_kong_the_message_says_how_to_get_one(environ: dict[str, str], c
 
 
 def test_kong_is_the_one_that_is_named_or_else_the_first_on_path(tmp_path: Path) -> None:
-    program = tmp_path / "kong"
-    program.write_text("#!/bin/sh\necho 3.9.3\n")
-    program.chmod(0o755)
+    program = fake_kong(tmp_path, "echo 3.9.3")
     assert kong_program({"PATH": str(tmp_path)}) == program
     assert kong_program({"PATH": "", "KONG_BIN": str(program)}) == program
     assert kong_version(program) == "3.9.3"
@@ -111,8 +116,6 @@ def test_a_program_that_is_no_kong_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, says: str
 ) -> None:
     monkeypatch.setattr(paths, "KONG_LIMIT_S", 1.0)
-    program = tmp_path / "no-kong"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
+    program = fake_kong(tmp_path, script)
     with pytest.raises(NotInstalledError, match=f"`{program} version` says {says} and not a version of Kong 3"):
         kong_program({"KONG_BIN": str(program)})
