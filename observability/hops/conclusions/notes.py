@@ -58,7 +58,7 @@ def doubt_sentences(summary: Summary) -> list[str]:
             sentences.append(
                 f"At {metric}, {silent:,} of {plural(len(tested), 'comparison')} of two topologies in a journey "
                 f"{'shows' if silent == 1 else 'show'} no difference; this does not mean that there is none."
-                + (f" This run would have seen differences of {seen} in them." if seen else "")
+                + (f" In them this run would have seen {seen}." if seen else "")
             )
     reasons: dict[str, dict[str, list[str]]] = {}
     for row in summary["comparisons"]:
@@ -85,7 +85,7 @@ def visible_range(rows: Sequence[Difference]) -> str:
     """The range of what those comparisons would have shown that show nothing; empty if that is not known of any."""
     silent = (row["visible_ratio"] for row in rows if row["verdict"] == "not_shown")
     ratios = [ratio for ratio in silent if ratio is not None]
-    return " to ".join(dict.fromkeys(excess(one(ratios)) for one in (min, max))) if ratios else ""
+    return excess(min(ratios), max(ratios)) if ratios else ""
 
 
 def validity_sentences(summary: Summary) -> list[str]:

@@ -44,6 +44,8 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
     if row is None:
         return None
     whole = -row["difference_ms"]
+    if None in row["ci95"]:
+        return "too few of these journeys were traced to say why"
     if not shown(row["ci95"]):
         return f"the traced means do not show it: they differ by {figure(whole, turned(row['ci95']), 'ms')}"
     if whole < 0:

@@ -15,6 +15,8 @@ OPEN = "…"
 #: Below this share a p value is given as a bound: the digits of a smaller one say nothing.
 LEAST_P = 0.001
 _MOST_DECIMALS = 6
+#: A smallest difference beyond this ratio says nothing of how large it is, only that there was far too little data.
+_MOST_EXCESS = 2.0
 
 Ends = Sequence[float | None]
 UNKNOWN: Ends = (None, None)
@@ -89,9 +91,18 @@ def times(ratio: float, ends: Ends = UNKNOWN) -> str:
     return _beside(f"{ratio:.{places}f} times", ends, places)
 
 
-def excess(ratio: float) -> str:
-    """How far a ratio is above 1, in a sentence: `9 %`."""
-    return share(ratio - 1, 0 if ratio >= 1.01 else 1)
+def excess(least: float, most: float | None = None) -> str:
+    """From which ratio on a difference would be seen, in a sentence: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
+
+    Args:
+        least: the ratio, above 1.
+        most: the largest one, where there are several.
+    """
+    if least > _MOST_EXCESS:
+        return "nothing below 100 %"
+    ratios = [least] if most is None else [least, most]
+    ends = ["more than 100 %" if one > _MOST_EXCESS else share(one - 1, 0 if one >= 1.01 else 1) for one in ratios]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def p_value(p: float) -> str:

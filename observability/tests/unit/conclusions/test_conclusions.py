@@ -78,6 +78,13 @@ def test_means_that_do_not_show_what_the_medians_show_explain_nothing():
     assert "the traced means do not show it" in text.journeys["order_history"][0]
 
 
+def test_with_too_few_traces_for_an_interval_nothing_is_said_of_the_traced_means():
+    untold = ROUND_TRIPS | {"ci95": [None, None]}
+    text = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [untold]))
+    told = text.journeys["order_history"][0]
+    assert told.endswith("after correction; too few of these journeys were traced to say why.")
+
+
 def test_what_was_not_shown_is_said_and_not_called_equal():
     row = made.compared(
         "order_history", "p50", "a", "b", (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown", visible_ratio=1.093
@@ -88,16 +95,35 @@ def test_what_was_not_shown_is_said_and_not_called_equal():
         "would have seen 9 %."
     )
     assert "1 of 1 comparison of two topologies in a journey shows no difference" in found.doubts[0]
-    assert found.doubts[0].endswith("This run would have seen differences of 9 % in them.")
+    assert found.doubts[0].endswith("In them this run would have seen 9 %.")
 
 
-def test_the_range_of_what_would_have_been_seen_is_given_over_all_that_is_not_shown():
+@pytest.mark.parametrize(
+    ("ratios", "seen"),
+    [
+        ((1.093, 1.74, 1.5), "9 % to 74 %"),
+        ((1.093, 20.74, 1.5), "9 % to more than 100 %"),
+        ((2.4, 20.74, 3.0), "nothing below 100 %"),
+    ],
+)
+def test_the_range_of_what_would_have_been_seen_is_given_over_all_that_is_not_shown(ratios, seen):
+    pairs = (("a", "b"), ("a", "c"), ("b", "c"))
     rows = [
         made.compared("order_history", "p50", *pair, (9.8, 10.0), [-0.9, 0.5], 0.6, "not_shown", visible_ratio=ratio)
-        for pair, ratio in ((("a", "b"), 1.093), (("a", "c"), 2.4), (("b", "c"), 1.5))
+        for pair, ratio in zip(pairs, ratios, strict=True)
     ]
     found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0, "c": 10.1}, rows))
-    assert found.doubts[0].endswith("This run would have seen differences of 9 % to 140 % in them.")
+    assert found.doubts[0].endswith(f"In them this run would have seen {seen}.")
+
+
+def test_a_run_that_could_not_have_seen_a_doubling_says_no_more_than_that():
+    row = made.compared(
+        "order_history", "p99", "a", "b", (39.0, 41.5), [-9.5, 4.6], 0.9, "not_shown", visible_ratio=20.74
+    )
+    found = grouped_conclusions(made.summary({"a": 9.8, "b": 10.0}, [row]))
+    assert found.journeys["order_history"][0].endswith(
+        "−2.5 ms (−9.5 to 4.6), and this run would have seen nothing below 100 %."
+    )
 
 
 def test_an_interval_without_zero_that_is_not_significant_after_correction_is_explained():
