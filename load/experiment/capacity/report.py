@@ -143,7 +143,7 @@ def _claims(document: Document) -> tuple[Section, Section]:
         trust.append(Text(f"{told} That makes no figure SUSPECT; see docs/capacity.md."))
     steps = [step for name in topologies(document) for step in claimed(document, name)]
     if steps:
-        trust += gate_elements(worst_of(steps))
+        trust += gate_elements(worst_of(steps), len(steps))
     return Section("results", "Results", results), Section("validity", "Can it be trusted?", trust)
 
 

@@ -18,24 +18,30 @@ def validity_elements(view: SummaryView) -> list[Element]:
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     if view.summary["blocks"] < 2:
         elements.append(Text("One block: no intervals over blocks, and no spread over them.", tone="note"))
-    elements += gate_elements(view.summary["gates"])
+    trials = sum(row["topology"] is not None for row in view.summary["verdicts"])
+    elements += gate_elements(view.summary["gates"], trials)
     left_out = [f"Not checked: {gate_name(row['name'])}: {row['reason']}." for row in view.summary["gates_left_out"]]
     return [*elements, Points(left_out, tone="note")] if left_out else elements
 
 
-def gate_elements(gates: Sequence[Gate]) -> list[Element]:
-    """Every gate, and what to do about those that fail."""
+def gate_elements(gates: Sequence[Gate], trials: int) -> list[Element]:
+    """Every gate, and what to do about those that fail.
+
+    Args:
+        gates: Of the whole, each by its worst trial.
+        trials: How many there were.
+    """
     fail = [kind_of(name) for name in failed(gates)]
     remedies = [
         f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
         for remedy in dict.fromkeys(kind.remedy for kind in fail if kind.remedy)
     ]
-    table = gates_table(gates)
+    table = gates_table(gates, trials)
     return [table, Heading("What to do about it"), Points(remedies)] if remedies else [table]
 
 
-def gates_table(gates: Sequence[Gate]) -> Table:
-    """The gates of the whole, each by its worst trial."""
+def gates_table(gates: Sequence[Gate], trials: int) -> Table:
+    """The gates of the whole, each by its worst trial where there are several."""
     rows = []
     for gate in gates:
         kind = kind_of(gate["name"])
@@ -48,4 +54,5 @@ def gates_table(gates: Sequence[Gate]) -> Table:
             ]
         )
     columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
-    return Table("gates", "Gates of the experiment, each by its worst trial", columns, rows)
+    caption = "Gates" if trials == 1 else "Gates of the experiment, each by its worst trial"
+    return Table("gates", caption, columns, rows)
