@@ -17,7 +17,7 @@ type Wish string
 const (
 	Auto     Wish = "auto"     // real-time where the system allows it, else prompt where it can, else normal
 	Normal   Wish = "normal"   // like any other process
-	Prompt   Wish = "prompt"   // like any other process, but for shorter and sooner: with a short time slice, or an error
+	Prompt   Wish = "prompt"   // like any other process, but earlier and for shorter: with a short time slice, or an error
 	Realtime Wish = "realtime" // real-time, or an error
 )
 

@@ -32,7 +32,7 @@ class Test(NamedTuple):
 def break_evens(
     gaps: Mapping[tuple[str, str, str], Gap], round_trips: Mapping[str, Mapping[str, float]], grid: Floats
 ) -> dict[str, list[BreakEven]]:
-    """Who answers sooner, by distance.
+    """Which topology of each pair is faster, by distance.
 
     What is said of the nearest distance is held to the correction over all pairs and journeys, and so is what is
     said of the farthest. How far from there it holds is where the test of each distance still shows it: of a break-even
@@ -67,12 +67,12 @@ def _turned(journey: str, left: str, right: str, gap: Gap, round_trips: Mapping[
 
 def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven:
     stretches = _shown(test, grid, [p is not None and p < SIGNIFICANCE for p in p_corrected])
-    verdict, sooner, ends = _verdict(test, stretches, grid)
+    verdict, faster, ends = _verdict(test, stretches, grid)
     return BreakEven(
         left=test.left,
         right=test.right,
         verdict=verdict,
-        sooner=sooner,
+        sooner=faster,
         at_ms=test.gap.crossing(grid),
         ci95_ms=ends,
         stretches=stretches,
@@ -82,7 +82,7 @@ def _row(test: Test, grid: Floats, p_corrected: list[float | None]) -> BreakEven
 
 
 def _shown(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
-    """Where who is sooner, as far as the ends of the range that they reach are shown.
+    """Distances at which one topology is shown to be faster, as far as the ends of the range that they reach are shown.
 
     A stretch that reaches neither end counts if it lies between two others of the other topology: the order turns round
     twice. Next to one of the same topology it only says that the two curves are close there.
@@ -100,7 +100,7 @@ def _shown(test: Test, grid: Floats, shown: list[bool]) -> list[Stretch]:
 
 
 def _verdict(test: Test, stretches: list[Stretch], grid: Floats) -> tuple[Turning, str | None, list[float | None]]:
-    """The verdict, whom it is about, and the interval of the break-even."""
+    """The verdict, the topology that it is about, and the interval of the break-even."""
     if test.gap.reason is not None:
         return "unknown", None, [None, None]
     if not stretches:

@@ -110,7 +110,7 @@ def _joint(
     fact: Mapping[tuple[str, str], Curve],
     grid: Floats,
 ) -> Estimate | None:
-    """Measured minus predicted, if both show that one topology is sooner from a distance on."""
+    """Measured minus predicted, if both show that one topology is faster from a distance on."""
     if predicted["verdict"] != "from" or measured["verdict"] != "from":
         return None
     if predicted["at_ms"] is None or measured["at_ms"] is None:

@@ -60,7 +60,7 @@ class Answer(TypedDict):
     """The answers for one channel, or for `all`, whose `network` is None where channels differ.
 
     `predicted` says whether latencies are those at another network than the run had. `to_turn` is None where no
-    topology is shown to be slower than the quickest.
+    topology is shown to be slower than the fastest.
     """
 
     channel: str
@@ -119,7 +119,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
     rows = {name: _rows(run, name, customers.mix, networks) for name in run.topologies}
     hops = of_ok(run, run.hops)
     scopes = {scope: within(wanted, scope) for scope in (*channels, *([ALL] if len(channels) > 1 else []))}
-    quickest, fewest = _quickest(rows, scopes, run.first_stage), _fewest_bytes(run, scopes)
+    fastest, fewest = _fastest(rows, scopes, run.first_stage), _fewest_bytes(run, scopes)
     return Decision(
         schema=SCHEMA,
         run=run.path.name,
@@ -135,10 +135,10 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
                 channel=scope,
                 network=_shared([networks[name] for name in channels if scope in (name, ALL)]),
                 predicted=any(_is_moved(frame.filter(_in(scope))) for frame in rows.values()),
-                quickest=quickest[scope],
+                quickest=fastest[scope],
                 fewest_bytes=fewest[scope],
                 to_turn=shrinking(
-                    quickest[scope],
+                    fastest[scope],
                     {name: frame.filter(_in(scope)) for name, frame in rows.items()},
                     hops,
                     mix,
@@ -193,7 +193,7 @@ def _in(scope: str) -> pl.Expr:
     return pl.lit(True) if scope == ALL else pl.col("channel") == scope
 
 
-def _quickest(rows: Mapping[str, pl.DataFrame], scopes: Iterable[str], first: int | None) -> dict[str, Ranking]:
+def _fastest(rows: Mapping[str, pl.DataFrame], scopes: Iterable[str], first: int | None) -> dict[str, Ranking]:
     blocks = sorted(set.intersection(*(set(frame["block"].unique()) for frame in rows.values())))
     sections = {
         scope: {name: median_of(frame.filter(_in(scope)), OWN, blocks, first) for name, frame in rows.items()}

@@ -1,4 +1,4 @@
-"""Which part of a topology's hop budget would have to shrink for it to be as quick as the quickest.
+"""Which part of a topology's hop budget would have to shrink for it to be as fast as the fastest.
 
 Means add up and medians do not: how far the topology is behind is of medians, and what its parts take is of means. A
 part that both topologies have would shrink in both, so what counts is how much more the slower one spends in it.
@@ -26,12 +26,12 @@ _NOT_THE_SHOP = ("generator", UNATTRIBUTED_GROUP)
 
 
 class Shrinking(TypedDict):
-    """What would have to shrink for another topology to be as quick as the quickest.
+    """What would have to shrink for another topology to be as fast as the fastest.
 
     `by_ms` is how far `topology`, the nearest that is shown to be slower, is behind `quickest` at p50. `part` is the
-    part of the hop budget of which its mean traces spend most more than those of the quickest, and `more_ms` is how
+    part of the hop budget of which its mean traces spend most more than those of the fastest, and `more_ms` is how
     much more; None where no part is shown to take longer. `enough` says whether that is at least `by_ms`: that this
-    part alone could turn the order round. `round_trips` are those of the topology and of the quickest.
+    part alone could turn the order round. `round_trips` are those of the topology and of the fastest.
     """
 
     topology: str
@@ -45,7 +45,7 @@ class Shrinking(TypedDict):
 
 
 def shrinking(
-    quickest: Ranking,
+    fastest: Ranking,
     rows: Mapping[str, pl.DataFrame],
     hops: Mapping[str, pl.DataFrame],
     mix: Mapping[Kind, float],
@@ -55,29 +55,29 @@ def shrinking(
     """Looks at the nearest topology that is shown to be slower; None if there is none.
 
     Args:
-        quickest: the topologies by p50.
+        fastest: the topologies by p50.
         rows: weighed journeys by topology, with `round_trips` and `FARTHER`.
         hops: rows of `rows.HOPS` with `block` in front, by topology; of journeys that ended ok.
         mix: the share of each kind of journey; hops of others are left out.
         source: files and fields that the figures come from.
         first: as `Latencies` has it.
     """
-    nearest = next((row for row in quickest["behind"] if row["shown"]), None)
+    nearest = next((row for row in fastest["behind"] if row["shown"]), None)
     if nearest is None:
         return None
-    slower, quicker = nearest["topology"], next(iter(quickest["values"]))
-    farther = [mean_of(rows[name], FARTHER) for name in (slower, quicker)]
-    parts = _part_differences(hops, mix, slower, quicker, farther, first)
+    slower, faster = nearest["topology"], next(iter(fastest["values"]))
+    farther = [mean_of(rows[name], FARTHER) for name in (slower, faster)]
+    parts = _part_differences(hops, mix, slower, faster, farther, first)
     shown = [part for part in parts if (part["ci95"][0] or 0.0) > 0]
     most = max(shown, key=lambda part: part["difference_ms"], default=None)
     return Shrinking(
         topology=slower,
-        quickest=quicker,
+        quickest=faster,
         by_ms=Estimate(value=nearest["value"], ci95=nearest["ci95"]),
         part=None if most is None else most["part"],
         more_ms=None if most is None else Estimate(value=most["difference_ms"], ci95=most["ci95"]),
         enough=most is not None and most["difference_ms"] >= nearest["value"],
-        round_trips=[mean_of(rows[name], "round_trips") for name in (slower, quicker)],
+        round_trips=[mean_of(rows[name], "round_trips") for name in (slower, faster)],
         source=source,
     )
 

@@ -34,7 +34,7 @@ def decision_title(decision: Decision) -> str:
 def decision_lines(decision: Decision) -> list[tuple[str, str]]:
     """What each line is about, and what it says; those of a SUSPECT run say so, each."""
     numbers = {source: f"[{number}]" for number, source in enumerate(_sources(decision), 1)}
-    lines = [(_scope(answer), _quickest(answer, numbers)) for answer in decision["answers"]]
+    lines = [(_scope(answer), _fastest(answer, numbers)) for answer in decision["answers"]]
     lines.append(("cheapest", _cheapest(decision["cheapest"], numbers)))
     lines.append(("fewest bytes", _fewest(decision["answers"], numbers)))
     if level := _not_shown(decision):
@@ -50,11 +50,11 @@ def _scope(answer: Answer) -> str:
     return "whole mix" if answer["channel"] == ALL else answer["channel"]
 
 
-def _quickest(answer: Answer, numbers: Mapping[str, str]) -> str:
+def _fastest(answer: Answer, numbers: Mapping[str, str]) -> str:
     network, ranking = answer["network"], answer["quickest"]
     at = "each channel at its network" if network is None else in_words(Network(**network))
     metric = "predicted p50" if answer["predicted"] else "p50"
-    text = f"{at}: {_lowest(ranking, 'the quickest', _ms, metric)} {_marks(ranking['source'], numbers)}"
+    text = f"{at}: {_lowest(ranking, 'the fastest', _ms, metric)} {_marks(ranking['source'], numbers)}"
     turn = answer["to_turn"]
     return f"{text}; {_to_turn(turn)} {_marks(turn['source'], numbers)}" if turn else text
 
@@ -95,7 +95,7 @@ def _fewest(answers: Sequence[Answer], numbers: Mapping[str, str]) -> str:
 
 
 def _lowest(ranking: Ranking, what: str, told: Told, metric: str = "") -> str:
-    """`rest is the quickest, p50 14.2 ms (13.9 to 14.6)`, or, where several may be, each with its figure."""
+    """`rest is the fastest, p50 14.2 ms (13.9 to 14.6)`, or, where several may be, each with its figure."""
     names = ranking["lowest"]
     figures = [told(ranking["values"][name]) for name in names]
     label = f"{metric} " if metric else ""

@@ -44,7 +44,7 @@ def _at(network: Network) -> str:
 
 
 def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
-    """Which topology overtakes the quickest one at the edge, and where: in the mix and in frequent journeys."""
+    """Which topology overtakes the fastest one at the edge, and where: in the mix and in frequent journeys."""
     pairs = [row for one in distance["journeys"].values() for row in one["pairs"]]
     if not pairs or all(row["verdict"] == "unknown" for row in pairs):
         return []
@@ -55,24 +55,24 @@ def turn_sentences(summary: Summary, distance: Distance) -> list[str]:
     turns = {name: turn for name in (ALL, *journeys) if (turn := _overtaking(distance, name)) is not None}
     reach = f"up to {plain(distance['grid_ms'][-1])} ms {_RTT}"
     if not turns:
-        return [f"No topology is shown to overtake the quickest one {reach}, in the mix or in a journey."]
+        return [f"No topology is shown to overtake the fastest one {reach}, in the mix or in a journey."]
     named = [name for name in turns if name != ALL][:_MOST_NAMED]
     sentences = [f"{_from(turns[name])} {_answers(turns[name], name)}." for name in (ALL, *named) if name in turns]
     if ALL not in turns:
-        sentences.insert(0, f"Over the whole mix no topology is shown to overtake the quickest one {reach}.")
+        sentences.insert(0, f"Over the whole mix no topology is shown to overtake the fastest one {reach}.")
     return sentences
 
 
 def _overtaking(distance: Distance, journey: str) -> BreakEven | None:
-    """The first break-even, by distance, of a topology that overtakes the quickest one at the edge."""
+    """The first break-even, by distance, of a topology that overtakes the fastest one at the edge."""
     one = distance["journeys"][journey]
     if not one["curves"]:
         return None
-    quickest = min(one["curves"], key=lambda name: one["curves"][name][0])
+    fastest = min(one["curves"], key=lambda name: one["curves"][name][0])
     rows = [
         row
         for row in one["pairs"]
-        if row["verdict"] == "from" and quickest in (row["left"], row["right"]) and row["sooner"] != quickest
+        if row["verdict"] == "from" and fastest in (row["left"], row["right"]) and row["sooner"] != fastest
     ]
     return min(rows, key=lambda row: row["at_ms"] or 0.0, default=None)
 
@@ -88,11 +88,11 @@ def _from(row: BreakEven) -> str:
 def _answers(row: BreakEven, journey: str) -> str:
     what = "the whole mix" if journey == ALL else journey
     other = row["right"] if row["sooner"] == row["left"] else row["left"]
-    return f"{row['sooner']} answers {what} sooner than {other}"
+    return f"{row['sooner']} answers {what} faster than {other}"
 
 
 def break_even_words(row: BreakEven) -> str:
-    """Who is sooner, by distance: `hybrid from 9 ms (7 to 12) on`; without the names of the pair."""
+    """Which topology is faster, by distance: `hybrid from 9 ms (7 to 12) on`; without the names of the pair."""
     low, high = row["ci95_ms"]
     match row["verdict"]:
         case "from" if row["at_ms"] is not None:

@@ -155,7 +155,7 @@ def _coverage(seed: np.random.SeedSequence, *, noise: str) -> tuple[Held, Sequen
 
 
 def _break_even(sides: Mapping[str, Latencies], journey: str, blocks: Sequence[int]) -> Interval:
-    """The interval of the distance from which on the right is sooner; unbounded where a side's end is not shown."""
+    """The interval of the distance from which on the right is faster; unbounded where a side's end is not shown."""
     curves = {}
     for name, side in sides.items():
         trips = DISTANT[name].round_trips

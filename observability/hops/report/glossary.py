@@ -66,7 +66,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "break-even distance",
-        "The round-trip time from which on a topology with fewer round trips answers sooner than one that is quicker "
+        "The round-trip time from which on a topology with fewer round trips answers faster than one that is faster "
         "at the edge.",
     ),
     ("hop", "One link crossed once, from a caller to its callee."),

@@ -1,7 +1,7 @@
 """Synthetic experiments whose truth is known: what the statistics are checked against.
 
 Latencies are as real ones are. They are skewed, in one of several shapes. Neighbours are correlated, as a queue makes
-them. What a journey asks for makes it quick or slow in every trial alike, since all of them replay one tape. Each block
+them. What a journey asks for makes it fast or slow in every trial alike, since all of them replay one tape. Each block
 and each trial shifts all of its journeys by a factor of its own, and some trials may be slow altogether.
 """
 

@@ -36,17 +36,17 @@ def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:
     if not rows:
         return []
     turning = [one for one in rows if one[1]["verdict"] in _TURNS]
-    every = break_even_table(view, distance, rows, "break_even", "Who answers sooner, by distance: every pair")
+    every = break_even_table(view, distance, rows, "break_even", "Which topology is faster, by distance: every pair")
     if not turning:
         reason = rows[0][1]["reason"] if all(row["verdict"] == "unknown" for _, row in rows) else None
         told = f"No break-even was tested: it {reason}." if reason else "No pair is shown to change its order."
         return [Text(told), Fold("Every pair", [every])]
-    caption = "Where the order turns round: who answers sooner at p50, by round-trip time"
+    caption = "Where the order turns round: which topology is faster at p50, by round-trip time"
     return [
         break_even_table(view, distance, turning, "break_even_turns", caption),
         Text(
             "Behind each topology stand the journey's mean round trips. Within the 95 % interval of a break-even "
-            "neither topology is shown to be sooner; an open end (…) lies beyond 0 or 200 ms. Who is sooner at these "
+            "neither topology is shown to be faster; an open end (…) lies beyond 0 or 200 ms. Which is faster at these "
             "two distances has passed the correction over all pairs and journeys.",
             tone="note",
         ),
@@ -69,7 +69,7 @@ def break_even_table(
         Column("journey", numeric=False),
         Column("fewer round trips", numeric=False),
         Column("against", numeric=False),
-        Column("sooner", numeric=False),
+        Column("faster", numeric=False),
         Column("break-even", "ms", interval=True, spare=1),
     ]
     cells = [
@@ -101,7 +101,7 @@ def named_table(view: SummaryView, distance: Distance) -> Table:
         for topology in view.topologies
         if topology in distance["journeys"].get(journey, {"curves": {}})["curves"]
     ]
-    caption = "p50 at the networks that have names, ms, with 95 % intervals; ✓: shown to be the quickest there"
+    caption = "p50 at the networks that have names, ms, with 95 % intervals; ✓: shown to be the fastest there"
     return Table("distance_named", view.titled(caption), columns, rows, heads=2)
 
 
@@ -139,7 +139,7 @@ def channel_table(view: SummaryView, distance: Distance) -> Table:
         ]
         for name in names
     ]
-    caption = "p50 of each channel's journeys at the network that the workload gives it; ✓: shown to be the quickest"
+    caption = "p50 of each channel's journeys at the network that the workload gives it; ✓: shown to be the fastest"
     return Table("distance_channels", view.titled(caption), columns, rows, heads=2, totals=1)
 
 
@@ -157,6 +157,6 @@ def _cell(place: AtNetwork, journey: str, topology: str) -> Cell:
     p50 = place["p50_ms"].get(journey, {}).get(topology)
     if p50 is None:
         return estimate(None, (None, None))
-    quickest = place["fastest"].get(journey) == [topology]
+    fastest = place["fastest"].get(journey) == [topology]
     cell = estimate(p50["value"], p50["ci95"])
-    return Cell(cell.text, cell.value, cell.ends, note="✓") if quickest else cell
+    return Cell(cell.text, cell.value, cell.ends, note="✓") if fastest else cell

@@ -24,7 +24,7 @@ def rtt_elements(view: SummaryView) -> list[Element]:
         ),
         Points(rtt_sentences(view.summary), tone="conclusions"),
         fastest_table(view),
-        Heading("Who is sooner, measured and predicted"),
+        Heading("Which topology is faster, measured and predicted"),
         Text(
             "Measured is where the measured medians of two topologies cross, interpolated between the measured "
             "round-trip times in each block. Predicted is where those of the model cross, over the same range. An "
@@ -80,7 +80,11 @@ def break_evens_table(check: DistanceCheck) -> Table:
         for row in check["break_evens"]
     ]
     return Table(
-        "rtt_break_evens", "Who is sooner from which round-trip time on, with 95 % intervals", columns, rows, heads=3
+        "rtt_break_evens",
+        "Which topology is faster from which round-trip time on, with 95 % intervals",
+        columns,
+        rows,
+        heads=3,
     )
 
 

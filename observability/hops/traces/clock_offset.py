@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 
 from hops.traces.span import CLIENT, SERVER, Span
 
-QUICKEST = 0.25
+FASTEST = 0.25
 """Share of a pair's calls that count: those with the least time on the wire."""
 
 
@@ -43,5 +43,5 @@ def clock_offset_ms(traces: Iterable[Iterable[Span]], node_of: Callable[[Span], 
 
 
 def _ahead_ns(calls: list[tuple[int, float]]) -> float:
-    quickest = sorted(calls)[: max(1, round(QUICKEST * len(calls)))]
-    return statistics.median(ahead for _, ahead in quickest)
+    fastest = sorted(calls)[: max(1, round(FASTEST * len(calls)))]
+    return statistics.median(ahead for _, ahead in fastest)

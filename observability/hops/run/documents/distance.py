@@ -7,13 +7,13 @@ from typing import Literal, TypedDict
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.network import ChannelNetwork
 
-#: Whether one topology answers sooner: `from` a distance on, `up_to` one, at every distance (`always` or `never`, see
+#: Whether one topology answers faster: `from` a distance on, `up_to` one, at every distance (`always` or `never`, see
 #: `BreakEven`), or by turns (`several`).
 Turning = Literal["from", "up_to", "always", "never", "several", "not_shown", "unknown"]
 
 
 class Stretch(TypedDict):
-    """Round-trip times, ms, over which one topology is shown to answer sooner."""
+    """Round-trip times, ms, over which one topology is shown to answer faster."""
 
     sooner: str
     from_ms: float
@@ -21,19 +21,21 @@ class Stretch(TypedDict):
 
 
 class BreakEven(TypedDict):
-    """Which of two topologies answers one journey, or `all`, sooner at p50, by the round-trip time.
+    """Which of two topologies answers one journey, or `all`, faster at p50, by the round-trip time.
 
-    `left` is the one with fewer round trips; of equal ones, the first by the user's order. `sooner` is whom the verdict
-    is about. `from`: it is sooner from `at_ms` on, and the other one nearer. `up_to`: it is sooner near the edge, and
-    beyond `ci95_ms` begins nothing is shown. `always`: it is sooner over the whole range; `never`: it is too, and
-    is the right, so that the left never is although every millisecond of distance helps it.
+    `left` is the one with fewer round trips; of equal ones, the first by the user's order. `sooner` names the one that
+    the verdict is about. `from`: it is faster from `at_ms` on, and the other one is faster nearer. `up_to`: it is
+    faster near the edge, and beyond the beginning of `ci95_ms` nothing is shown. `always`: it is faster over the whole
+    range; `never`: so it is, and it is the right one, so that the left one never is faster although every millisecond
+    of distance helps it.
 
     `at_ms` is the estimate: None where the medians have the same order at both ends of the range. `ci95_ms`
-    holds the round-trip times around it at which neither is shown to be sooner. An end is None where they reach the end
-    of the range: `from` with a None in front says that `sooner` is so at the latest from the other end on.
+    holds the round-trip times around it at which neither is shown to be faster. An end is None where they reach the end
+    of the range: `from` with a None in front says that `sooner` is faster at the latest from the other end on.
 
-    `stretches` is where who is shown to be sooner, nearest first. What they say of the nearest and of the farthest
-    distance has passed the correction over all pairs and journeys, with `p_corrected`. `unknown` has a `reason`.
+    `stretches` are the distances at which one of them is shown to be faster, nearest first. What they say of the
+    nearest and of the farthest distance has passed the correction over all pairs and journeys, with `p_corrected`.
+    `unknown` has a `reason`.
     """
 
     left: str

@@ -44,8 +44,8 @@ class BreakEvenCheck(TypedDict):
     """One pair's break-even within the measured round-trip times, predicted as the points are, and measured.
 
     `difference` is measured minus predicted, ms, with the joint interval of both; None unless both verdicts are `from`.
-    The two `agree` if it includes 0. Without it they `agree` if both show the same topology sooner at every distance,
-    and `differ` if they show different ones sooner at the same distance. `reason` says why nothing could be tested.
+    The two `agree` if it includes 0. Without it they `agree` if both show the same topology faster at every distance,
+    and `differ` if they show different ones faster at the same distance. `reason` says why nothing could be tested.
     """
 
     journey: str

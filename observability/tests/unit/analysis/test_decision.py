@@ -30,7 +30,7 @@ def answer(decision, channel):
 
 @pytest.fixture(scope="module")
 def rest_and_hybrid(tmp_path_factory):
-    """Without distance rest is quicker, as it has no gateway; a partner's journeys take it two round trips."""
+    """Without distance rest is faster, as it has no gateway; a partner's journeys take it two round trips."""
     return write_generated_run(
         tmp_path_factory.mktemp("run") / "run", topologies=["hybrid", "rest"], journeys_per_trial=600
     )

@@ -35,10 +35,10 @@ def test_each_channel_is_answered_with_its_network_and_what_would_have_to_shrink
     )
     lines = dict(decision_lines(decision))
     assert list(lines) == ["mobile", "partner", "web", "whole mix", "cheapest", "fewest bytes", "cannot say", "sources"]
-    assert lines["partner"].startswith("4g (70 ms, 12/12 Mbit/s): hybrid is the quickest, ")
+    assert lines["partner"].startswith("4g (70 ms, 12/12 Mbit/s): hybrid is the fastest, ")
     assert "rest takes " in lines["partner"]
     assert "the customer's network (2.00 round trips instead of 1.00), " in lines["partner"]
-    assert "loopback (0 ms): rest is the quickest" in lines["web"]
+    assert "loopback (0 ms): rest is the fastest" in lines["web"]
     assert lines["whole mix"].startswith("each channel at its network: ")
     assert lines["cheapest"].startswith("rest is the cheapest, ")
     assert "CPU time is not counted by channel" in lines["cheapest"]
@@ -76,9 +76,9 @@ def test_a_long_list_is_counted_to_its_end(tmp_path):
     assert lines["cannot say"].count("needs 3") == 1
 
 
-def test_one_topology_is_not_called_the_quickest(tmp_path):
+def test_one_topology_is_not_called_the_fastest(tmp_path):
     alone = dict(decision_lines(decided(tmp_path / "run", topologies=["hybrid"], blocks=1)))
-    assert "the quickest" not in alone["web"]
+    assert "the fastest" not in alone["web"]
     assert alone["cannot say"].startswith("which topology: the run measured one only, hybrid")
 
 

@@ -1,4 +1,4 @@
-"""Sentences about distance: for which network figures hold, and from where on who is sooner."""
+"""Sentences about distance: for which network figures hold, and from where on which topology is faster."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def row(verdict="from", sooner="hybrid", at_ms=9.0, ci95=(7.0, 12.0), stretches=
 
 
 def distance(**rows):
-    """A distance whose quickest topology at the edge is rest, in every journey."""
+    """A distance whose fastest topology at the edge is rest, in every journey."""
     estimate = {"value": 10.0, "ci95": [9.0, 11.0]}
     return {
         "grid_ms": [0.0, 200.0],
@@ -88,16 +88,16 @@ def test_arms_at_different_networks_have_no_place_in_common():
 def test_the_headline_says_next_where_the_order_turns_round():
     headline = grouped_conclusions(summary(all=row(at_ms=20.0, ci95=(15.0, 25.0)), order_history=row())).headline
     assert headline[1:3] == [
-        "From 20.0 ms (15.0 to 25.0) of round-trip time on, hybrid answers the whole mix sooner than rest.",
-        "From 9.0 ms (7.0 to 12.0) of round-trip time on, hybrid answers order_history sooner than rest.",
+        "From 20.0 ms (15.0 to 25.0) of round-trip time on, hybrid answers the whole mix faster than rest.",
+        "From 9.0 ms (7.0 to 12.0) of round-trip time on, hybrid answers order_history faster than rest.",
     ]
 
 
 def test_a_mix_whose_order_stays_is_told_before_its_journeys():
     one = summary(all=row("never", "rest", None, (None, None)), order_history=row(at_ms=None, ci95=(None, 3.0)))
     assert turn_sentences(one, one["distance"]) == [
-        "Over the whole mix no topology is shown to overtake the quickest one up to 200 ms of round-trip time.",
-        "At the latest from 3.00 ms of round-trip time on, hybrid answers order_history sooner than rest.",
+        "Over the whole mix no topology is shown to overtake the fastest one up to 200 ms of round-trip time.",
+        "At the latest from 3.00 ms of round-trip time on, hybrid answers order_history faster than rest.",
     ]
 
 
@@ -110,7 +110,7 @@ def test_nothing_is_said_of_turns_that_were_not_tested():
 def test_where_nothing_turns_round_one_sentence_says_so():
     one = summary(all=row("not_shown", None, None, (None, None)))
     assert turn_sentences(one, one["distance"]) == [
-        "No topology is shown to overtake the quickest one up to 200 ms of round-trip time, in the mix or in a journey."
+        "No topology is shown to overtake the fastest one up to 200 ms of round-trip time, in the mix or in a journey."
     ]
 
 
