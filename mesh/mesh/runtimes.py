@@ -28,7 +28,7 @@ def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, 
     """
     if not switches.in_cluster:
         return System(topology, switches, ports, trial, data=data)
-    # Whoever stays on this machine need not wait for it.
+    # Imported here, as native runs do not need it.
     from mesh.kubernetes.cluster import ClusterSystem
 
     return ClusterSystem(topology, switches, ports, trial, data=data)

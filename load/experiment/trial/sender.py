@@ -95,7 +95,7 @@ def sender_of(system: System, shopload: Shopload) -> Sender:
     """What sends loads to a system."""
     if not system.switches.in_cluster:
         return LocalSender(system, shopload)
-    # Whoever stays on this machine need not wait for it.
+    # Imported here, as native runs do not need it.
     from experiment.trial.cluster_sender import ClusterSender
     from mesh.kubernetes.cluster import ClusterSystem
 

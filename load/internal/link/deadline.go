@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// deadline is a channel that is closed once the time has passed; who waits already is told too.
+// deadline is a channel that is closed once the time has passed; that wakes goroutines too that waited before the time was set.
 type deadline struct {
 	mu      sync.Mutex
 	timer   *time.Timer

@@ -24,9 +24,9 @@ type line struct {
 
 type span struct{ from, to time.Time }
 
-// carry returns when the bytes, which may leave at the instant at the earliest, come out at the far end.
+// carry returns when bytes that are sent no earlier than earliest arrive at the far end.
 //
-// They take the first time that is free: bytes which wait for their connection's window leave the line to others meanwhile.
+// They take the first time that is free: bytes that wait for their connection's window leave the line to others meanwhile.
 func (l *line) carry(now, earliest time.Time, bytes int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -74,8 +74,8 @@ async def fetch_traces(
         trace_ids: 32 hex digits each; the same id twice is read once.
         concurrency: requests under way at once.
         request_timeout_s: for one request.
-        patience_s: for all of them together, after which what there is is taken as it is. Every trace is asked for
-            at least once.
+        patience_s: For all of them together; then returns what has arrived. Every trace is asked for at least
+            once.
         complete: says whether a trace needs no second look.
         progress: called with (sound traces so far, traces asked for).
 
