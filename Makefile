@@ -167,6 +167,13 @@ lint-compose: $(ENVIRONMENT)
 	@$(RUN) -m mesh compose --check
 	@$(VENV)/check-jsonschema --quiet --builtin-schema vendor.compose-spec compose.yaml
 
+# The program is a version in the Go module proxy. It could also run checkers of shell and Python, where a machine has them.
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+.PHONY: lint-host
+lint-host: $(ENVIRONMENT) .tools/bin/shopload
+	@GOTOOLCHAIN=local $(GO) run $(ACTIONLINT) -shellcheck= -pyflakes= .github/workflows/*.yml
+	@$(VENV)/check-jsonschema --quiet --builtin-schema vendor.citation-file-format CITATION.cff
+
 ##@ Develop
 
 # Files of tests run side by side, each file's in order; more of them than there are cores, as many wait for processes.
@@ -189,7 +196,7 @@ chaos: setup ## Kill an order process kills=200 times during checkouts, then che
 
 CODE := services graphql-gateway rest-gateway mesh load observability proto
 .PHONY: lint
-lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests lint-compose ## Check style, types, import directions, the contract, and that its stubs are up to date
+lint: $(ENVIRONMENT) lint-proto lint-go lint-istio lint-manifests lint-compose lint-host ## Check style, types, import directions, the contract, and that its stubs are up to date
 	@$(VENV)/ruff check $(CODE) .ci
 	@$(VENV)/ruff format --check $(CODE) .ci
 	@$(VENV)/mypy $(CODE)
