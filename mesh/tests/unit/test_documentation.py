@@ -1,0 +1,43 @@
+"""The documentation leads to pages, headings, files and folders that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from mesh.paths import ROOT
+
+PAGES = sorted({*ROOT.glob("*.md"), *ROOT.glob("*/README.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("docs/adr/*.md")})
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+IN_CHECKOUT = re.compile(
+    r"`((?:services|graphql-gateway|rest-gateway|gateway|mesh|load|observability|proto|docs|images|compose)/[\w./-]+)`"
+)
+PLACEHOLDER = re.compile(r"\b[A-Z]{4,}\b(?!\.md)")
+
+
+def anchors(page: Path) -> set[str]:
+    """The fragments by which a page's headings are linked to."""
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_and_paths_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    for link in LINK.findall(text):
+        if link.startswith(("http:", "https:")):
+            continue
+        path, _, fragment = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists(), link
+        assert not fragment or fragment in anchors(target), link
+    for path in IN_CHECKOUT.findall(text):
+        assert PLACEHOLDER.search(path) or (ROOT / path).exists(), path
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = {link.partition("#")[0] for link in LINK.findall((ROOT / "docs" / "README.md").read_text(encoding="utf-8"))}
+    assert {page.name for page in (ROOT / "docs").glob("*.md")} - index == {"README.md"}
