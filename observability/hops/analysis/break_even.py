@@ -15,11 +15,11 @@ class Test(NamedTuple):
     """Two topologies in one journey over the distance.
 
     Args:
-        journey: name, or `all`.
-        left: the one with fewer round trips.
-        right: the other.
-        gap: left minus right over the distance.
-        equal: whether both have as many.
+        journey: Name of the journey, or `all`.
+        left: The one with fewer round trips.
+        right: The other topology.
+        gap: Left minus right over the distance.
+        equal: Whether both have as many round trips.
     """
 
     journey: str
@@ -39,9 +39,9 @@ def break_evens(
     that is one test, at the true distance, so its interval needs no correction to contain it in 95 %.
 
     Args:
-        gaps: by journey, left and right.
-        round_trips: mean of each journey, by topology.
-        grid: round-trip times, ms.
+        gaps: Gap of each pair, by journey, left and right.
+        round_trips: Mean of each journey, by topology.
+        grid: Round-trip times, ms.
 
     Returns:
         By journey, pairs in the order of `gaps`.

@@ -39,10 +39,10 @@ def break_even_checks(
     """Holds each journey's and pair's predicted break-even against the measured one.
 
     Args:
-        rtts_ms: the measured round-trip times, ascending.
-        travel: journeys of the nearest arms as `analysis.travel` gives them, by topology in the user's order.
-        measured: p50 at each round-trip time, by journey and topology.
-        round_trips: mean of each journey, by topology.
+        rtts_ms: The measured round-trip times, ascending.
+        travel: Journeys of the nearest arms as `analysis.travel` gives them, by topology in the user's order.
+        measured: Measured p50 at each round-trip time, by journey and topology.
+        round_trips: Mean of each journey, by topology.
     """
     grid = np.union1d(np.linspace(rtts_ms[0], rtts_ms[-1], _PIECES + 1), rtts_ms)
     medians = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt_ms) for rtt_ms in grid.tolist()])
@@ -64,10 +64,10 @@ def break_even_check(
     """A predicted break-even held against the measured one.
 
     Args:
-        journey: its name, or `all`.
-        predicted: by the model.
-        measured: of the same left and right, over the same range.
-        difference: measured minus predicted, ms; None if not both are shown.
+        journey: Name of the journey, or `all`.
+        predicted: The break-even by the model.
+        measured: The measured break-even of the same left and right, over the same range.
+        difference: Measured minus predicted, ms; None if not both are shown.
     """
     if difference is None:
         verdict = _without_break_evens(predicted, measured)

@@ -27,7 +27,7 @@ def require_comparable(a: RunFiles, b: RunFiles) -> None:
     """Refuses two runs whose difference would say nothing about the systems.
 
     Raises:
-        NotComparableError: with every reason.
+        NotComparableError: Something that must be equal differs; the message has every reason.
     """
     first, second = a.manifest, b.manifest
     reasons = []
@@ -55,7 +55,7 @@ def pairs(a: RunFiles, b: RunFiles) -> list[tuple[str, str]]:
     """Which topology of `a` is compared with which of `b`: those in both, else the only one of each.
 
     Raises:
-        NotComparableError: there is no such pair.
+        NotComparableError: There is no such pair.
     """
     both = [name for name in a.topologies if name in b.topologies]
     if both:

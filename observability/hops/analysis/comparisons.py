@@ -28,11 +28,11 @@ class Pair(NamedTuple):
     """One metric of one journey, of two systems.
 
     Args:
-        journey: name, or `all`.
-        metric: one of `METRICS`, or `CPU`.
-        left: the figure of one system.
-        right: the figure of the other, which is subtracted.
-        effect: probability that a journey of the left is faster than one of the right; None for `CPU`.
+        journey: Name of the journey, or `all`.
+        metric: One of `METRICS`, or `CPU`.
+        left: Figure of one system.
+        right: Figure of the other, which is subtracted.
+        effect: Probability that a journey of the left is faster than one of the right; None for `CPU`.
     """
 
     journey: str
@@ -48,8 +48,8 @@ def compare_latencies(
     """Compares each pair of topologies, for all journeys together and each of them, by each metric.
 
     Args:
-        topologies: latencies by topology, in the order in which the user named them.
-        pairs: which to compare, left and right of each; every pair in that order if None.
+        topologies: Latencies by topology, in the order in which the user named them.
+        pairs: Which to compare, left and right of each; every pair in that order if None.
 
     Returns:
         Rows by pair, `all` before the journeys by name, then by metric; without the verdicts that `correct` adds.
@@ -70,9 +70,9 @@ def compare_cpu(
     """Compares the CPU that a journey costs, ms, between each pair of topologies.
 
     Args:
-        topologies: block -> (CPU seconds of all but the generator, journeys), by topology.
-        pairs: as `compare_latencies` has them.
-        first: as `Latencies` has it.
+        topologies: CPU seconds of all but the generator, and journeys, by topology and block.
+        pairs: The pairs to compare, as in `compare_latencies`.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     rows: list[Comparison] = []
     for left, right in combinations(topologies, 2) if pairs is None else pairs:
@@ -88,10 +88,10 @@ def latency_pairs(
     """Pairs the latencies of two systems: `all` before the journeys by name, then by metric.
 
     Args:
-        left: of one system.
-        right: of the other.
-        left_blocks: the blocks of the left that count.
-        right_blocks: the blocks of the right that count.
+        left: Figures of one system.
+        right: Figures of the other.
+        left_blocks: The blocks of the left that count.
+        right_blocks: The blocks of the right that count.
     """
     for journey in (ALL, *sorted({*left.cells, *right.cells} - {ALL})):
         sides = left.pooled(journey, left_blocks), right.pooled(journey, right_blocks)
@@ -129,12 +129,12 @@ def compared(
     """A contrast of two topologies as documents hold it, without the verdict that `correct` adds.
 
     Args:
-        journey: what the figures are of.
-        metric: name of the figure.
-        names: of the left and of the right topology.
-        values: of both.
-        result: the contrast of the two.
-        effect: probability that a journey of the left is faster, if known.
+        journey: Journey that the figures are of.
+        metric: Name of the figure.
+        names: Names of the left and of the right topology.
+        values: Values of both.
+        result: The contrast of the two.
+        effect: Probability that a journey of the left is faster, if known.
     """
     return Comparison(
         journey=journey,
@@ -153,7 +153,7 @@ def correct(rows: Sequence[Comparison]) -> None:
     """Writes into comparisons of topologies what `judge` does.
 
     Args:
-        rows: of one run.
+        rows: Comparisons of one run.
     """
     judge(rows, lambda row: (row["left"], row["right"]), "left_lower", "right_lower")
 
@@ -162,10 +162,10 @@ def judge(rows: Sequence[_Row], sides: Callable[[_Row], tuple[str, str]], lower:
     """Writes the correction over all rows of one metric into them, and what follows: verdicts and visible ratios.
 
     Args:
-        rows: all that are compared at once.
-        sides: names of the two systems of a row; equal names are the same system.
-        lower: verdict where a difference below 0 is shown.
-        higher: verdict where a difference above 0 is shown.
+        rows: All comparisons that are made at once.
+        sides: Names of the two systems of a row; equal names are the same system.
+        lower: Verdict where a difference below 0 is shown.
+        higher: Verdict where a difference above 0 is shown.
     """
     for metric in {row["metric"] for row in rows}:
         of_metric = [row for row in rows if row["metric"] == metric and row["p"] is not None]

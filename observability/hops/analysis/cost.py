@@ -64,8 +64,8 @@ def used_by_group(run: RunFiles, topology: str) -> dict[str, dict[int, tuple[flo
     """CPU seconds and journeys of each block, by group.
 
     Args:
-        run: what was measured.
-        topology: one of it.
+        run: Files of the run.
+        topology: One of the run's topologies.
 
     Returns:
         The groups that have a component, in the order of `GROUPS`; `total` always.
@@ -93,8 +93,8 @@ def cost(used: Mapping[str, Used], first: int | None = None) -> dict[str, Estima
     """Core-hours of a million journeys, by group, with their intervals over blocks.
 
     Args:
-        used: as `used_by_group` gives it.
-        first: as `Latencies` has it.
+        used: CPU time, as `used_by_group` gives it.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     estimates: dict[str, Estimate] = {}
     for group, blocks in used.items():

@@ -46,9 +46,9 @@ class Customers:
     """For whom to decide.
 
     Args:
-        workload: name of the workload.
-        mix: weight of each journey and channel; None for the mix that the run sent.
-        networks: the network of each channel; a channel without one has the run's.
+        workload: Name of the workload.
+        mix: Weight of each journey and channel; None for the mix that the run sent.
+        networks: The network of each channel; a channel without one has the run's.
     """
 
     workload: str
@@ -105,12 +105,13 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
     """Answers which topology to take.
 
     Args:
-        run: the files of a comparison.
-        summary: of the same run.
-        customers: for whom.
+        run: The files of a comparison.
+        summary: Summary of the same run.
+        customers: The customers to decide for.
 
     Raises:
-        NotEnoughDataError: the mix has a journey that the run did not measure; names it and those that it did.
+        NotEnoughDataError: The mix has a journey that the run did not measure; the message names it and those that it
+            did measure.
     """
     wanted = _shares(run, customers)
     channels = sorted({channel for _, channel in wanted})

@@ -30,8 +30,8 @@ def distance_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -> Dis
     """What distance does to p50 of each journey and of the mix, in each topology and between each two.
 
     Args:
-        run: what was measured.
-        topologies: its figures.
+        run: Files of the run.
+        topologies: Figures of each topology.
     """
     travel = {topology: travel_of(run, topology) for topology in topologies}
     networks = networks_of(switches_of(run.manifest, next(iter(topologies))))
@@ -47,10 +47,10 @@ def over_distance(
     """The same from journeys that know their own way.
 
     Args:
-        travel: as `analysis.travel` gives it, by topology in the user's order.
-        topologies: figures of the same journeys.
-        networks: what each channel had; a channel that is not there had none.
-        first: as `Latencies` has it.
+        travel: Journeys as `analysis.travel` gives them, by topology in the user's order.
+        topologies: Figures of the same journeys.
+        networks: Network that each channel had; a channel that is not there had none.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     over_grid = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt) for rtt in _GRID.tolist()], first)
     named = at_networks(travel, NAMED, first)
@@ -80,9 +80,9 @@ def at_networks(
     """Predicts p50 where every customer has the same network.
 
     Args:
-        travel: as `analysis.travel` gives it, by topology in the user's order.
-        networks: by the key of the answer.
-        first: as `Latencies` has it.
+        travel: Journeys as `analysis.travel` gives them, by topology in the user's order.
+        networks: Networks, by the key of the answer.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     medians = Medians(travel, OWN, list(networks.values()), first)
     gaps = medians.gaps()
@@ -109,9 +109,9 @@ def at_channels(
     """Predicts p50 where each channel has its own network.
 
     Args:
-        travel: as `analysis.travel` gives it, by topology in the user's order.
-        networks: by channel.
-        first: as `Latencies` has it.
+        travel: Journeys as `analysis.travel` gives them, by topology in the user's order.
+        networks: Network of each channel.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
 
     Returns:
         Each channel's journeys by channel, and as `all` those of all channels that have a network; nothing if none has.

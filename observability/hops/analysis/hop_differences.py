@@ -29,10 +29,10 @@ class TracedMeans:
     """Mean parts of one topology's traces, and each block's deviation from them.
 
     Args:
-        hops: rows of `rows.HOPS` with `block` in front, of this topology only.
-        journeys: names, in the order in which they are weighed.
-        blocks: in the order of the deviations; traces of others are left out.
-        parts: names, in the order of the columns.
+        hops: Rows of `rows.HOPS` with `block` in front, of this topology only.
+        journeys: Names of the journeys, in the order in which they are weighed.
+        blocks: Numbers of the blocks, in the order of the deviations; traces of others are left out.
+        parts: Names of the parts, in the order of the columns.
     """
 
     def __init__(self, hops: pl.DataFrame, journeys: Sequence[str], blocks: Sequence[int], parts: Sequence[str]):
@@ -66,11 +66,11 @@ def hop_differences(
     """Splits the difference of each pair of topologies, for all journeys together and each of them.
 
     Args:
-        hops: rows of `rows.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
-        journeys: how often each is in the load.
-        blocks: of each topology.
-        pairs: which to split, left and right of each; every pair in the user's order if None.
-        first: as `Latencies` has it.
+        hops: Rows of `rows.HOPS` with `block` in front, by topology in the user's order; of journeys that ended ok.
+        journeys: How often each is in the load.
+        blocks: Blocks of each topology.
+        pairs: Which to split, left and right of each; every pair in the user's order if None.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
 
     Returns:
         Rows by pair, `all` first; a journey without a trace on either side has none, and weighs nothing in `all`.

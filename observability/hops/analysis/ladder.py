@@ -43,10 +43,10 @@ def ladder_steps(
     """Measures each step twice, for all journeys together and each of them.
 
     Args:
-        journeys: rows of `rows.JOURNEYS` with `block` in front, by arm.
-        hops: rows of `rows.HOPS` with `block` in front, by arm; of journeys that ended ok.
-        load: how often each journey is in it.
-        blocks: of each arm.
+        journeys: Rows of `rows.JOURNEYS` with `block` in front, by arm.
+        hops: Rows of `rows.HOPS` with `block` in front, by arm; of journeys that ended ok.
+        load: How often each journey is in the load.
+        blocks: Blocks of each arm.
     """
     return [
         LadderStep(adds=step.adds, lower=step.lower, upper=step.upper, rows=_rows(step, journeys, hops, load, blocks))
@@ -91,8 +91,8 @@ class _Change:
     """How far the upper arm is above the lower.
 
     Args:
-        means: ms by journey.
-        deviations: ms by journey and block.
+        means: Milliseconds by journey.
+        deviations: Milliseconds by journey and block.
     """
 
     means: Floats
@@ -136,11 +136,11 @@ class _Twice:
     """One step measured twice.
 
     Args:
-        measured: by latencies.
-        attributed: by traces.
-        elsewhere: what the parts did that do not belong to the step, by group.
-        journeys: how many `measured` is from, by arm and journey.
-        traces: how many `attributed` is from, likewise.
+        measured: The differences by latencies.
+        attributed: The differences by traces.
+        elsewhere: What the parts did that do not belong to the step, by group.
+        journeys: How many journeys `measured` is from, by arm and journey.
+        traces: How many traces `attributed` is from, likewise.
     """
 
     measured: _Change

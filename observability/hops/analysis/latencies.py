@@ -18,8 +18,8 @@ class Latencies:
     """Latencies of one topology's journeys.
 
     Args:
-        cells: journey -> block -> ms; `all` among the journeys, each journey with the same blocks.
-        first: how many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if none did.
+        cells: Milliseconds by journey and block; `all` is among the journeys, and each journey has the same blocks.
+        first: How many blocks decided on the number of blocks (`hops.statistics.two_stage`); None if none did.
     """
 
     cells: Mapping[str, Mapping[int, Floats]]
@@ -53,9 +53,9 @@ def latencies_of(journeys: pl.DataFrame, first: int | None = None) -> Latencies:
     """Sorts out one topology's rows.
 
     Args:
-        journeys: rows of `rows.JOURNEYS` with `block` in front, of this topology only. Those that did not end ok are
+        journeys: Rows of `rows.JOURNEYS` with `block` in front, of this topology only. Those that did not end ok are
             left out.
-        first: as `Latencies` has it.
+        first: How many blocks decided on the number of blocks, as in the attribute.
     """
     ok = journeys.filter(pl.col("outcome") == "ok").select("journey", "block", "latency_ns")
     latencies: dict[tuple[str, int], Floats] = {
@@ -69,7 +69,7 @@ def cells_of(latencies: Mapping[tuple[str, int], Floats]) -> dict[str, dict[int,
     """Latencies by journey and then by block, with all journeys together as `all`.
 
     Args:
-        latencies: ms by journey and block.
+        latencies: Milliseconds by journey and block.
     """
     blocks = sorted({block for _, block in latencies})
     names = sorted({journey for journey, _ in latencies})

@@ -27,8 +27,8 @@ def weighed(journeys: pl.DataFrame, mix: Mapping[Kind, float] | None) -> pl.Data
     """Adds `weight` to each row, and leaves out rows that the mix does not have.
 
     Args:
-        journeys: rows of one topology, with `journey` and `channel`.
-        mix: weight of each kind of journey; None for the mix as it was sent, in which all rows weigh the same.
+        journeys: Rows of one topology, with `journey` and `channel`.
+        mix: Weight of each kind of journey; None for the mix as it was sent, in which all rows weigh the same.
     """
     if mix is None:
         return journeys.with_columns(weight=pl.lit(1.0))
@@ -59,10 +59,10 @@ def median_of(rows: pl.DataFrame, column: str, blocks: Sequence[int], first: int
     """The median of a column, whole and by block.
 
     Args:
-        rows: as `weighed` gives them.
-        column: positive values.
-        blocks: the blocks that count.
-        first: as `Latencies` has it.
+        rows: Journeys as `weighed` gives them.
+        column: Positive values.
+        blocks: The blocks that count.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     rows = rows.filter(pl.col("block").is_in(list(blocks)))
     if not rows.height:
@@ -95,8 +95,8 @@ class SampledBytes:
     """Bytes on the wire of a journey, both ways together, from journeys that were sent alone.
 
     Args:
-        value: mean over the mix; None if a kind of the mix has no sample.
-        scaled: how far each sampled journey of each kind deviates from its kind's mean, times the kind's share.
+        value: Mean over the mix; None if a kind of the mix has no sample.
+        scaled: How far each sampled journey of each kind deviates from its kind's mean, times the kind's share.
     """
 
     value: float | None
@@ -114,8 +114,8 @@ def sampled_bytes(sample: pl.DataFrame, mix: Mapping[Kind, float]) -> SampledByt
     """Averages a sample over a mix.
 
     Args:
-        sample: rows of `rows.SAMPLE` of one topology.
-        mix: the share of each kind.
+        sample: Rows of `rows.SAMPLE` of one topology.
+        mix: The share of each kind.
     """
     carried = {
         (str(journey), str(channel)): (rows["wire_in"] + rows["wire_out"]).to_numpy().astype(np.float64)

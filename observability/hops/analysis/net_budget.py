@@ -27,8 +27,8 @@ def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, 
     """Takes the cost of tracing off a mean budget.
 
     Args:
-        hops: rows of `rows.HOPS`, with their `block`.
-        costs: of each block's spans; what is not in there gave no account.
+        hops: Rows of `rows.HOPS`, with their `block`.
+        costs: Cost of each block's spans; components that are not in there gave no account.
 
     Returns:
         For the parts of the mean budget, in its order: what tracing costs there, and what is left without it.

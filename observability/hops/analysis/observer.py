@@ -45,8 +45,8 @@ def observer_effect_of(run: RunFiles, *, seed: int = 0) -> ObserverEffect:
     (`hops.statistics.over_blocks`).
 
     Args:
-        run: its files; a stratum is a journey of one topology.
-        seed: of the bootstrap.
+        run: Files of the run; a stratum is a journey of one topology.
+        seed: Seed of the bootstrap.
     """
     ok = run.journeys.filter(pl.col("outcome") == "ok")
     effect = partial(effect_of, seed=seed, first=run.first_stage)
@@ -66,10 +66,10 @@ def effect_of(ok: pl.DataFrame, what: pl.Expr, *, seed: int = 0, first: int | No
     """What being sampled adds to a median of journeys, ms, and its interval.
 
     Args:
-        ok: rows of journeys that ended ok, with `block` and `topology`.
-        what: of a row, in ns.
-        seed: of the bootstrap.
-        first: as `Latencies` has it.
+        ok: Rows of journeys that ended ok, with `block` and `topology`.
+        what: The quantity that is compared, an expression over a row, in ns.
+        seed: Seed of the bootstrap.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     strata = partial(_strata, what=what)
     blocks = sorted(ok["block"].unique())

@@ -13,7 +13,7 @@ class Pairs:
     """Finds what a summary says about two topologies, whichever of them it has on the left.
 
     Args:
-        summary: as of `summary.json`.
+        summary: A summary as in `summary.json`.
     """
 
     def __init__(self, summary: Summary) -> None:

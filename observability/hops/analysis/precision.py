@@ -22,7 +22,7 @@ def half_widths(comparisons: Sequence[Comparison]) -> list[float]:
     """Half of the width of each 95 % interval of a ratio of two topologies' p50 of the mix, as a logarithm.
 
     Args:
-        comparisons: of one run.
+        comparisons: Comparisons of one run.
 
     Returns:
         Nothing if a pair has no interval.
@@ -44,11 +44,11 @@ class Decided:
     """How many blocks a precision takes, by those that ran.
 
     Args:
-        asked: the precision, as a share.
-        first_stage: how many blocks ran before anybody looked.
-        ran: how many ran so far.
-        scatter: how far single trials scatter, as a share; None if a pair has no interval.
-        needed: how many blocks the precision takes; as many as ran if it is reached; None if a pair has no interval.
+        asked: The precision, as a share.
+        first_stage: How many blocks ran before anybody looked at their figures.
+        ran: How many blocks ran so far.
+        scatter: How far single trials scatter, as a share; None if a pair has no interval.
+        needed: How many blocks the precision takes; as many as ran if it is reached; None if a pair has no interval.
     """
 
     asked: float
@@ -68,9 +68,9 @@ def decide(latencies: Mapping[str, Latencies], asked: float, ran: int) -> Decide
     A block counts only if every topology has a journey there that ended ok: pairs need the same blocks.
 
     Args:
-        latencies: by topology, of the blocks that ran; `first` is how many blocks the first stage has.
-        asked: the precision, as a share.
-        ran: how many blocks ran.
+        latencies: Latencies by topology, of the blocks that ran; `first` is how many blocks the first stage has.
+        asked: The precision, as a share.
+        ran: How many blocks ran.
     """
     first = next(iter(latencies.values())).first or ran
     blocks = sorted(set.intersection(*(side.blocks for side in latencies.values())))
@@ -95,8 +95,8 @@ def precision_of(run: RunFiles, comparisons: Sequence[Comparison]) -> Precision 
     """What the run was asked for, and what it reached; None if nothing was asked.
 
     Args:
-        run: what was measured.
-        comparisons: of it.
+        run: Files of the run.
+        comparisons: Comparisons of the run.
     """
     if "precision" not in run.manifest:
         return None

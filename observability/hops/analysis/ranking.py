@@ -45,9 +45,9 @@ def rankings(
     """Ranks the topologies in several scopes, after one correction over all of them.
 
     Args:
-        values: by scope and topology; None where nothing was measured.
-        pairs: every pair of topologies in every scope, whose name is the `journey`.
-        source: files and fields that the figures come from.
+        values: Values by scope and topology; None where nothing was measured.
+        pairs: Every pair of topologies in every scope, whose name is the `journey`.
+        source: Files and fields that the figures come from.
     """
     correct(pairs)
     return {
@@ -59,9 +59,9 @@ def ranking(values: Mapping[str, Estimate | None], pairs: Sequence[Comparison], 
     """Ranks the topologies by one figure.
 
     Args:
-        values: by topology; None where nothing was measured.
-        pairs: every pair of them, with verdicts.
-        source: files and fields that the figures come from.
+        values: Values by topology; None where nothing was measured.
+        pairs: Every pair of them, with verdicts.
+        source: Files and fields that the figures come from.
     """
     known = {name: value for name, value in values.items() if value is not None}
     order = sorted(known, key=lambda name: known[name]["value"])

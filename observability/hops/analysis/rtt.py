@@ -42,9 +42,9 @@ class AtDistances:
     """One topology at each of the measured distances.
 
     Args:
-        labels: of its arms, the nearest first.
-        nearest: the journeys of the nearest arm, as `analysis.travel` gives them.
-        latencies: of each arm, in the order of the labels.
+        labels: Labels of the topology's arms, the nearest first.
+        nearest: The journeys of the nearest arm, as `analysis.travel` gives them.
+        latencies: Latencies of each arm, in the order of the labels.
     """
 
     labels: Sequence[str]
@@ -56,8 +56,8 @@ def distance_check(rtts_ms: Sequence[float], topologies: Mapping[str, AtDistance
     """Holds the model against an experiment over distances.
 
     Args:
-        rtts_ms: the measured round-trip times, ascending, two at least.
-        topologies: what was measured, by topology in the user's order.
+        rtts_ms: The measured round-trip times, ascending, two at least.
+        topologies: Measured figures, by topology in the user's order.
     """
     times_ms = np.array(rtts_ms)
     travel = {name: one.nearest for name, one in topologies.items()}
@@ -86,8 +86,8 @@ def at_distances(run: RunFiles, latencies: Mapping[str, Latencies]) -> tuple[lis
     """The measured round-trip times, ascending, and each topology at them.
 
     Args:
-        run: of an experiment over distances.
-        latencies: by arm.
+        run: Files of an experiment over distances.
+        latencies: Latencies by arm.
     """
     arms = sorted(arms_of(run.manifest), key=lambda arm: arm.rtt_ms)
     rtts_ms = list(dict.fromkeys(arm.rtt_ms for arm in arms))
@@ -106,9 +106,9 @@ def measured_distance(
     """What the model makes of the nearest arms, and the measured points of all.
 
     Args:
-        rtts_ms: the measured round-trip times, ascending.
-        topologies: what was measured, by topology in the user's order.
-        figures: of each arm, by its label.
+        rtts_ms: The measured round-trip times, ascending.
+        topologies: Measured figures, by topology in the user's order.
+        figures: Figures of each arm, by its label.
     """
     nearest = {name: figures[one.labels[0]] for name, one in topologies.items()}
     distance = over_distance({name: one.nearest for name, one in topologies.items()}, nearest, {})
@@ -127,8 +127,8 @@ def measured_curve(distances: Sequence[Latencies], journey: str) -> Curve | None
     """The measured p50 of one topology at each distance; None if one has no journey that ended ok.
 
     Args:
-        distances: latencies at each of them.
-        journey: its name, or `all`.
+        distances: Latencies at each of them.
+        journey: Name of the journey, or `all`.
     """
     blocks = sorted(set.intersection(*(latencies.blocks for latencies in distances)))
     rows = min(latencies.pooled(journey, blocks).size for latencies in distances)
@@ -146,11 +146,11 @@ def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floa
     """How much the measured p50 of a journey grows with the round-trip time.
 
     Args:
-        journey: its name.
-        topology: its name.
-        round_trips: mean of what the plan needs.
-        rtts_ms: the measured round-trip times, two at least.
-        curve: p50 at each of them, ms.
+        journey: Name of the journey.
+        topology: Name of the topology.
+        round_trips: Mean round trips of the plan.
+        rtts_ms: The measured round-trip times, two at least.
+        curve: The p50 at each of them, ms.
     """
     centred = rtts_ms - rtts_ms.mean()
     weights = centred / (centred**2).sum()
@@ -172,11 +172,11 @@ def predicted_points(
     """Each measured p50 but the nearest, which the prediction is from, and its prediction.
 
     Args:
-        journey: its name, or `all`.
-        topology: its name.
-        rtts_ms: the measured round-trip times.
-        measured: p50 at each of them, ms.
-        predicted: likewise, of the same blocks.
+        journey: Name of the journey, or `all`.
+        topology: Name of the topology.
+        rtts_ms: The measured round-trip times.
+        measured: Measured p50 at each of them, ms.
+        predicted: Predicted p50 at each of them, ms, of the same blocks.
     """
     differences = measured.values - predicted.values
     reason = measured.reason or predicted.reason

@@ -55,12 +55,12 @@ def shrinking(
     """Looks at the nearest topology that is shown to be slower; None if there is none.
 
     Args:
-        fastest: the topologies by p50.
-        rows: weighed journeys by topology, with `round_trips` and `FARTHER`.
-        hops: rows of `rows.HOPS` with `block` in front, by topology; of journeys that ended ok.
-        mix: the share of each kind of journey; hops of others are left out.
-        source: files and fields that the figures come from.
-        first: as `Latencies` has it.
+        fastest: The topologies by p50.
+        rows: Weighed journeys by topology, with `round_trips` and `FARTHER`.
+        hops: Rows of `rows.HOPS` with `block` in front, by topology; of journeys that ended ok.
+        mix: The share of each kind of journey; hops of others are left out.
+        source: Files and fields that the figures come from.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     nearest = next((row for row in fastest["behind"] if row["shown"]), None)
     if nearest is None:

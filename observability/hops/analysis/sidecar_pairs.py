@@ -25,8 +25,8 @@ def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[in
     """Compares each arm that has sidecars with the same without them, over all links and by link.
 
     Args:
-        calls: rows of `rows.CALLS` with `block` in front, by arm; of journeys that ended ok.
-        blocks: of each arm.
+        calls: Rows of `rows.CALLS` with `block` in front, by arm; of journeys that ended ok.
+        blocks: Blocks of each arm.
     """
     pairs: list[SidecarPair] = []
     for arm, bare in WITHOUT.items():

@@ -41,12 +41,12 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     """Makes a run's summary.
 
     Args:
-        run: its files.
-        name: of the summary.
+        run: Files of the run.
+        name: Name of the summary.
 
     Raises:
-        MalformedRunError: the files contradict each other.
-        NotEnoughDataError: a trial has no journey.
+        MalformedRunError: The files contradict each other.
+        NotEnoughDataError: A trial has no journey.
     """
     check_run(run)
     manifest = run.manifest
@@ -119,7 +119,7 @@ def check_run(run: RunFiles) -> None:
     """Refuses a run whose tables and trials contradict each other.
 
     Raises:
-        MalformedRunError: naming the trials.
+        MalformedRunError: Its documents list different trials; the message names them.
     """
     planned = {(row["block"], row["topology"]) for row in run.used}
     measured = set(run.journeys.select("block", "topology").unique().iter_rows())

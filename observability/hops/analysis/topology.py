@@ -37,19 +37,19 @@ def summarise_topology(
     """Makes one topology's part of the summary.
 
     Args:
-        journeys: rows of `rows.JOURNEYS` with `block` in front, of this topology only.
-        hops: rows of `rows.HOPS` with `block` in front, of this topology only.
-        latencies: of the same journeys.
-        span_costs: by block, what a span costs, as far as its component says.
-        sample: rows of `rows.SAMPLE`, of this topology only.
+        journeys: Rows of `rows.JOURNEYS` with `block` in front, of this topology only.
+        hops: Rows of `rows.HOPS` with `block` in front, of this topology only.
+        latencies: Latencies of the same journeys.
+        span_costs: Cost of a span by block, as far as its component says.
+        sample: Rows of `rows.SAMPLE`, of this topology only.
         cpu_s: CPU seconds by component, of all blocks together.
-        rss_mb: resident memory by component, MiB.
-        cost: core-hours of a million journeys, by group of components.
-        wire: what the clients' connections carried; None if a trial did not count.
-        seed: of the bootstrap.
+        rss_mb: Resident memory by component, MiB.
+        cost: Core-hours of a million journeys, by group of components.
+        wire: What the clients' connections carried; None if a trial did not count.
+        seed: Seed of the bootstrap.
 
     Raises:
-        NotEnoughDataError: no journey was replayed.
+        NotEnoughDataError: No journey was replayed.
     """
     if not journeys.height:
         raise NotEnoughDataError("cannot summarise a replay without journeys")
@@ -136,9 +136,9 @@ def latency_figures(blocks: list[Floats], seed: int, first: int | None = None) -
     """Latencies with their intervals: of one block the interval within it, of several the one over them.
 
     Args:
-        blocks: latencies of each block, ms; without any, no figure is known.
-        seed: of the bootstrap.
-        first: as `Latencies` has it.
+        blocks: Latencies of each block, ms; without any, no figure is known.
+        seed: Seed of the bootstrap.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
     values = np.concatenate(blocks) if blocks else np.empty(0)
     if not values.size:

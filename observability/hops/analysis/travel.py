@@ -58,7 +58,7 @@ def round_trips_of(means: Mapping[str, Mapping[str, tuple[float, float, float]]]
     """Mean round trips by journey and topology.
 
     Args:
-        means: as `means_of` gives them, by topology.
+        means: Means as `means_of` gives them, by topology.
     """
     trips: dict[str, dict[str, float]] = {}
     for topology, each in means.items():
@@ -95,10 +95,10 @@ class Medians:
     """Medians of several topologies' journeys at points of the network.
 
     Args:
-        travel: as `travel_of` gives it, by topology in the user's order.
+        travel: Journeys as `travel_of` gives them, by topology in the user's order.
         start: `AT_EDGE` or `OWN`.
-        networks: the points; only their round-trip times count beside `AT_EDGE`, which knows the run's bandwidth.
-        first: as `Latencies` has it.
+        networks: The points; only their round-trip times count beside `AT_EDGE`, which knows the run's bandwidth.
+        first: How many blocks decided on the number of blocks, as in `Latencies`.
     """
 
     def __init__(

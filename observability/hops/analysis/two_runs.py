@@ -73,8 +73,8 @@ class Threshold:
     """How much slower is too much.
 
     Args:
-        share: of the figure of `a`: 0.1 is 10 %.
-        metrics: that are watched.
+        share: Limit as a share of the figure of `a`: 0.1 is 10 %.
+        metrics: Metrics that are watched.
     """
 
     share: float
@@ -101,13 +101,13 @@ def compare_runs(a: RunFiles, b: RunFiles, threshold: Threshold | None = None) -
     """Compares two runs.
 
     Args:
-        a: the earlier run, or the one to compare with.
-        b: the other run.
-        threshold: how much slower is too much; None to judge nothing.
+        a: The earlier run, or the one to compare with.
+        b: The other run.
+        threshold: How much slower is too much; None to judge nothing.
 
     Raises:
-        MalformedRunError: the files of a run contradict each other, or lack something.
-        NotComparableError: their difference would say nothing.
+        MalformedRunError: The files of a run contradict each other, or lack something.
+        NotComparableError: A difference of the two would say nothing.
     """
     for run in (a, b):
         check_run(run)

@@ -34,7 +34,7 @@ def banded_budgets(hops: pl.DataFrame) -> dict[str, dict[str, float]]:
     """Mean budgets over all traces and over bands of them.
 
     Args:
-        hops: rows of `rows.HOPS`.
+        hops: Rows of `rows.HOPS`.
 
     Returns:
         For each of `BANDS`: ms by part, largest first; parts that cost nothing in any trace of the band left out.

@@ -48,10 +48,10 @@ class EdgeRequest(msgspec.Struct, frozen=True, gc=False):
     """One request as a trace shows it at the edge.
 
     Args:
-        span_ids: of the edge's SERVER span, of the CLIENT spans right below it, and of its parent: the edge's log names
-            a request by one of them.
-        ns: length of the SERVER span, cut to its CLIENT span.
-        cut_ns: how much of it was cut off because it ended after its CLIENT span.
+        span_ids: Ids of the edge's SERVER span, of the CLIENT spans right below it, and of its parent: the edge's log
+            names a request by one of them.
+        ns: Length of the SERVER span, cut to its CLIENT span.
+        cut_ns: How much of the SERVER span was cut off because it ended after its CLIENT span.
     """
 
     span_ids: tuple[str, ...]
@@ -66,9 +66,9 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     or with sidecars on three and in two proxies.
 
     Args:
-        caller: the component whose CLIENT span it is.
-        callee: the component that answered.
-        between_ns: the CLIENT span less the SERVER span of the answer.
+        caller: The component whose CLIENT span it is.
+        callee: The component that answered.
+        between_ns: The CLIENT span less the SERVER span of the answer.
     """
 
     caller: str
@@ -83,16 +83,16 @@ class Budget(msgspec.Struct, frozen=True, gc=False):
         trace_id: 32 hex digits.
         journey: `shop.journey` of the root, else the root's name.
         channel: `shop.channel` of the root; empty if it has none.
-        total_ns: the root's duration.
-        parts: ns on the critical path by part; adds up to total_ns exactly.
-        crossings: how often the trace entered each part, on the path or beside it: spans of the part, of a
-            component's work and of a proxy the SERVER spans only. So `wire:` counts the calls of a hop.
-        quality: what the trace lacked.
-        on_path: how many of these spans have time on the path.
-        inner_on_path: how many INTERNAL spans that do not enter the part have time on the path; parts without left out.
-        injected_ns: how long these were delayed on purpose, by their component's clock; parts without left out.
-        edge_requests: the requests that reached the edge, on the path or beside it.
-        calls: between components, on the path or beside it.
+        total_ns: The root's duration.
+        parts: Nanoseconds on the critical path by part; they add up to total_ns exactly.
+        crossings: How often the trace entered each part, on the path or beside it: spans of the part, of a component's
+            work and of a proxy the SERVER spans only. So `wire:` counts the calls of a hop.
+        quality: What the trace lacked.
+        on_path: How many of these spans have time on the path.
+        inner_on_path: How many INTERNAL spans that do not enter the part have time on the path; parts without left out.
+        injected_ns: How long these were delayed on purpose, by their component's clock; parts without left out.
+        edge_requests: The requests that reached the edge, on the path or beside it.
+        calls: Calls between components, on the path or beside it.
     """
 
     trace_id: str

@@ -100,9 +100,9 @@ def with_progress(what: str, total: int, work: Callable[[Callable[[int], None]],
     """Runs a proof under a progress bar on standard error.
 
     Args:
-        what: what is counted.
-        total: how many there are.
-        work: the proof; calls the function that it is given with the number that are done.
+        what: What is counted, for people.
+        total: How many there are.
+        work: Runs the proof; calls the function that it is given with the number that are done.
     """
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=terminal(stderr=True), transient=True) as bar:
@@ -116,10 +116,10 @@ def give(
     """Ends a proof: prints it, and exits with 1 unless it holds.
 
     Args:
-        proof: for programs; `holds` says how it ended.
-        elements: for people: tables, notes and a verdict.
-        as_json: print for programs.
-        console: where to print for people; the terminal if not given.
+        proof: Result for programs; `holds` says how the proof ended.
+        elements: Result for people: tables, notes and a verdict.
+        as_json: Whether to print for programs.
+        console: Console to print on for people; the terminal if not given.
     """
     if as_json:
         print(json.dumps(proof, indent=2))

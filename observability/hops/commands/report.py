@@ -29,14 +29,14 @@ def make_report(folder: Path) -> tuple[Summary, Path]:
     """Reads a run, analyses it, and writes its summary and report.
 
     Args:
-        folder: of the run.
+        folder: Folder of the run.
 
     Returns:
         The summary, and the page's path.
 
     Raises:
-        HopsError: a file is missing, cut short, or of another schema.
-        OSError: the disk is full, or the folder cannot be written.
+        HopsError: A file is missing, cut short, or of another schema.
+        OSError: The disk is full, or the folder cannot be written.
     """
     from hops.analysis.summary import analyse
     from hops.report import write_report

@@ -28,10 +28,10 @@ class Standing:
     """Who is lowest in one metric of one journey.
 
     Args:
-        first: the topology with the lowest value, and behind it those that were not shown to be above it.
-        behind: comparisons of the lowest with each that was shown to be above it, nearest first; left is the lowest.
-        level: comparisons of the lowest with each other one in `first`; left is the lowest.
-        untested: why the lowest could not be tested against another one, by that one's name.
+        first: The topology with the lowest value, and behind it those that were not shown to be above it.
+        behind: Comparisons of the lowest with each that was shown to be above it, nearest first; left is the lowest.
+        level: Comparisons of the lowest with each other one in `first`; left is the lowest.
+        untested: Why the lowest could not be tested against another one, by that one's name.
     """
 
     first: list[str]
@@ -45,11 +45,11 @@ class Conclusions:
     """Sentences by what they are about, in the order in which they are read.
 
     Args:
-        headline: over all journeys.
-        journeys: by journey, `all` left out.
-        cost: of CPU.
-        doubts: what was not shown, and what could not be tested.
-        validity: whether the figures may be trusted, and what tracing does to them.
+        headline: Sentences over all journeys.
+        journeys: Sentences by journey, `all` left out.
+        cost: Sentences about CPU time.
+        doubts: Sentences about what was not shown, and what could not be tested.
+        validity: Whether the figures may be trusted, and what tracing does to them.
     """
 
     headline: list[str] = field(default_factory=list)
@@ -63,7 +63,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     """Everything that can be said, in plain sentences; those of a run that is not valid begin with SUSPECT.
 
     Args:
-        summary: as of `summary.json`.
+        summary: A summary as in `summary.json`.
     """
     pairs = Pairs(summary)
     many = len(summary["topologies"]) > 1
@@ -169,10 +169,10 @@ def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: 
     """For how many journeys which topology is the fastest.
 
     Args:
-        metric: p50 or p99.
-        places: of the journeys for which every topology could be tested.
-        measured: how many journeys there are.
-        topologies: how many topologies there are.
+        metric: Name of the metric, p50 or p99.
+        places: Standings of the journeys for which every topology could be tested.
+        measured: How many journeys there are.
+        topologies: How many topologies there are.
     """
     if not places:
         return []

@@ -118,8 +118,8 @@ def precision_sentence(precision: Precision, blocks: int) -> str:
     """What was asked of the run's intervals, and what came of it.
 
     Args:
-        precision: of the run.
-        blocks: how many ran.
+        precision: Precision of the run.
+        blocks: How many blocks ran.
     """
     asked = f"A precision of {share(precision['asked'], 1)} was asked for"
     scatter, needed, reached = precision["scatter"], precision["needed"], precision["reached"]

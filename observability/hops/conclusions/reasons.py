@@ -35,8 +35,8 @@ def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
     """Where the time went that the left saved: `2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is ...`.
 
     Args:
-        row: left is the faster topology; None if the summary does not say.
-        waves: how many round trips a client makes one after the other, left and right.
+        row: Difference whose left is the faster topology; None if the summary does not say.
+        waves: How many round trips a client makes one after the other, left and right.
 
     Returns:
         Words without a full stop; None if the budgets do not say anything.

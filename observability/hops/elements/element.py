@@ -45,10 +45,10 @@ class Chart:
     """A drawing with its words.
 
     Args:
-        title: its heading on the page.
-        description: what it shows, for those who cannot see it.
-        drawn: waits until it is drawn.
-        note: after the title, for all to read.
+        title: Heading of the chart on the page.
+        description: Description of the chart, for those who cannot see it.
+        drawn: Function that waits until the chart is drawn.
+        note: Text after the title, for all to read.
     """
 
     title: str
@@ -67,10 +67,10 @@ class Figures:
     """Charts side by side, with the legend of their marks above; only the page has them.
 
     Args:
-        charts: as drawn.
+        charts: Charts as drawn.
         key: (class of the mark, its name) of each entry of the legend.
-        text: how to read them; plain text.
-        wide: for charts that take the width of the page.
+        text: How to read the charts; plain text.
+        wide: Whether the charts take the width of the page.
     """
 
     charts: Sequence[Chart]
@@ -103,9 +103,9 @@ class Section:
     """One part of the report.
 
     Args:
-        key: its id.
-        title: its heading.
-        elements: in order.
+        key: Id of the section.
+        title: Heading of the section.
+        elements: Elements of the section, in order.
     """
 
     key: str

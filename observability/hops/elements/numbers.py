@@ -26,8 +26,8 @@ def plain(value: float | None, *, signed: bool = False) -> str:
     """Three significant digits; thousands in groups; zero as `0`.
 
     Args:
-        value: in any unit; None was not measured.
-        signed: put a plus before what is above zero.
+        value: A figure in any unit; None was not measured.
+        signed: Whether to put a plus before what is above zero.
     """
     if value is None or not math.isfinite(value):
         return NOTHING
@@ -76,9 +76,9 @@ def figure(value: float, ends: Ends = UNKNOWN, unit: str = "") -> str:
     """A figure and its 95 % interval in a sentence: `3.1 ms (2.7 to 3.6)`, with as many decimals each.
 
     Args:
-        value: the figure.
-        ends: lower and upper; both None leave the brackets out.
-        unit: behind the figure, as `ms`.
+        value: The figure.
+        ends: Lower and upper end; both None leave the brackets out.
+        unit: Unit behind the figure, as `ms`.
     """
     places = decimals_for([value, *(end for end in ends if end is not None)])
     return _beside(_fixed(value, places) + (f" {unit}" if unit else ""), ends, places)
@@ -95,8 +95,8 @@ def excess(least: float, most: float | None = None) -> str:
     """From which ratio on a difference would be seen, in a sentence: `9 %`, `9 % to 13 %`, `nothing below 100 %`.
 
     Args:
-        least: the ratio, above 1.
-        most: the largest one, where there are several.
+        least: The ratio, above 1.
+        most: The largest one, where there are several.
     """
     if least > _MOST_EXCESS:
         return "nothing below 100 %"
@@ -114,7 +114,7 @@ def decimals_for(values: Sequence[float]) -> int:
     """How many decimals show these values to at least two digits, and none that is not zero as zero.
 
     Args:
-        values: a figure and the ends of its interval, in one unit.
+        values: A figure and the ends of its interval, in one unit.
     """
     largest = max((abs(value) for value in values), default=0.0)
     places = 0 if largest >= 100 else 1 if largest >= 1 else 2 if largest >= 0.1 else 3

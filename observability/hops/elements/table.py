@@ -16,13 +16,13 @@ class Cell:
     """One figure or word.
 
     Args:
-        text: as people read it.
-        value: as programs do; what the page sorts by.
-        ends: of the 95 % interval, or nothing if the column has none.
-        signed: whether the interval's ends carry a plus.
-        tone: class of the page's style sheet: `best`, `bad`, `heat3`, ...
-        note: after the text, smaller.
-        share: of a whole, 0 to 1, which page and terminal draw as a bar; None for no bar.
+        text: Text for people.
+        value: Value for programs, by which the page sorts.
+        ends: Ends of the 95 % interval; None if the column has none.
+        signed: Whether the interval's ends carry a plus.
+        tone: Class of the page's style sheet: `best`, `bad`, `heat3`, ...
+        note: Words after the text, smaller.
+        share: Share of a whole, 0 to 1, which page and terminal draw as a bar; None for no bar.
     """
 
     text: str
@@ -49,11 +49,11 @@ class Column:
     """What a column holds.
 
     Args:
-        name: its head.
-        unit: below the head; none for words and counts.
-        numeric: aligned right, sorted by value.
-        interval: whether its cells have one; CSV then also has `_low` and `_high`.
-        spare: which columns a terminal leaves out where the table is too wide for it: those with the highest number
+        name: Head of the column.
+        unit: Unit below the head; empty for words and counts.
+        numeric: Whether the cells are figures: aligned right, sorted by value.
+        interval: Whether its cells have one; CSV then also has `_low` and `_high`.
+        spare: Which columns a terminal leaves out where the table is too wide for it: those with the highest number
             first, all of one number together. 0 stays.
     """
 
@@ -74,13 +74,13 @@ class Table:
     """A table with its caption.
 
     Args:
-        key: name of the CSV file, and part of ids on the page.
-        caption: what it shows, and in which unit.
-        columns: in order; the first `heads` name the row.
-        rows: as many cells as columns each.
-        heads: how many columns name the row.
-        totals: how many rows at the end are sums, which sorting leaves there.
-        csv: whether it gets a CSV file.
+        key: Name of the CSV file, and part of ids on the page.
+        caption: What the table shows, and in which unit.
+        columns: Columns in order; the first `heads` name the row.
+        rows: Rows, with as many cells as there are columns.
+        heads: How many columns name the row.
+        totals: How many rows at the end are sums, which sorting leaves there.
+        csv: Whether it gets a CSV file.
     """
 
     key: str

@@ -38,9 +38,9 @@ class LoggedRequest:
     Args:
         trace_id: 32 hex digits, of its `traceparent`.
         span_id: 16 hex digits, of the same: a span of the edge, or the client's.
-        duration_ns: from the request's first byte to the answer's last; None if the client did not wait for that.
-        sending_ns: the end of that, from the last byte of the component's answer on; 0 if nothing was sent on.
-        behind_ns: the middle of that, from the first byte sent to the component to the last byte of its answer; None if
+        duration_ns: Time from the request's first byte to the answer's last; None if the client did not wait for that.
+        sending_ns: The end of that, from the last byte of the component's answer on; 0 if nothing was sent on.
+        behind_ns: The middle of that, from the first byte sent to the component to the last byte of its answer; None if
             the edge did not note it.
     """
 
@@ -56,9 +56,9 @@ class Agreement:
     """How far the traces of one journey are off.
 
     Args:
-        journey: name.
-        traces: how many were compared with the witnesses.
-        off_ms: mean over them, as the module says.
+        journey: Name of the journey.
+        traces: How many were compared with the witnesses.
+        off_ms: Mean over them, as the module says.
         allowed_ms: 2 % of the mean measured latency, at least 0.2 ms for each request.
     """
 
@@ -73,8 +73,8 @@ class EdgeAgreement:
     """What the witnesses say.
 
     Args:
-        agreements: by journey.
-        unmatched: requests of sampled journeys that only the log or only the traces have.
+        agreements: Agreements by journey.
+        unmatched: Requests of sampled journeys that only the log or only the traces have.
     """
 
     agreements: Sequence[Agreement]
@@ -87,9 +87,9 @@ def compare_with_edge(
     """Compares each traced journey with its measured latency and the edge's log.
 
     Args:
-        journeys: rows of `run.rows.JOURNEYS`.
-        budgets: of their traces; those of other traces are left out.
-        logged: the edge's access log; requests of other journeys are left out.
+        journeys: Rows of `run.rows.JOURNEYS`.
+        budgets: Budgets of the journeys' traces; those of other traces are left out.
+        logged: The edge's access log; requests of other journeys are left out.
     """
     sampled = journeys.filter("sampled").select("trace_id", "latency_ns")
     latency_ns: dict[str, int] = dict(sampled.iter_rows())

@@ -42,25 +42,25 @@ def evidence_of(
     """Gathers the evidence of one replay.
 
     Args:
-        journeys: rows of `run.rows.JOURNEYS`.
-        budgets: of its traces.
-        quality: of its traces, as `budgets_of` gives it.
-        journeys_planned: on the tape.
-        parity_mismatches: answers that differ from the reference; None if not checked.
-        invariants_broken: of the shop's data, after the replay; None if not checked.
+        journeys: Rows of `run.rows.JOURNEYS`.
+        budgets: Budgets of the journeys' traces.
+        quality: Quality of the traces, as `budgets_of` gives it.
+        journeys_planned: How many journeys the tape has.
+        parity_mismatches: Answers that differ from the reference; None if not checked.
+        invariants_broken: Broken invariants of the shop's data, after the replay; None if not checked.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         steal_share: 0 to 1; None where the machine does not report it.
-        other_cores: used by programs that are no part of the run.
-        logged: the edge's access log, which may have other requests than these journeys'; None without an edge.
-        spans_dropped: by exporters.
-        load_nodes: generators that shared the tape, by seq.
-        clock_offset_ms: largest between the clocks of two nodes; None on one machine.
-        sidecars: of the mesh; None without one.
-        audited: whether the shop's data can be looked at after the replay.
-        stress: whether failures are expected.
-        closed: whether virtual users sent the journeys, each after its answer.
-        tape_exhausted: whether the tape ended before the time of a closed loop was over.
-        late_customers: journeys of a warm visit that opened their customer's connections themselves; None without an
+        other_cores: Cores that programs used that are no part of the run.
+        logged: The edge's access log, which may have other requests than these journeys'; None without an edge.
+        spans_dropped: Spans that exporters lost.
+        load_nodes: Generators that shared the tape, by seq.
+        clock_offset_ms: Largest difference between the clocks of two nodes; None on one machine.
+        sidecars: Evidence of the mesh; None without one.
+        audited: Whether the shop's data can be looked at after the replay.
+        stress: Whether failures are expected.
+        closed: Whether virtual users sent the journeys, each after its answer.
+        tape_exhausted: Whether the tape ended before the time of a closed loop was over.
+        late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit.
     """
     ok_ms = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS

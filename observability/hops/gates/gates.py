@@ -25,14 +25,14 @@ class Kind:
     """What holds for a gate in every run.
 
     Args:
-        name: in `summary.json`.
-        text: what its value is, in plain English.
-        relation: how the value must stand to the limit.
-        limit: the usual one.
-        why: what the figures would be worth without it.
-        unit: of value and limit; `%` for shares from 0 to 1; empty for counts.
-        more: when another limit applies, as it reads behind the usual one; empty if it never does.
-        remedy: what to do when it fails; empty if there is nothing but to look for the cause.
+        name: Name in `summary.json`.
+        text: What the value is, in plain English.
+        relation: How the value must stand to the limit.
+        limit: The usual limit.
+        why: What the figures would be worth without it.
+        unit: Unit of value and limit; `%` for shares from 0 to 1; empty for counts.
+        more: The condition for another limit, as it reads behind the usual one; empty if there is none.
+        remedy: Advice for when it fails; empty if there is nothing but to look for the cause.
     """
 
     name: str
@@ -48,8 +48,8 @@ class Kind:
         """The gate of one run; a value that was not measured does not hold.
 
         Args:
-            value: as measured.
-            limit: where it is not the usual one.
+            value: The measured value.
+            limit: The limit, where it is not the usual one.
         """
         limit = self.limit if limit is None else limit
         ok = value is not None and (value <= limit if self.relation == "at most" else value < limit)
@@ -68,7 +68,7 @@ class Kind:
         """`below 1 ms`.
 
         Args:
-            limit: of one run; the usual one if None.
+            limit: Limit of one run; the usual one if None.
         """
         if limit is not None and limit != self.limit:
             return f"{self.relation} {self.number(limit)}"

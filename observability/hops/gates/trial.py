@@ -16,10 +16,10 @@ class Sidecars:
     """What the sidecars of a mesh say of themselves once the load is over. None means "not measured".
 
     Args:
-        silent: sidecars whose statistics could not be read.
-        refused: configuration updates that they did not accept.
-        unencrypted: inbound sidecars that shook no hands over TLS.
-        encrypted: whether they should; without, the gate on it is left out.
+        silent: Sidecars whose statistics could not be read.
+        refused: Configuration updates that they did not accept.
+        unencrypted: Inbound sidecars that shook no hands over TLS.
+        encrypted: Whether they should use TLS; if not, the gate on it is left out.
     """
 
     silent: int | None
@@ -33,39 +33,39 @@ class Evidence:
     """Everything that the gates look at. None means "not measured", which no gate lets pass.
 
     Args:
-        parity_mismatches: answers that differ from the reference.
-        invariants_broken: of the shop's data, after the replay.
-        journeys_planned: on the tape.
-        journeys_sent: rows of the replay.
+        parity_mismatches: Answers that differ from the reference.
+        invariants_broken: Broken invariants of the shop's data, after the replay.
+        journeys_planned: How many journeys the tape has.
+        journeys_sent: Rows of the replay.
         start_lag_p99_ms: 99th percentile of actual minus intended start, of the load node that is worst off.
-        latency_median_ms: of all journeys.
+        latency_median_ms: Median latency of all journeys.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
-        failures: journeys whose outcome is not ok.
-        spans_dropped: by exporters.
-        audited: whether the shop's data can be looked at after the replay; without, the gate on its invariants is left
+        failures: Journeys whose outcome is not ok.
+        spans_dropped: Spans that exporters lost.
+        audited: Whether the shop's data can be looked at after the replay; without, the gate on its invariants is left
             out.
-        traced: whether the run sampled any journey; without, the gates on traces are left out.
-        traces_expected: sampled journeys.
-        traces_found: in the trace store.
-        quality: of the traces that were found, added up.
-        budget_gap_ns: largest budget imbalance of any trace, ns.
-        network_off_ns: largest difference between a budget's part `network` and what the customer's link took of the
+        traced: Whether the run sampled any journey; without, the gates on traces are left out.
+        traces_expected: Sampled journeys.
+        traces_found: How many traces the trace store had.
+        quality: Quality of the traces that were found, added up.
+        budget_gap_ns: Largest budget imbalance of any trace, ns.
+        network_off_ns: Largest difference between a budget's part `network` and what the customer's link took of the
             journey, of journeys with one request at a time; None if no network was emulated, or nothing traced.
-        edge_logged: whether an edge stood before the topology, which logs every request; without, the gates on its log
+        edge_logged: Whether an edge stood before the topology, which logs every request; without, the gates on its log
             are left out.
-        edge_unmatched: requests of sampled journeys that only one of traces and edge's log has.
-        agreements: how far traces are from the generator's clock and the edge's log.
-        unattributed_share: of the mean budget over all traces, 0 to 1.
+        edge_unmatched: Requests of sampled journeys that only one of traces and edge's log has.
+        agreements: How far traces are from the generator's clock and the edge's log.
+        unattributed_share: Unattributed share of the mean budget over all traces, 0 to 1.
         steal_share: CPU time that the hypervisor gave to others, 0 to 1.
-        other_cores: used by programs that are no part of the run.
-        clock_offset_ms: largest between the clocks of two nodes of a cluster; None on one machine, which has one clock
-            and no gate on it.
-        bypassed_calls: calls in the traces that went past the sidecar of their caller or their callee.
-        sidecars: of the mesh; None without one, which then has no gates.
-        stress: a stress test, or calls that fail on purpose: failures are expected, and no gate.
-        closed: virtual users sent the journeys, each after its answer; the tape gave no times.
-        tape_exhausted: the tape ended before the time of a closed loop was over.
-        late_customers: journeys of a warm visit that opened their customer's connections themselves; None without an
+        other_cores: Cores that programs used that are no part of the run.
+        clock_offset_ms: Largest difference between the clocks of two nodes of a cluster; None on one machine, which has
+            one clock and no gate on it.
+        bypassed_calls: Calls in the traces that went past the sidecar of their caller or their callee.
+        sidecars: Evidence of the mesh; None without one, which then has no gates.
+        stress: Whether this is a stress test, or calls fail on purpose: failures are expected, and no gate.
+        closed: Whether virtual users sent the journeys, each after its answer; the tape gave no times.
+        tape_exhausted: Whether the tape ended before the time of a closed loop was over.
+        late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit, where all do.
     """
 

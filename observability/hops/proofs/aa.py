@@ -66,9 +66,9 @@ def prove_aa(experiments: int, seed: int, progress: Progress = lambda _: None) -
     noise or any other: the whole 95 % interval of their share lies above.
 
     Args:
-        experiments: how many with the usual noise; there are a quarter as many with each other one.
-        seed: same seed, same result.
-        progress: called with the number of experiments that are done.
+        experiments: How many with the usual noise; there are a quarter as many with each other one.
+        seed: Seed; the same one gives the same result.
+        progress: Called with the number of experiments that are done.
     """
     counts = {
         noise: sum(

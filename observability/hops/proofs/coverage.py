@@ -77,9 +77,9 @@ def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: N
     """Counts how often 95 % intervals hold a known truth; the proof holds if each kind of figure does in 93 to 97 %.
 
     Args:
-        experiments: how many with the usual noise; there are a quarter as many with each other one.
-        seed: same seed, same result.
-        progress: called with the number of experiments that are done.
+        experiments: How many with the usual noise; there are a quarter as many with each other one.
+        seed: Seed; the same one gives the same result.
+        progress: Called with the number of experiments that are done.
     """
     by: dict[str, list[int]] = {}
     noises: dict[str, list[Coverage]] = {}

@@ -87,11 +87,11 @@ def over_experiments(
     """Runs experiments, each with a seed of its own, on all cores if there are many.
 
     Args:
-        one: runs one; can be pickled.
-        experiments: how many.
-        seed: same seed, same experiments.
-        progress: called with the number of experiments that are done.
-        before: how many were done before.
+        one: Runs one experiment; can be pickled.
+        experiments: How many experiments to run.
+        seed: Seed; the same one gives the same experiments.
+        progress: Called with the number of experiments that are done.
+        before: How many were done before.
     """
     for done, result in enumerate(_each(one, np.random.SeedSequence(seed).spawn(experiments)), before + 1):
         yield result
@@ -119,8 +119,8 @@ def part_intervals(
     """Of the hop differences of one experiment: each part with its interval, and the true difference.
 
     Args:
-        simulation: of the experiment.
-        sides: how slow each part is, of the two topologies.
+        simulation: Simulation of the experiment.
+        sides: How slow each part is, of the two topologies.
     """
     blocks = set(range(1, simulation.setting.blocks + 1))
     rows = hop_differences(simulation.hops(sides, _TRACED), simulation.counts(), dict.fromkeys(sides, blocks))

@@ -77,9 +77,9 @@ def measure_power(experiments: int, seed: int, progress: Progress = lambda _: No
     """Counts how often true differences are shown, in experiments of four topologies.
 
     Args:
-        experiments: how many for each cell.
-        seed: same seed, same result.
-        progress: called with the number of cells that are done.
+        experiments: How many experiments to run for each cell.
+        seed: Seed; the same one gives the same result.
+        progress: Called with the number of cells that are done.
     """
     cells: list[Power] = []
     for about, blocks, noise, name, step in CELLS:

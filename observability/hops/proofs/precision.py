@@ -101,9 +101,9 @@ def prove_precision(experiments: int, seed: int, progress: Progress = lambda _: 
     """Counts how often intervals hold the truth, and differences are shown where there are none.
 
     Args:
-        experiments: how many.
-        seed: same seed, same result.
-        progress: called with the number of experiments that are done.
+        experiments: How many experiments to run.
+        seed: Seed; the same one gives the same result.
+        progress: Called with the number of experiments that are done.
     """
     runs: list[_Run] = list(over_experiments(_experiment, experiments, seed, progress))
     labels = dict.fromkeys(label for label in ("all", *KINDS, *_labels()) for run in runs if label in run["labels"])

@@ -48,9 +48,9 @@ def prove_siblings(traces: int, seed: int, progress: Callable[[int], None] = lam
     """Tries every rule on the same traces.
 
     Args:
-        traces: how many of each cause.
-        seed: same seed, same traces.
-        progress: called with the number of traces that are done, of all causes together.
+        traces: How many traces to make of each cause.
+        seed: Seed; the same one gives the same traces.
+        progress: Called with the number of traces that are done, of all causes together.
     """
     errors = np.zeros((len(RULES), len(CAUSES), traces))
     for row, cause in enumerate(CAUSES):

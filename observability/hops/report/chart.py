@@ -62,10 +62,10 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
     """Begins to draw one chart.
 
     Args:
-        title: its heading.
-        description: what it shows, in a sentence.
-        spec: of Vega-Lite, without configuration; colours may be CSS variables.
-        rows: its data, if the specification has none.
+        title: Heading of the chart.
+        description: What the chart shows, in a sentence.
+        spec: Specification for Vega-Lite, without configuration; colours may be CSS variables.
+        rows: Data of the chart, if the specification has none.
     """
     whole: Spec = {"config": _CONFIG, "width": WIDTH, **spec}
     if rows:
@@ -99,9 +99,9 @@ def labelled(svg: str, title: str, description: str) -> Markup:
     """Gives a drawing its role, title and description.
 
     Args:
-        svg: begins with `<svg `.
-        title: plain text.
-        description: plain text.
+        svg: A drawing that begins with `<svg `.
+        title: Title of the chart, plain text.
+        description: Description of the chart, plain text.
     """
     name = f"c{next(_ids)}"
     head = (

@@ -17,8 +17,8 @@ def write_csv_files(sections: Iterable[Section], folder: Path) -> list[Path]:
     """Writes a file for each table.
 
     Args:
-        sections: of the report.
-        folder: made if it is not there.
+        sections: Sections of the report.
+        folder: Folder to write into; made if it is not there.
 
     Returns:
         The files.

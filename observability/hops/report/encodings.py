@@ -13,11 +13,11 @@ def amount(field: str, title: str = "", *, scale: Spec | None = None, stacked: b
     """A linear axis of figures.
 
     Args:
-        field: of the rows.
-        title: of the axis; none if empty.
-        scale: as Vega-Lite has it.
-        stacked: whether the figures of one place stand on each other.
-        axis: more of the axis, as `tickCount`.
+        field: Field of the rows.
+        title: Title of the axis; none if empty.
+        scale: Scale, as Vega-Lite has it.
+        stacked: Whether the figures of one place stand on each other.
+        axis: More settings of the axis, as `tickCount`.
     """
     return {
         "field": field,
@@ -43,11 +43,11 @@ def layer(mark: str, encoding: Spec, *, only: str = "", data: Sequence[Any] | No
     """One kind of mark.
 
     Args:
-        mark: as Vega-Lite names it.
-        encoding: its channels.
-        only: a condition on its rows; all if empty.
-        data: rows of its own; those of the chart if None.
-        style: of the mark.
+        mark: Mark, as Vega-Lite names it.
+        encoding: Channels of the mark.
+        only: A condition on its rows; all if empty.
+        data: Rows of its own; those of the chart if None.
+        style: Style of the mark.
     """
     return {
         "mark": {"type": mark, **style},

@@ -15,10 +15,10 @@ def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], *, s
     """Writes the whole report.
 
     Args:
-        title: its heading.
-        lines: below the heading.
-        sections: in order.
-        suspect: whether each section says so.
+        title: Heading of the page.
+        lines: Lines below the heading.
+        sections: Sections in order.
+        suspect: Whether each section says SUSPECT.
     """
     out = [f"# {_safe(title)}", ""]
     out += [*(f"{_safe(line)}  " for line in lines), ""] if lines else []

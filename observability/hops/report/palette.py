@@ -21,11 +21,11 @@ class Look:
     """How one topology is drawn.
 
     Args:
-        name: of the topology.
-        index: its place, from 0.
+        name: Name of the topology.
+        index: Place of the topology in the summary, from 0.
         color: CSS.
-        dash: of its lines: drawn and left out, in pixels.
-        shape: of its points, as Vega names them.
+        dash: Dash pattern of the lines: drawn and left out, in pixels.
+        shape: Shape of the points, as Vega names it.
     """
 
     name: str

@@ -23,7 +23,7 @@ class Renderers:
     """Processes that render one chart at a time each; they end with this process, however that ends.
 
     Args:
-        count: how many.
+        count: How many renderers to keep.
     """
 
     def __init__(self, count: int = min(_MOST, os.cpu_count() or 1)) -> None:

@@ -23,8 +23,8 @@ class View(SummaryView):
     """A run, ready to be shown.
 
     Args:
-        summary: as analysed.
-        run: as read.
+        summary: Summary of the run.
+        run: Files of the run.
     """
 
     run: RunFiles

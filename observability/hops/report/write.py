@@ -28,15 +28,15 @@ def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
     """Writes `report.html`, `report.md` and `csv/`, each file whole or not at all.
 
     Args:
-        run: as read.
-        summary: as analysed.
-        folder: where to; usually the run's own.
+        run: Files of the run.
+        summary: Summary of the run.
+        folder: Folder to write into; usually the run's own.
 
     Returns:
         The page.
 
     Raises:
-        OSError: the disk is full, or the folder cannot be written.
+        OSError: The disk is full, or the folder cannot be written.
     """
     chart.restart_ids()
     view = View(summary, run)
@@ -70,19 +70,19 @@ def write_sections(
     """Writes sections as a page, as Markdown, and their tables as CSV, each file whole or not at all.
 
     Args:
-        sections: in order.
-        folder: where to.
-        template: of the page.
-        title: what was measured; gets the word SUSPECT if the figures are not valid.
-        lines: below the title in Markdown.
-        valid: whether the figures may be trusted.
-        values: what else the template needs.
+        sections: Sections in order.
+        folder: Folder to write into.
+        template: Template of the page.
+        title: What was measured; gets the word SUSPECT if the figures are not valid.
+        lines: Lines below the title in Markdown.
+        valid: Whether the figures may be trusted.
+        values: What else the template needs.
 
     Returns:
         The page.
 
     Raises:
-        OSError: the disk is full, or the folder cannot be written.
+        OSError: The disk is full, or the folder cannot be written.
     """
     title = title if valid else f"SUSPECT: {title}"
     page = render(

@@ -38,9 +38,9 @@ class Made(msgspec.Struct):
     """What was made of the traces of a file.
 
     Args:
-        quality: of all traces together.
-        budgets: how many traces have one.
-        gap_ns: largest distance of a budget from adding up, ns: 0, or the code is wrong.
+        quality: Quality of all traces together.
+        budgets: How many traces have a budget.
+        gap_ns: Largest distance of a budget from adding up, ns: 0, or the code is wrong.
     """
 
     quality: Quality = msgspec.field(default_factory=Quality)
@@ -65,14 +65,15 @@ def write_rows(file: Path, folder: Path, *, processes: int | None = None, chunk_
 
     Args:
         file: OTLP JSON, one document a line; each line has all spans of its traces.
-        folder: where `hops.parquet` and `calls.parquet` go; made if it is not there.
-        processes: how many; None for one on each core.
-        chunk_bytes: how much of the file one process looks at in one go, to the end of the line.
+        folder: Folder for `hops.parquet` and `calls.parquet`; made if it is not there.
+        processes: How many processes to use; None for one on each core.
+        chunk_bytes: How much of the file one process looks at in one go, to the end of the line.
 
     Raises:
-        MalformedTraceError: naming the file and the line; or traces have spans on several lines.
-        NotEnoughDataError: no trace has a root.
-        OSError: the file cannot be read, or the disk is full.
+        MalformedTraceError: A line is no OTLP JSON, or traces have spans on several lines; the message names file and
+            line.
+        NotEnoughDataError: No trace has a root.
+        OSError: The file cannot be read, or the disk is full.
     """
     made = Made()
     with file.open("rb") as lines:

@@ -16,7 +16,7 @@ def fault_notice(switches: Switches) -> str:
     """Says which components of a run were slowed, by how much, and which calls failed on purpose.
 
     Args:
-        switches: of `summary.json` or the manifest.
+        switches: Switches of `summary.json` or the manifest.
 
     Returns:
         A few sentences; empty if nothing was disturbed.

@@ -32,13 +32,13 @@ class RunFiles:
     """What a run measured.
 
     Args:
-        path: the folder.
-        manifest: what the run was made of.
-        trials: every trial, also those that a later attempt replaces.
-        journeys: rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
-        hops: rows of `run.rows.HOPS`, likewise.
-        resources: rows of `run.rows.RESOURCES`, likewise.
-        calls: rows of `run.rows.CALLS`, likewise; none if the run kept none.
+        path: Path of the run's folder.
+        manifest: Description of what the run was made of.
+        trials: Every trial, also those that a later attempt replaces.
+        journeys: Rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
+        hops: Rows of `run.rows.HOPS`, likewise.
+        resources: Rows of `run.rows.RESOURCES`, likewise.
+        calls: Rows of `run.rows.CALLS`, likewise; none if the run kept none.
     """
 
     path: Path
@@ -111,7 +111,7 @@ def read_run(path: Path) -> RunFiles:
     """Reads a results folder.
 
     Raises:
-        MalformedRunError: a file is missing, cut short, or of another schema; names the file and what to do.
+        MalformedRunError: A file is missing, cut short, or of another schema; the message names it and what to do.
     """
     manifest = read_document(path / MANIFEST, form=Manifest)
     trials = read_document(path / TRIALS, form=Trials)["trials"]
@@ -129,12 +129,12 @@ def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> d
     """Reads one JSON file of a run.
 
     Args:
-        path: the file.
-        readable: the schema that it must have.
+        path: Path of the file.
+        readable: The schema that it must have.
         form: TypedDict of the keys that it must have at least, each of the right type.
 
     Raises:
-        MalformedRunError: naming the file and what is wrong with it.
+        MalformedRunError: The file is missing, cut short, or of another schema; the message names it and what is wrong.
     """
     try:
         document = json.loads(path.read_text(encoding="utf-8"))

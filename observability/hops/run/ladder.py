@@ -40,9 +40,9 @@ class Step:
     """Two arms that differ in one thing; in more only if the user left out the arms between them.
 
     Args:
-        lower: the arm without it.
-        upper: the arm with it.
-        things: the arms that name in `ADDS` what the step adds.
+        lower: The arm without what the step adds.
+        upper: The arm with it.
+        things: The arms that name in `ADDS` what the step adds.
     """
 
     lower: str
@@ -59,7 +59,7 @@ def steps_of(arms: Sequence[str]) -> list[Step]:
     """The steps between the arms that an experiment has.
 
     Args:
-        arms: some of `ARMS`, in any order; others are no part of a ladder.
+        arms: Some of `ARMS`, in any order; others are no part of a ladder.
     """
     upwards = [arm for arm in UPWARDS if arm in arms]
     steps = [

@@ -88,15 +88,16 @@ def read_journeys(path: Path, **labels: str | int) -> pl.DataFrame:
     """Reads the generator's `journeys.jsonl`.
 
     Args:
-        path: a JSON object a line.
-        labels: constant columns to put in front, as `block=0, topology="hybrid"`.
+        path: Path of the file, a JSON object a line.
+        labels: Constant columns to put in front, as `block=0, topology="hybrid"`.
 
     Returns:
         The columns of `JOURNEYS`, in the order of `seq`.
 
     Raises:
-        MalformedJourneysError: naming the file and the column or value.
-        OSError: the file cannot be read.
+        MalformedJourneysError: A line is no JSON object of the journeys' columns; the message names the file and the
+            column or value.
+        OSError: The file cannot be read.
     """
     if not path.stat().st_size:
         return _labelled(JOURNEYS.to_frame(), labels)
@@ -119,14 +120,15 @@ def read_sample(path: Path) -> pl.DataFrame:
     """Reads the bytes on the wire from the generator's file of answers.
 
     Args:
-        path: a JSON object a line.
+        path: Path of the file, a JSON object a line.
 
     Returns:
         The columns of `SAMPLE`.
 
     Raises:
-        MalformedJourneysError: naming the file and the column or value.
-        OSError: the file cannot be read.
+        MalformedJourneysError: A line is no JSON object of the sample's columns; the message names the file and the
+            column or value.
+        OSError: The file cannot be read.
     """
     if not path.stat().st_size:
         return SAMPLE.to_frame()
@@ -144,8 +146,8 @@ def hops_frame(budgets: Iterable[Budget], **labels: str | int) -> pl.DataFrame:
     """Puts budgets into rows.
 
     Args:
-        budgets: each of another trace.
-        labels: constant columns to put in front.
+        budgets: Budgets, each of another trace.
+        labels: Constant columns to put in front.
 
     Returns:
         The columns of `HOPS`, of which `on_path` is how many of the crossings lie on the critical path, and
@@ -174,7 +176,7 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
     """Puts the calls of budgets into rows.
 
     Args:
-        budgets: each of another trace.
+        budgets: Budgets, each of another trace.
 
     Returns:
         The columns of `CALLS`.
@@ -191,7 +193,7 @@ def write_parquet(frame: pl.DataFrame, path: Path) -> None:
     """Writes a frame so that the file is whole or not there.
 
     Raises:
-        OSError: the disk is full, or the folder cannot be written.
+        OSError: The disk is full, or the folder cannot be written.
     """
     buffer = io.BytesIO()  # Polars' own writing tells of a full disk in an error of its own, without errno
     frame.write_parquet(buffer)
@@ -202,8 +204,8 @@ def write_whole(path: Path, write: Callable[[Path], object]) -> None:
     """Lets `write` fill a file next to `path`, and renames it when it is on disk.
 
     Args:
-        path: where the file shall be.
-        write: fills the path that it is given.
+        path: Path of the file when it is whole.
+        write: Fills the path that it is given.
     """
     scratch = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:

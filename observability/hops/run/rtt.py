@@ -14,9 +14,9 @@ class Arm:
     """One topology at one distance.
 
     Args:
-        label: its name in the results.
-        topology: name of the topology.
-        rtt_ms: round-trip time between customer and edge.
+        label: Name of the arm in the results.
+        topology: Name of the topology.
+        rtt_ms: Round-trip time between customer and edge.
     """
 
     label: str

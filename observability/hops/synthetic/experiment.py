@@ -28,14 +28,14 @@ class Noise:
     """How latencies scatter.
 
     Args:
-        sigma: standard deviation of the logarithm of a journey's latency.
-        correlation: of the logarithms of two neighbouring journeys' latencies, 0 to 1.
-        block: standard deviation of the logarithm of a block's shift, shared by its topologies.
-        trial: standard deviation of the logarithm of a trial's own shift.
-        tape: share of sigma's square that belongs to what is asked for, and so to every trial alike, 0 to 1.
-        shape: of the latencies of one kind of journey; lognormal with sigma if None.
-        slow_trials: share of the trials that are slow altogether, 0 to 1.
-        slow_by: how many times as long these take.
+        sigma: Standard deviation of the logarithm of a journey's latency.
+        correlation: Correlation of the logarithms of two neighbouring journeys' latencies, 0 to 1.
+        block: Standard deviation of the logarithm of a block's shift, shared by its topologies.
+        trial: Standard deviation of the logarithm of a trial's own shift.
+        tape: Share of sigma's square that belongs to what is asked for, and so to every trial alike, 0 to 1.
+        shape: Shape of the latencies of one kind of journey; lognormal with sigma if None.
+        slow_trials: Share of the trials that are slow altogether, 0 to 1.
+        slow_by: How many times as long these take.
     """
 
     sigma: float = 0.45
@@ -75,7 +75,7 @@ class Noise:
         """Chance that a journey's factor is below each of these, over endlessly many blocks and trials.
 
         Args:
-            logs: logarithms of what is compared with.
+            logs: Logarithms of the values to compare with.
         """
         shift = math.hypot(self.block, self.trial)
         usual = self.own_shape.below(logs, shift)
@@ -98,9 +98,9 @@ class Setting:
     """What kind of experiment is simulated.
 
     Args:
-        blocks: how many.
-        journeys: on the tape.
-        noise: how latencies scatter.
+        blocks: How many blocks.
+        journeys: How many journeys the tape has.
+        noise: How latencies scatter.
     """
 
     blocks: int
@@ -112,9 +112,9 @@ def draw_setting(rng: np.random.Generator, *, blocks: Sequence[int], journeys: S
     """Draws a setting, calm or restless.
 
     Args:
-        rng: where chance comes from.
-        blocks: to choose from.
-        journeys: to choose from.
+        rng: Source of chance.
+        blocks: Numbers of blocks to choose from.
+        journeys: Numbers of journeys to choose from.
     """
     shift = float(rng.choice([0.0, 0.02, 0.05, 0.10]))
     noise = Noise(
@@ -132,8 +132,8 @@ class Distant:
     """A topology whose customers are at a distance.
 
     Args:
-        factor: how slow it is.
-        round_trips: of each journey.
+        factor: How slow the topology is.
+        round_trips: Round trips of each journey.
     """
 
     factor: float
@@ -144,8 +144,8 @@ class Simulation:
     """Experiments of one setting, all with the same tape.
 
     Args:
-        setting: of the experiments.
-        rng: where chance comes from.
+        setting: Setting of the experiments.
+        rng: Source of chance.
     """
 
     def __init__(self, setting: Setting, rng: np.random.Generator) -> None:
@@ -165,8 +165,8 @@ class Simulation:
         """Runs one.
 
         Args:
-            factors: how slow each topology is; all equal in an A/A experiment.
-            only: the one journey that is so slow; every journey if None.
+            factors: How slow each topology is; all equal in an A/A experiment.
+            only: The one journey that is so slow; every journey if None.
 
         Returns:
             Latencies by topology.
@@ -187,8 +187,8 @@ class Simulation:
         """Runs one, and splits the sampled journeys.
 
         Args:
-            parts: how slow each part of each topology is; parts share a journey's time equally if all are 1.
-            sample: share of the journeys that are traced, 0 to 1.
+            parts: How slow each part of each topology is; parts share a journey's time equally if all are 1.
+            sample: Share of the journeys that are traced, 0 to 1.
 
         Returns:
             Rows of `rows.HOPS`, as far as `hop_differences` reads them, with `block` in front, by topology.

@@ -29,8 +29,8 @@ def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:
     """The mean of each part of a journey's budget in an arm, ms.
 
     Args:
-        arm: of the ladder; another has the parts as they are.
-        parts: those of the arm `edge`.
+        arm: Arm of the ladder; another name has the parts as they are.
+        parts: Parts of the arm `edge`.
     """
     if arm == ladder.NO_EDGE:
         return _without_edge(parts)

@@ -65,18 +65,18 @@ def write_generated_run(
     """Writes a run of schema 2, without summary and report.
 
     Args:
-        folder: made if it is not there.
-        topologies: their names; one of no known name behaves as `hybrid` does.
-        blocks: how many; one block of one topology is a bench.
-        journeys_per_trial: on the tape.
-        traced: share of sampled journeys, 0 to 1.
-        seed: same seed, same run.
-        noise: how latencies scatter.
-        delays_ms: topology -> part -> ms that each journey with this part takes longer.
+        folder: Folder to write into; made if it is not there.
+        topologies: Their names; one of no known name behaves as `hybrid` does.
+        blocks: How many blocks; one block of one topology is a bench.
+        journeys_per_trial: How many journeys the tape has.
+        traced: Share of sampled journeys, 0 to 1.
+        seed: Seed; the same one gives the same run.
+        noise: How latencies scatter.
+        delays_ms: Milliseconds that each journey with a part takes longer, by topology and part.
         failing: (block, topology) -> name of a gate that fails in this trial.
-        ladder: whether the topologies are arms of a ladder of `hybrid`.
-        rtts_ms: round-trip times at which each topology runs, as with `make rtt`; empty for another experiment.
-        mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
+        ladder: Whether the topologies are arms of a ladder of `hybrid`.
+        rtts_ms: Round-trip times at which each topology runs, as with `make rtt`; empty for another experiment.
+        mesh: One of none, envoy and istio; with one, sidecars are on every way and use mTLS.
 
     Returns:
         The folder.

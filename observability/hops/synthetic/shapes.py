@@ -22,8 +22,8 @@ class Shape(Protocol):
         """Chance that a factor is below each of these, given as logarithms.
 
         Args:
-            logs: logarithms of what is compared with.
-            shift: standard deviation of a normal value that is added to the factor's logarithm.
+            logs: Logarithms of the values to compare with.
+            shift: Standard deviation of a normal value that is added to the factor's logarithm.
         """
 
 
@@ -32,7 +32,7 @@ class Lognormal:
     """Skewed, as most latencies are.
 
     Args:
-        sigma: standard deviation of the logarithm.
+        sigma: Standard deviation of the logarithm.
     """
 
     sigma: float
@@ -49,7 +49,7 @@ class Pareto:
     """Heavy tails.
 
     Args:
-        index: of the tail; the variance is finite above 2.
+        index: Index of the tail; the variance is finite above 2.
     """
 
     index: float
@@ -76,9 +76,9 @@ class Bimodal:
     """Two kinds of answers, as from a cache and past it.
 
     Args:
-        slow: share of the slow ones, 0 to 1.
-        times: how many times as long these take.
-        sigma: standard deviation of the logarithm within each.
+        slow: Share of the slow ones, 0 to 1.
+        times: How many times as long these take.
+        sigma: Standard deviation of the logarithm within each.
     """
 
     slow: float = 0.3

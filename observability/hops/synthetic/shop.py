@@ -25,12 +25,12 @@ class JourneyShape:
     """One kind of journey.
 
     Args:
-        channel: who sends it.
-        weight: its share of the tape, of 100.
-        median_ms: its latency in experiments that do not tell topologies apart.
-        work_ms: of the services that it needs, in the order of their calls; the first is called from outside.
-        nested: whether the first service calls the others (a checkout), and not who composes the answer.
-        answer_bytes: of its body.
+        channel: Channel that sends it.
+        weight: Share of the tape, of 100.
+        median_ms: Median latency in experiments that do not tell topologies apart.
+        work_ms: Work of the services that it needs, in the order of their calls; the first is called from outside.
+        nested: Whether the first service calls the others (a checkout), and not the one that composes the answer.
+        answer_bytes: Size of the answer's body.
     """
 
     channel: str
@@ -46,12 +46,12 @@ class TopologyShape:
     """One way to reach the services.
 
     Args:
-        about: one line for people.
-        gateways: gateway by channel; empty where clients reach the services themselves.
-        call_ms: mean of one internal call, on the wire.
-        gateway_ms: mean work of a gateway for each service that it asks.
-        protocol: of the links.
-        cpu_ms: of a call, on both sides together.
+        about: One line for people.
+        gateways: Gateway by channel; empty where clients reach the services themselves.
+        call_ms: Mean of one internal call, on the wire.
+        gateway_ms: Mean work of a gateway for each service that it asks.
+        protocol: Protocol of the links.
+        cpu_ms: CPU time of a call, on both sides together.
     """
 
     about: str
@@ -98,9 +98,9 @@ def parts_ms(shape: TopologyShape, journey: str, *, mesh: bool = False) -> dict[
     """Mean of each part of a journey's budget, ms.
 
     Args:
-        shape: of the topology.
-        journey: one of `JOURNEY_SHAPES`.
-        mesh: whether calls go by way of sidecars.
+        shape: Shape of the topology.
+        journey: One of `JOURNEY_SHAPES`.
+        mesh: Whether calls go by way of sidecars.
     """
     plan = JOURNEY_SHAPES[journey]
     gateway = shape.gateways.get(plan.channel)
@@ -127,9 +127,9 @@ def by_way_of_sidecars(parts: Mapping[str, float], *, proxy_ms: float, wire_ms: 
     """Splits each wire behind the edge into the five legs that a call has in a mesh.
 
     Args:
-        parts: mean of each part without a mesh, ms.
-        proxy_ms: mean of one sidecar's own time for a call.
-        wire_ms: mean of the wire between a component and its sidecar.
+        parts: Mean of each part without a mesh, ms.
+        proxy_ms: Mean of one sidecar's own time for a call.
+        wire_ms: Mean of the wire between a component and its sidecar.
     """
     legs: dict[str, float] = {}
     for part, ms in parts.items():
@@ -162,8 +162,8 @@ def cpu_ms(shape: TopologyShape, *, mesh: str = "none") -> dict[str, float]:
     """Mean CPU of each component for a journey of the default mix, ms.
 
     Args:
-        shape: of the topology.
-        mesh: none, envoy or istio.
+        shape: Shape of the topology.
+        mesh: One of none, envoy and istio.
     """
     services = {"order": 1.1, "payment": 0.4, "product": 1.0, "user": 1.1}
     components = {name: work_ms + shape.cpu_ms for name, work_ms in services.items()}

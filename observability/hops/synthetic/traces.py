@@ -32,14 +32,14 @@ def shop_trace(
     """Makes one trace of a journey through edge and gateway to the services.
 
     Args:
-        seed: same seed, same trace.
-        spans: how many there are; at least 6. In a mesh a few more, so that each call gets to its callee.
+        seed: Seed; the same one gives the same trace.
+        spans: How many there are; at least 6. In a mesh a few more, so that each call gets to its callee.
         trace_id: 32 hex digits; drawn if not given.
-        journey: name of the journey; drawn if not given.
-        channel: who sends the journey.
+        journey: Name of the journey; drawn if not given.
+        channel: Channel that sends the journey.
         start_ns: Unix time of the root's start, ns.
-        total_ns: length of the root; drawn if not given.
-        mesh: whether calls go by way of two sidecars.
+        total_ns: Length of the root; drawn if not given.
+        mesh: Whether calls go by way of two sidecars.
     """
     rng = random.Random(seed)
     drawn_id = f"{rng.getrandbits(128) | 1:032x}"
@@ -113,10 +113,10 @@ def write_lines(path: Path, journeys: Iterable[tuple[str, str]], *, spans: int =
     """Writes many traces as OTLP JSON lines, one after the other, in the memory of a few.
 
     Args:
-        path: the file.
-        journeys: trace id and name of each.
-        spans: in each trace.
-        shapes: how many different traces there are of each journey; they recur under other ids.
+        path: Path of the file.
+        journeys: Trace id and name of each.
+        spans: How many spans each trace has.
+        shapes: How many different traces there are of each journey; they recur under other ids.
 
     Returns:
         How many spans there are.

@@ -32,8 +32,8 @@ class KnownTrace:
     """One trace and the truth about it.
 
     Args:
-        spans: the root first, a SERVER span.
-        budget: ns by part, of what was really waited for.
+        spans: Spans of the trace, the root first, a SERVER span.
+        budget: Nanoseconds by part of what was really waited for.
     """
 
     spans: Sequence[Span]
@@ -141,9 +141,9 @@ def known_trace(cause: str, seed: int, number: int) -> KnownTrace:
     """Makes one trace.
 
     Args:
-        cause: of `CAUSES`.
-        seed: same seed, same traces.
-        number: which of them.
+        cause: One of `CAUSES`.
+        seed: Seed; the same one gives the same traces.
+        number: Which of the traces to make.
     """
     scene = _Scene(random.Random(f"{cause} {seed} {number}"))
     scene.work(scene.drawn(scene.work_ns))

@@ -23,10 +23,10 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
     """One journey's budgets, and that they add up to the traced mean.
 
     Args:
-        view: the summary.
-        journey: one of it, or `all`.
-        least_share: of the mean, 0 to 1; parts below it in every topology share one row. Unattributed time keeps its
-            own.
+        view: The summary to show.
+        journey: One of its journeys, or `all`.
+        least_share: Least share of the mean, 0 to 1; parts below it in every topology share one row. Unattributed time
+            keeps its own.
     """
     traced = [(name, cell) for name, cell in view.cells(journey) if cell["traces"]]
     if not traced:
@@ -103,9 +103,9 @@ def trace_table(title: str, parts_ns: Mapping[str, int], crossings: Mapping[str,
     """The hop budget of one trace to the nanosecond, the largest part first.
 
     Args:
-        title: of the table.
-        parts_ns: ns on the critical path by part.
-        crossings: how often each part was entered.
+        title: Title of the table.
+        parts_ns: Nanoseconds on the critical path by part.
+        crossings: How often each part was entered.
     """
     total = sum(parts_ns.values())
     names = sorted({*parts_ns, *crossings}, key=lambda part: (-parts_ns.get(part, 0), part))

@@ -18,9 +18,9 @@ class Net(NamedTuple):
     """The mean budget of a journey without what tracing is known to add.
 
     Args:
-        ms: by part; nothing is taken off one whose component gives no account.
-        not_known: these parts.
-        tracing_ms: what is taken off, of all parts.
+        ms: Net means by part; nothing is taken off one whose component gives no account.
+        not_known: Parts whose component gives no account.
+        tracing_ms: Sum of what is taken off, of all parts.
     """
 
     ms: Mapping[str, float]

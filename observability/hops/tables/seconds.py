@@ -26,7 +26,7 @@ def seconds_table(trials: Sequence[TrialRecord], profile: Mapping[str, Any]) -> 
 
     Args:
         trials: Every attempt of every trial.
-        profile: As the manifest has it.
+        profile: Profile as in the manifest.
     """
     loaded_s = profile["warmup_s"] + profile["duration_s"]
     rows = []

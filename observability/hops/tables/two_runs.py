@@ -24,8 +24,8 @@ def runs_sections(comparison: RunsComparison, metrics: Sequence[str] | None = No
     """What the two are, what is shown, and the figures of each pair of topologies.
 
     Args:
-        comparison: of `compare_runs`.
-        metrics: in the tables; all if None.
+        comparison: Comparison by `compare_runs`.
+        metrics: Metrics in the tables; all if None.
     """
     elements: list[Element] = [Points(headline(comparison))]
     if comparison["differs"]:

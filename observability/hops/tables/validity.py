@@ -28,8 +28,8 @@ def gate_elements(gates: Sequence[Gate], trials: int) -> list[Element]:
     """Every gate, and what to do about those that fail.
 
     Args:
-        gates: Of the whole, each by its worst trial.
-        trials: How many there were.
+        gates: Gates of the whole, each by its worst trial.
+        trials: How many trials there were.
     """
     fail = [kind_of(name) for name in failed(gates)]
     remedies = [

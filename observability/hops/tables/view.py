@@ -21,7 +21,7 @@ class SummaryView:
     """A summary, ready to be shown.
 
     Args:
-        summary: as analysed.
+        summary: Summary of the run.
     """
 
     summary: Summary

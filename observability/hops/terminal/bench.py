@@ -30,7 +30,7 @@ def bench(summary: Summary) -> Group:
     """Latencies, requests and bytes, hop budgets, sidecars, the cost of tracing, gates.
 
     Args:
-        summary: as of `summary.json`.
+        summary: A summary as in `summary.json`.
     """
     view = SummaryView(summary)
     notice = fault_notice(summary["switches"])

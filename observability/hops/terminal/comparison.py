@@ -22,7 +22,7 @@ def compare(summary: Summary) -> Group:
     """Conclusions, latencies, shown differences, break-even distances, cost, sidecars, gates, suspect trials.
 
     Args:
-        summary: as of `summary.json`.
+        summary: A summary as in `summary.json`.
     """
     view = SummaryView(summary)
     mesh, replicas = mesh_text(summary["switches"]), replicas_text(summary["switches"])

@@ -14,8 +14,8 @@ def terminal(file: IO[str] | None = None, *, width: int | None = None, stderr: b
     its end, `gw[/red]` would end in a traceback, and `:key:` would become a picture.
 
     Args:
-        file: standard output if not given.
-        width: columns; the terminal's if not given.
-        stderr: print to standard error.
+        file: File to print to; standard output if not given.
+        width: Width in columns; the terminal's if not given.
+        stderr: Whether to print to standard error.
     """
     return Console(file=file, width=width, stderr=stderr, markup=False, emoji=False, highlight=False)

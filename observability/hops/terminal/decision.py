@@ -14,7 +14,7 @@ def decision_view(decision: Decision) -> Group:
     """The title, and each line behind what it is about.
 
     Args:
-        decision: of `decide`.
+        decision: Decision by `decide`.
     """
     grid = RichTable.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True)

@@ -17,7 +17,7 @@ def ladder_view(summary: Summary) -> Group:
     """What each step adds, gates, suspect trials.
 
     Args:
-        summary: as of `summary.json`, of a ladder.
+        summary: A summary as in `summary.json`, of a ladder.
     """
     view = SummaryView(summary)
     return rendered(

@@ -34,7 +34,7 @@ def rendered(elements: Iterable[Element]) -> Group:
     """Everything, one below the other, an empty line after each.
 
     Args:
-        elements: of a section, or of several.
+        elements: Elements of a section, or of several.
     """
     return Group(*(part for element in elements for part in _parts(element)))
 

@@ -17,7 +17,7 @@ def rtt_view(summary: Summary) -> Group:
     """Who is the fastest at which distance, how the model did, gates, suspect trials.
 
     Args:
-        summary: as of `summary.json`, of an experiment over distances.
+        summary: A summary as in `summary.json`, of an experiment over distances.
     """
     view = SummaryView(summary)
     return rendered(

@@ -15,10 +15,10 @@ def trace_tree(tree: Tree) -> RichTree:
     """Draws one trace: spans by start, each with its length, its time on the path, and its part.
 
     Args:
-        tree: as grown.
+        tree: The trace's tree.
 
     Raises:
-        NotEnoughDataError: the trace has no root.
+        NotEnoughDataError: The trace has no root.
     """
     root = tree.root
     if root is None:

@@ -13,6 +13,6 @@ def runs_view(comparison: RunsComparison) -> Group:
     """What the two are, what differs, the figures, what is shown, the threshold.
 
     Args:
-        comparison: of `compare_runs`.
+        comparison: Comparison by `compare_runs`.
     """
     return rendered(element for section in runs_sections(comparison, SHOWN_METRICS) for element in section.elements)

@@ -41,8 +41,8 @@ def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:
     sorting siblings in `tree.grow`.
 
     Args:
-        root: of a grown tree: children inside their parents, those that ended last first.
-        ahead_percent: see `AHEAD_PERCENT`.
+        root: Root of a grown tree: children inside their parents, those that ended last first.
+        ahead_percent: Limit for a sibling that ran ahead; see `AHEAD_PERCENT`.
     """
     moment = covered = root.end_ns
     frames = [(root, iter(root.children))]

@@ -31,9 +31,9 @@ class Fetched:
     """Traces as Jaeger had them when the wait ended.
 
     Args:
-        traces: spans by trace id, sound or not.
-        missing: ids that Jaeger knows nothing of.
-        incomplete: ids in `traces` with spans still missing, as far as the trace itself shows.
+        traces: Spans by trace id, sound or not.
+        missing: Ids that Jaeger knows nothing of.
+        incomplete: Ids in `traces` with spans still missing, as far as the trace itself shows.
     """
 
     traces: dict[str, list[Span]]
@@ -70,17 +70,17 @@ async def fetch_traces(
     """Reads traces by id, and asks again for those that have not wholly arrived.
 
     Args:
-        base_url: of the query API, as `http://127.0.0.1:18072`.
+        base_url: Base URL of the query API, as `http://127.0.0.1:18072`.
         trace_ids: 32 hex digits each; the same id twice is read once.
-        concurrency: requests under way at once.
-        request_timeout_s: for one request.
-        patience_s: For all of them together; then returns what has arrived. Every trace is asked for at least
-            once.
-        complete: says whether a trace needs no second look.
-        progress: called with (sound traces so far, traces asked for).
+        concurrency: Most requests under way at once.
+        request_timeout_s: Time limit of one request.
+        patience_s: Time limit for all of them together; then returns what has arrived. Every trace is asked
+            for at least once.
+        complete: Says whether a trace needs no second look.
+        progress: Called with (sound traces so far, traces asked for).
 
     Raises:
-        JaegerError: an id is malformed; or Jaeger did not answer, or answered with an error or no OTLP JSON.
+        JaegerError: An id is malformed; or Jaeger did not answer, or answered with an error or no OTLP JSON.
     """
     ids = list(dict.fromkeys(_checked(trace_id) for trace_id in trace_ids))
     deadline = time.monotonic() + patience_s

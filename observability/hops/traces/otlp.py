@@ -30,14 +30,14 @@ def read_file(path: Path) -> list[Span]:
     """Reads a file of OTLP JSON: one document, or one document a line.
 
     Args:
-        path: the file; a Jaeger api_v3 answer saved as it came is fine too.
+        path: The file; a Jaeger api_v3 answer saved as it came is fine too.
 
     Returns:
         The spans in the order of the file.
 
     Raises:
-        MalformedTraceError: naming the file and the line.
-        OSError: the file cannot be read.
+        MalformedTraceError: A line is no OTLP JSON; the message names the file and the line.
+        OSError: The file cannot be read.
     """
     text = path.read_bytes()
     try:
@@ -53,7 +53,7 @@ def read_line(line: bytes, *, where: str) -> list[Span]:
     """Reads one line of a file of OTLP JSON lines.
 
     Raises:
-        MalformedTraceError: naming the place.
+        MalformedTraceError: A value is missing or of another type; the message names its place.
     """
     try:
         return read_spans(line, where=where)
@@ -66,15 +66,15 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
 
     Args:
         text: JSON.
-        where: name of the input, for messages.
+        where: Name of the input, for messages.
 
     Returns:
         The spans in the order of the document, with at least those attributes that a budget needs.
 
     Raises:
-        MalformedTraceError: naming the place inside the document.
-        json.JSONDecodeError: the text is not JSON.
-        UnicodeDecodeError: the text is not UTF-8.
+        MalformedTraceError: A value is missing or of another type; the message names its place in the document.
+        json.JSONDecodeError: The text is not JSON.
+        UnicodeDecodeError: The text is not UTF-8.
     """
     try:
         return typed_otlp.spans_of(typed_otlp.decode(text))
@@ -87,10 +87,10 @@ def parse_document(document: Any, *, where: str = "OTLP JSON") -> Iterator[Span]
 
     Args:
         document: `{"resourceSpans": [...]}`, or the same inside Jaeger's `{"result": ...}`.
-        where: name of the input, for messages.
+        where: Name of the input, for messages.
 
     Raises:
-        MalformedTraceError: naming the place inside the document.
+        MalformedTraceError: A value is missing or of another type; the message names its place in the document.
     """
     body = _object(document, where)
     if "result" in body:

@@ -33,13 +33,13 @@ class Span(msgspec.Struct, frozen=True, gc=False):
     Args:
         trace_id: 32 lower-case hex digits.
         span_id: 16 lower-case hex digits.
-        parent_id: as span_id; empty for a root.
-        name: the operation.
-        kind: role in the hop.
+        parent_id: Id of the parent; empty for a root.
+        name: The operation.
+        kind: Role of the span in the hop.
         service: `service.name` of the resource, the component that ran it.
         start_ns: Unix time, ns.
         end_ns: Unix time, ns.
-        attributes: scalar attributes; lists and maps are left out, no budget needs them.
+        attributes: Scalar attributes; lists and maps are left out, as no budget needs them.
     """
 
     trace_id: str

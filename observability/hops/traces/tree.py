@@ -24,18 +24,19 @@ class Node(msgspec.Struct, eq=False):
     """A span in its place in the tree, with the interval that the path may use.
 
     Args:
-        span: as reported.
+        span: The span as reported.
         start_ns: Unix time, ns, clipped to the parent.
-        end_ns: the same.
-        began_ns: start as the path looks at it: not before the parent's, but also after the parent's end; of what
+        end_ns: Unix time, ns, clipped likewise.
+        began_ns: Start as the path looks at it: not before the parent's, but also after the parent's end; of what
             carries out a call over an emulated network, not before the request had come whole.
-        ended_ns: when the parent could take the span for finished: its reported end; of a try that was given up, the
-            start of the next; of what carries out a call over an emulated network, when the answer had left whole.
-        children: spans below it. None knows its parent: trees without rings are freed at once, and need no collector.
-        is_try: whether the CLIENT span above is a call that this span carries out; then it is waited for until that
+        ended_ns: The time at which the parent could take the span for finished: its reported end; of a try that was
+            given up, the start of the next; of what carries out a call over an emulated network, when the answer had
+            left whole.
+        children: Spans below it. None knows its parent: trees without rings are freed at once, and need no collector.
+        is_try: Whether the CLIENT span above is a call that this span carries out; then it is waited for until that
             CLIENT ends.
-        callee: service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
-        unconnected: whether the span is a proxy's try to connect that failed, by Envoy's own account.
+        callee: Service that answered a CLIENT span; None for other spans, and if no SERVER span is below.
+        unconnected: Whether the span is a proxy's try to connect that failed, by Envoy's own account.
     """
 
     span: Span
@@ -53,17 +54,17 @@ class Quality(msgspec.Struct):
     """How sound traces were; adds up over traces.
 
     Args:
-        traces: traces looked at.
-        spans: spans in them, duplicates not counted.
-        duplicates: spans reported more than once.
-        orphans: spans whose parent was never reported; they hang below the root instead.
+        traces: Traces looked at.
+        spans: Spans in them, duplicates not counted.
+        duplicates: Spans reported more than once.
+        orphans: Spans whose parent was never reported; they hang below the root instead.
         missing_servers: CLIENT spans that no SERVER span answers, though one should: not of a database, not `given_up`,
             and not `unconnected`.
-        given_up: calls that a proxy gave up before anything answered; the callee's span is late, or there is none.
-        two_roots: traces with more than one root; the budget is of the chosen one.
-        skewed: spans that begin before their parent, which one clock cannot do; clipped.
-        outlived: spans that end after their parent (asynchronous, or closed late); clipped.
-        empty: traces without any root, hence without a budget.
+        given_up: Calls that a proxy gave up before anything answered; the callee's span is late, or there is none.
+        two_roots: Traces with more than one root; the budget is of the chosen one.
+        skewed: Spans that begin before their parent, which one clock cannot do; clipped.
+        outlived: Spans that end after their parent (asynchronous, or closed late); clipped.
+        empty: Traces without any root, hence without a budget.
     """
 
     traces: int = 0
@@ -100,12 +101,12 @@ class Tree(msgspec.Struct, eq=False):
     """One trace, ready to be walked.
 
     Args:
-        nodes: every span once, by id.
-        by_id: the same, by the ids of their spans.
-        quality: what had to be repaired.
-        root: the journey; none if no span is without a parent.
-        extra_roots: further spans without a parent; their subtrees stay off the path.
-        calls: nodes with a child that carries out a call.
+        nodes: Every span once, by id.
+        by_id: The same nodes, by the ids of their spans.
+        quality: What had to be repaired.
+        root: The journey; none if no span is without a parent.
+        extra_roots: Further spans without a parent; their subtrees stay off the path.
+        calls: Nodes with a child that carries out a call.
     """
 
     nodes: list[Node]
@@ -120,7 +121,7 @@ def grow(spans: Iterable[Span]) -> Tree:
     """Builds the tree of one trace.
 
     Args:
-        spans: of one trace, in any order.
+        spans: Spans of one trace, in any order.
 
     Returns:
         The tree, its children clipped to their parents, each node's children by their end, last first; the same

@@ -88,7 +88,7 @@ def decode(text: bytes) -> Document:
     """Decodes one document.
 
     Raises:
-        OtherDialectError: it has values that this dialect has not, or is no JSON.
+        OtherDialectError: The document has values that this dialect has not, or is no JSON.
     """
     try:
         return _DECODER.decode(text)
@@ -100,7 +100,7 @@ def spans_of(document: Document) -> list[Span]:
     """The spans of a document, with those of their attributes that a budget needs.
 
     Raises:
-        OtherDialectError: an id is not in lower-case hex, or a component or the spans are missing.
+        OtherDialectError: An id is not in lower-case hex, or a component or the spans are missing.
     """
     body = document.result or document
     if body.resource_spans is UNSET:

@@ -70,11 +70,11 @@ def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> M
     """Draws one trace.
 
     Args:
-        look: of the topology.
-        journey: for the caption.
-        tree: as grown.
-        root: of the tree.
-        scale: ns that the time axis is long.
+        look: Look of the topology.
+        journey: Name of the journey, for the caption.
+        tree: The trace's tree.
+        root: Root of the tree.
+        scale: Length of the time axis, ns.
     """
     total = root.end_ns - root.start_ns
     on_path: dict[str, list[tuple[int, int]]] = defaultdict(list)

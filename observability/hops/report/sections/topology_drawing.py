@@ -42,8 +42,8 @@ def links_of(topology: Document, *, edge: bool) -> list[Link]:
     """Every link from the clients to the database.
 
     Args:
-        topology: as in the manifest.
-        edge: whether a proxy stands between clients and the rest.
+        topology: Topology as in the manifest.
+        edge: Whether a proxy stands between clients and the rest.
     """
     every: list[Link] = []
     entry, links = topology["entry"], topology["links"]
@@ -75,10 +75,10 @@ def draw_topology(
     """Draws one topology.
 
     Args:
-        name: its title.
-        topology: as in the manifest.
-        edge: the proxy between clients and the rest, `envoy` or `kong`; `none` for none.
-        replicas: of the components that have several.
+        name: Title of the drawing.
+        topology: Topology as in the manifest.
+        edge: The proxy between clients and the rest, `envoy` or `kong`; `none` for none.
+        replicas: Replicas of the components that have several.
     """
     plan = _plan(topology, edge=edge != "none")
     step = _TALL + _GAP_Y

@@ -79,13 +79,13 @@ def summary(medians, comparisons, hops=(), *, valid=True, blocks=5, waves=None, 
     """A summary of topologies with these medians of `order_history`.
 
     Args:
-        medians: ms by topology.
-        comparisons: rows.
-        hops: rows.
-        valid: whether the gate holds.
-        blocks: how many.
-        waves: by topology.
-        closed: the closed loop.
+        medians: Median by topology, ms.
+        comparisons: Comparisons between them.
+        hops: Hop differences between them.
+        valid: Whether the gate holds.
+        blocks: How many blocks there are.
+        waves: Round trips by topology.
+        closed: The closed loop; None for an open one.
     """
     waves = waves or {}
     return {
