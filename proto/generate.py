@@ -52,7 +52,7 @@ def generate_python(into: Path) -> None:
     """Writes the Python stubs of every proto file below `into`.
 
     Raises:
-        RuntimeError: protoc refused a file; it has printed why.
+        RuntimeError: `protoc` refused a file; it has printed why.
     """
     with tempfile.TemporaryDirectory() as scratch:
         _protoc(
@@ -78,7 +78,7 @@ def generate_go(into: Path) -> None:
     """Writes the Go stubs of every proto file below `into`: `shop/order/v1` becomes the package `orderv1`.
 
     Raises:
-        RuntimeError: there is no go command, a plugin cannot be built, or protoc refused a file.
+        RuntimeError: There is no go command, a plugin cannot be built, or protoc refused a file.
     """
     arguments = [f"--plugin={name}={_go_plugin(name)}" for name in GO_PLUGINS]
     for plugin in ("go", "go-grpc"):
@@ -93,7 +93,7 @@ def generate_transcoder(into: Path) -> None:
     """Writes `shop.pb` below `into`: the contract as a descriptor set, with its REST rules and error details.
 
     Raises:
-        RuntimeError: protoc refused a file, or a rule names a method that is not there.
+        RuntimeError: `protoc` refused a file, or a rule names a method that is not there.
     """
     rules: dict[str, dict[str, str]] = yaml.safe_load(TRANSCODER_RULES.read_text())
     plain = into / "plain.pb"

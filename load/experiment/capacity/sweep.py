@@ -38,7 +38,7 @@ class SweepProfile:
         name: Name that the user gives.
         warmup_s: Seconds of load before the first step on a system; not counted.
         shortest_s: A step takes at least so long,
-        longest_s: and at most so long; in between, as long as `LEAST_JOURNEYS` take.
+        longest_s: Longest duration of a step; in between, it lasts as long as `LEAST_JOURNEYS` take.
         confirm_s: A confirmation takes at least so long, and up to four times as long for `LEAST_JOURNEYS`.
         precision: Where the search ends (`capacity.search.Plan`).
         most_steps: Most replays of a search.
@@ -71,7 +71,7 @@ class Sweep:
 
     Attributes:
         profile: How long each rate is looked at.
-        objective_ms: p99 must stay under it, ms.
+        objective_ms: Limit of p99, ms.
         start: The first rate, journeys a second.
         highest: No rate above it is tried.
     """

@@ -22,10 +22,10 @@ def fake_trial(
     """A trial of so many journeys; one that failed makes it SUSPECT.
 
     Args:
-        failures: how many failed.
-        rows: how many journeys there are.
-        origin: where CPU seconds and memory come from.
-        latency_ms: of all journeys; None for journeys without latencies.
+        failures: How many journeys failed.
+        rows: How many journeys there are.
+        origin: Source of CPU seconds and memory.
+        latency_ms: Latency of all journeys; None for journeys without latencies.
     """
     evidence = Evidence(
         parity_mismatches=0,
@@ -68,9 +68,10 @@ class FakeRuns:
     """Runs trials as the runner wants them run, and notes which.
 
     Args:
-        outcomes: for `<block>-<topology>`, what its attempts give one after the other: a number of failures, or an
-            error. Others succeed.
-        latency_ms: of the journeys of `<block>-<topology>`'s given attempt; None for journeys without latencies.
+        outcomes: Results of `<block>-<topology>`'s attempts, one after the other: a number of failures, or an error.
+            Others succeed.
+        latency_ms: Latency of the journeys of `<block>-<topology>`'s given attempt; None for journeys without
+            latencies.
     """
 
     def __init__(
