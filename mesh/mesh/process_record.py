@@ -27,7 +27,7 @@ class Started:
 
     Args:
         component: Name of its component.
-        pid: Its process id.
+        pid: Process id.
         created: When it started, in seconds since the epoch, as psutil says.
         stop_signal: Signal that asks it to stop.
     """

@@ -37,9 +37,9 @@ class SweepProfile:
     Attributes:
         name: Name that the user gives.
         warmup_s: Seconds of load before the first step on a system; not counted.
-        shortest_s: A step takes at least so long,
+        shortest_s: Shortest duration of a step.
         longest_s: Longest duration of a step; in between, it lasts as long as `LEAST_JOURNEYS` take.
-        confirm_s: A confirmation takes at least so long, and up to four times as long for `LEAST_JOURNEYS`.
+        confirm_s: Shortest duration of a confirmation, which may take four times as long for `LEAST_JOURNEYS`.
         precision: Where the search ends (`capacity.search.Plan`).
         most_steps: Most replays of a search.
         most_confirmations: Most replays that confirm.

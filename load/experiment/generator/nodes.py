@@ -64,7 +64,7 @@ def node_arguments(
         target: File on the node that describes the system to send it to.
         out: The node's folder.
         shard: Which shard the node replays, from 0; or how the node is told, such as `$(JOB_COMPLETION_INDEX)`.
-        shards: How many there are.
+        shards: How many shards there are.
         trace: Share of the journeys that leave a trace, 0 to 1.
 
     Raises:

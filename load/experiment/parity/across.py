@@ -26,7 +26,7 @@ class Parity:
     """One topology that answered everything right.
 
     Attributes:
-        topology: Its name.
+        topology: Name of the topology.
         compared: Journeys compared, by journey.
         state: Digest of every table afterwards.
     """

@@ -50,7 +50,7 @@ class Bench:
     """Sends reads to a running system, traced and untraced.
 
     Attributes:
-        system: Where to.
+        system: System to send to.
         shopload: The generator.
         load: The reads.
         folder: Where the generator's files go.
@@ -67,7 +67,7 @@ class Bench:
         """Runs the rounds.
 
         Args:
-            rounds: How many.
+            rounds: How many rounds.
             say: Told how each went.
 
         Raises:

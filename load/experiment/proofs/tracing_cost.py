@@ -25,9 +25,9 @@ class Cpu:
     """CPU seconds of a component's processes.
 
     Attributes:
-        main_s: Of their main threads.
-        all_s: Of all threads.
-        export_s: Of that, what they say it took to encode and send spans; 0 if they do not say.
+        main_s: CPU seconds of their main threads.
+        all_s: CPU seconds of all threads.
+        export_s: Share of `all_s` for encoding and sending spans, by their own account; 0 without one.
     """
 
     main_s: float

@@ -25,7 +25,7 @@ class ResultsFolder:
     """A run's folder; nothing in it is visible under its final name before the run is complete.
 
     Args:
-        final: Its path once the run is complete.
+        final: Path of the folder once the run is complete.
     """
 
     def __init__(self, final: Path) -> None:

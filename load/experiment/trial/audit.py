@@ -68,7 +68,7 @@ def audit(admin_url: str, name: str, journeys: Path | None, *, as_json: bool) ->
     Args:
         admin_url: URL of the server, as its administrator.
         name: Name of the database.
-        journeys: As `auditing` has it; None without a replay.
+        journeys: File of the replayed journeys, as for `auditing`; None without a replay.
         as_json: Whether to print JSON.
 
     Returns:

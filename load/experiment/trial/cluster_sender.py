@@ -75,7 +75,7 @@ class ClusterSender:
     """Sends loads from pods of the system's namespace.
 
     Attributes:
-        system: Where to.
+        system: System to send to.
         shopload: The generator of this machine, which joins what those of the cluster leave.
     """
 

@@ -39,10 +39,10 @@ class Replay:
     """A load that is sent to a running system, and what is known of it afterwards.
 
     Args:
-        system: Where to.
+        system: System to send to.
         shopload: The generator.
         load: What to send.
-        folder: Where files go.
+        folder: Folder for the replay's files.
         clock: Notes how long each phase takes.
 
     Raises:
@@ -147,7 +147,7 @@ class Replay:
         Args:
             overload: Whether failures are what the load is for, and no gate.
             edge_log: The log of an edge that has stopped: while it runs, it holds the last lines back.
-            machine_speed: As `Trial` has it.
+            machine_speed: Speed of the machine, as in `Trial`.
         """
         generator, resources, closed = self._generator, self._resources, self._load.closed
         logged = None if edge_log is None else read_edge_log(edge_log, self.journeys)

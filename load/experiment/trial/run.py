@@ -103,7 +103,7 @@ def ready(
         folder: Where the generator's files and the components' logs go; to be made.
         clock: Notes how long each phase takes.
         say: Told what is going on.
-        meanwhile: As `run_trial` has it.
+        meanwhile: Work to do meanwhile, as for `run_trial`.
 
     Raises:
         ParityError: The system's answers are not the data's.

@@ -65,7 +65,7 @@ class LocalSender:
     """Sends loads from this machine.
 
     Attributes:
-        system: Where to.
+        system: System to send to.
         shopload: The generator.
     """
 

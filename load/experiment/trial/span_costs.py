@@ -39,7 +39,7 @@ def tracing_record(spans: Spans, accounts: Mapping[str, Costs], generator: Mappi
     """Puts beside the spans what each costs.
 
     Args:
-        spans: Of the trial.
+        spans: Spans of the trial.
         accounts: What a span costs by process; the process of a replica is named `<component>-<number>`.
         generator: The generator's own account of the replay.
     """

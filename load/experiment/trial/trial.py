@@ -39,8 +39,8 @@ class Trial:
         rss_mb: Peak memory of each component, MiB.
         memory_mb: Peak memory of all components together, MiB.
         phases_s: How long each phase took, in seconds.
-        machine_speed: As the function has it, mean of before the system started and after it stopped; None for a step,
-            since its system runs on.
+        machine_speed: Speed of the machine, the mean of before the system started and after it stopped; None for a
+            step, since its system runs on.
         origin: Where CPU seconds and memory come from; None for this machine's kernel.
         tracing: What the spans were, and what each cost; None if nothing was traced.
     """

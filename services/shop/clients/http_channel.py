@@ -78,7 +78,7 @@ class HttpChannel:
 
         Args:
             method: The HTTP method.
-            path: With the query string, if there is one.
+            path: Path, with the query string if there is one.
             body: Body of the request.
             headers: More headers.
             name: Name of the span, one of a small number of names.

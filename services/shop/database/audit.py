@@ -78,9 +78,9 @@ def check_invariants(
     """Checks every invariant inside the current transaction, which must be rolled back afterwards.
 
     Args:
-        connection: To the trial's database, in a transaction.
-        acknowledged: As for `audit`.
-        grace_s: As for `audit`.
+        connection: Connection to the trial's database, in a transaction.
+        acknowledged: Acknowledged checkouts, as for `audit`.
+        grace_s: Seconds of grace, as for `audit`.
     """
     connection.execute("CREATE TEMPORARY TABLE grace AS SELECT %s::float8 AS seconds", [grace_s])
     have = {""}

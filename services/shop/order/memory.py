@@ -247,7 +247,7 @@ class MemoryCancellations:
 
     Args:
         orders: The orders, which are cancelled here.
-        cancellations: Those under way, with the seconds until their leases end.
+        cancellations: Cancellations under way, with the seconds until their leases end.
         clock: Returns a time in seconds.
     """
 

@@ -39,7 +39,7 @@ class MemoryProductStore:
 
     Args:
         products: The products.
-        reviews: Their reviews.
+        reviews: Reviews of the products.
         reservations: The reservations, whose pieces are off the products' stock already.
     """
 

@@ -29,7 +29,7 @@ class Replica:
     Args:
         protocol: What it serves.
         address: "host:port".
-        database_url: Its role's URL of the database.
+        database_url: URL of the database for the service's role.
     """
 
     def __init__(self, protocol: str, address: str, database_url: str) -> None:

@@ -53,7 +53,7 @@ async def exchange(port: int, headers: Sequence[Header], *chunks: bytes, pause_s
     """Sends one request over a connection of its own, without looking at what it sends.
 
     Args:
-        port: Where to, on this machine.
+        port: Port on this machine to send to.
         headers: All of the request, pseudo-headers included.
         chunks: The body; without any, the request never ends.
         pause_s: How long to wait between the body's chunks.
