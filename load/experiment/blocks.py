@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from hops.analysis.precision import Decided
 
 PLAN = "plan.json"
-#: A copy, so that an experiment goes on with the workload that it began with.
 WORKLOAD = "workload.yaml"
-#: As `run_trial` is called.
+"""A copy, so that an experiment goes on with the workload that it began with."""
 RunTrial = Callable[..., Trial]
-#: Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess.
+"""The type of `run_trial`."""
 TRIAL_OVERHEAD_S = 6.0
+"""Seconds of a trial that are neither warm-up nor load: starting, parity, collecting, stopping. A first guess."""
 
 
 class Blocks:

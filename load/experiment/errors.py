@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 from mesh.errors import InputError, MeshError
 
-#: A list in a message has this many entries; the rest is counted.
 SHOWN = 5
+"""A list in a message has this many entries; the rest is counted."""
 
 
 class UsageError(InputError):

@@ -21,8 +21,8 @@ from mesh.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, po
 SCHEMES: Mapping[Protocol, str] = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "graphql"}
 TRIAL_DATABASE = "shop_trial"
 DATABASE_TASK = "database"
-#: Stop ranks: gateways are stopped before what they call.
 GATEWAY_RANK, SERVICE_RANK = 1, 2
+"""Stop ranks: gateways are stopped before what they call."""
 
 
 @dataclass(frozen=True)

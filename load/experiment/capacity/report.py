@@ -29,16 +29,16 @@ LIMITS = {
     "max_rate": "the highest rate allowed",
     "unknown": "not found",
 }
-#: What stands above the rate that was confirmed, by the limit.
 ABOVE = {
     "shop": "{failed:g} failed",
     "generator": "at {failed:g} the generator could not keep up, so the shop's limit may be higher",
     "max_rate": "no higher rate was allowed",
     "unknown": "the search ended before a rate failed",
 }
+"""What stands above the rate that was confirmed, by the limit."""
 CURVE_CELLS = 44
-#: Left end of the curve's logarithmic scale, ms.
 CURVE_FROM_MS = 1.0
+"""Left end of the curve's logarithmic scale, ms."""
 
 
 def write_report(document: Document, folder: Path) -> tuple[Path, bool]:

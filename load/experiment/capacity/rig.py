@@ -35,22 +35,22 @@ from mesh.system import System
 from mesh.topology import Topology
 
 PARITY_SAMPLES = 3
-#: Seeds of the steps' tapes lie so far apart that no two users' seeds share any of them.
 SEEDS_PER_RUN = 1_000_000
-#: After a step the shop may still work on journeys that were given up. It has come to rest when it uses less than so
-#: many cores; what it has not done after so many seconds, it is not waited for.
+"""Seeds of the steps' tapes lie so far apart that no two users' seeds share any of them."""
 REST_CORES = 0.25
 REST_LIMIT_S = 12.0
+"""After a step the shop may still work on journeys that were given up. It has come to rest when it uses less than so
+many cores; what it has not done after so many seconds, it is not waited for."""
 REST_LOOK_S = 0.5
-#: What one topology's steps may write at most.
 NEEDED_BYTES = 512 << 20
+"""What one topology's steps may write at most."""
 LONGEST_LOG_BYTES = 1 << 20
-#: Checkouts that clients saw succeed, of all steps on one database: what the audit must find there.
 ACKNOWLEDGED = "acknowledged.jsonl"
+"""Checkouts that clients saw succeed, of all steps on one database: what the audit must find there."""
 
 
-#: Says how long the rest of a run takes.
 TimeLeft = Callable[[], str]
+"""Says how long the rest of a run takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: Factor from one rate to the next while climbing, and from a rate that was not confirmed to the next that is tried.
 GROWTH, BACK_OFF = 2.0, 0.9
+"""Factor from one rate to the next while climbing, and from a rate that was not confirmed to the next that is tried."""
 
 Limit = Literal["shop", "generator", "max_rate", "unknown"]
 
@@ -102,8 +102,8 @@ class SearchResult:
     tried: tuple[float, ...] = field(default=())
 
 
-#: A search that did not come to its end, and a stress test, which has none.
 NO_RESULT = SearchResult(None, None, "unknown")
+"""A search that did not come to its end, and a stress test, which has none."""
 
 
 def climb(measure: Measure, plan: Plan) -> Bracket:

@@ -22,11 +22,11 @@ from hops.units import ALL
 Phase = Literal["search", "confirm", "stress"]
 
 NS_PER_S = 1e9
-#: Most frequent errors of each class that a step keeps in words.
 MESSAGES = 3
-#: Gates that say whether the generator kept up. A step in which it did not may fail for that reason alone; one that
-#: holds all the same still holds, since latency counts from the intended arrival.
+"""Most frequent errors of each class that a step keeps in words."""
 GENERATOR_GATES = ("tape_unsent", "tape_exhausted", "start_lag_p99_ms", "generator_cores")
+"""Gates that say whether the generator kept up. A step in which it did not may fail for that reason alone; one that
+holds all the same still holds, since latency counts from the intended arrival."""
 
 
 @dataclass(frozen=True, slots=True)

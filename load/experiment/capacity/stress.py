@@ -15,16 +15,16 @@ from mesh.topology import Topology
 DEFAULT_USERS = "100,300,1000,3000,10000"
 MOST_STEPS = 20
 WARM_RATE = 20.0
-#: Seconds of a step and of a system that are not load.
 STEP_OVERHEAD_S = 12.0
 SYSTEM_OVERHEAD_S = 10.0
-#: The edge lets an HTTP/2 connection carry 1,024 requests at a time, and a journey sends up to ten at a time.
+"""Seconds of a step and of a system that are not load."""
 USERS_PER_CONNECTION = 100
-#: The most connections that the generator opens.
+"""The edge lets an HTTP/2 connection carry 1,024 requests at a time, and a journey sends up to ten at a time."""
 MOST_HTTP1_CONNECTIONS = 1024
+"""The most connections that the generator opens."""
 LEAST_CONNECTIONS = 4
-#: More journeys a second than two cores can even refuse; it keeps tapes small.
 HIGHEST_TAPE_RATE = 5000.0
+"""More journeys a second than two cores can even refuse; it keeps tapes small."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,18 +14,18 @@ from hops.gates.gates import gate_failure
 from mesh.system import System
 from mesh.topology import Topology
 
-#: Fewer journeys leave the upper end of p99's 95 % interval unknown: 0.99^n must be below 2.5 %, so n above 366; the
-#: rest is for tapes that have fewer journeys than their rate says, and for failures.
 LEAST_JOURNEYS = 420
-#: Gates that a rate must meet to hold, beside the objective.
+"""Fewer journeys leave the upper end of p99's 95 % interval unknown: 0.99^n must be below 2.5 %, so n above 366; the
+rest is for tapes that have fewer journeys than their rate says, and for failures."""
 HOLDING_GATES = ("failure_share", "tape_unsent")
-#: A rate is clearly too high, and not tried again, when it misses the objective by this factor.
+"""Gates that a rate must meet to hold, beside the objective."""
 CLEARLY = 5.0
+"""A rate is clearly too high, and not tried again, when it misses the objective by this factor."""
 CLEAR_FAILURE_SHARE = 0.01
-#: Seconds of a step that are not load: its tape, the generator's start, reading the rows, coming to rest, the audit.
 STEP_OVERHEAD_S = 3.5
-#: Seconds to start, check and stop a system.
+"""Seconds of a step that are not load: its tape, the generator's start, reading the rows, coming to rest, the audit."""
 SYSTEM_OVERHEAD_S = 9.0
+"""Seconds to start, check and stop a system."""
 
 DEFAULT_START = 20.0
 

@@ -18,10 +18,10 @@ from typing import Any, Protocol, TypeVar
 from experiment.errors import GeneratorError, UsageError
 from experiment.generator.shopload import GRACE_S, Load, Shopload
 
-#: Files of a node's folder, as `shopload node --help` has them.
 READY, START, DONE, TAKEN = "ready.json", "start", "done.json", "taken"
-#: What a node's replay leaves.
+"""Files of a node's folder, as `shopload node --help` has them."""
 RESULTS = ("journeys.jsonl", "vegeta.gob", "generator.json")
+"""What a node's replay leaves."""
 
 T = TypeVar("T")
 

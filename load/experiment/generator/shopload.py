@@ -15,8 +15,8 @@ from experiment.plan.closed_loop import ClosedLoop
 from mesh.paths import ROOT
 from mesh.processes import guarded
 
-#: Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans.
 GRACE_S = 60.0
+"""Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans."""
 
 
 @dataclass(frozen=True, slots=True)

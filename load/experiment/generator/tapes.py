@@ -11,10 +11,10 @@ from experiment.generator.shopload import Shopload, Tape
 from experiment.plan.plan import Plan
 from mesh.paths import ROOT
 
-#: Every pair of journey and channel in turn.
 EVEN = ROOT / "load" / "workloads" / "even.yaml"
-#: Samples of each pair, where the same topology was compared in full in an earlier trial of the experiment.
+"""Every pair of journey and channel in turn."""
 SPOT_CHECK_SAMPLES = 2
+"""Samples of each pair, where the same topology was compared in full in an earlier trial of the experiment."""
 
 
 @dataclass(frozen=True, slots=True)

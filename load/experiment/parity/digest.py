@@ -7,8 +7,6 @@ from collections.abc import Mapping
 
 import psycopg
 
-#: The columns of each table that must be the same after the same writes. Left out is what is made at random or from
-#: the clock: names of checkouts, times, who drove a saga.
 TABLES: Mapping[str, str] = {
     "product": "SELECT id, title, description, category, price_minor, currency, stock, sold FROM shop_product.product",
     "review": "SELECT id, product_id, user_id, rating, title, body FROM shop_product.review",
@@ -21,6 +19,8 @@ TABLES: Mapping[str, str] = {
     "checkout": "SELECT user_id, idempotency_key, state, step, order_id FROM shop_order.checkout",
     "payment": "SELECT id, order_id, status, amount_minor, currency FROM shop_payment.payment",
 }
+"""The columns of each table that must be the same after the same writes. Left out is what is made at random or from the
+clock: names of checkouts, times, who drove a saga."""
 
 
 def digests(connection: psycopg.Connection[tuple[object, ...]]) -> dict[str, str]:

@@ -10,7 +10,6 @@ from experiment.plan.plan import Arm, arm_of
 from hops.run import ladder
 from mesh.topology import Topology
 
-#: What each arm changes.
 SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.NO_EDGE: {"edge": "none"},
     ladder.EDGE: {},
@@ -22,6 +21,7 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.CLUSTER: {"runtime": "kubernetes"},
     ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
+"""What each arm changes."""
 OVER_THE_EDGE_ONLY = ("2", "3")
 """Versions of HTTP that gateways do not speak themselves."""
 

@@ -24,10 +24,10 @@ from mesh.topology import Topology
 
 Kind = Literal["bench", "compare", "ladder", "rtt", "proof"]
 MOST_BLOCKS = 100
-#: Blocks of a first stage: with fewer, Student's t is so wide that the second stage costs more than the first saves.
 LEAST_FIRST_STAGE = 5
-#: A pair must stay readable in a table and usable as a folder's name.
+"""Blocks of a first stage: with fewer, Student's t is so wide that the second stage costs more than the first saves."""
 MOST_ARMS = 20
+"""A pair must stay readable in a table and usable as a folder's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,5 +197,5 @@ def arm_of(
     return arm
 
 
-#: Data are seeded by this; tape, order and bootstrap by the user's seed.
 DATA_SEED = 1
+"""Data are seeded by this; tape, order and bootstrap by the user's seed."""

@@ -19,8 +19,8 @@ from hops.run.files import MANIFEST, SUMMARY, read_document
 if TYPE_CHECKING:
     from hops.analysis.precision import Decided
 
-#: How far a trial's p50 is expected to scatter if no earlier run says so, as a share.
 USUAL_SCATTER = 0.05
+"""How far a trial's p50 is expected to scatter if no earlier run says so, as a share."""
 TIGHTEST, LOOSEST = 0.0001, 0.5
 
 

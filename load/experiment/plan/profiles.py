@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from experiment.arguments import profile_of
 from experiment.errors import UsageError
 
-#: Journeys a second that every topology holds on two cores with the generator and the tracing beside it.
 DEFAULT_RATE = 20.0
+"""Journeys a second that every topology holds on two cores with the generator and the tracing beside it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,6 @@ NAME = "prove-delays"
 BASELINE = "baseline"
 WORKLOAD = ROOT / "load" / "workloads" / "sequential.yaml"
 PROFILE = Profile("proof", warmup_s=2, duration_s=12, rate=30.0, parity_samples=1)
-#: The journey in which each component is called in sequence.
 JOURNEYS: Mapping[str, str] = {
     "payment": "checkout",
     "product": "product",
@@ -60,10 +59,11 @@ JOURNEYS: Mapping[str, str] = {
     "order": "checkout",
     "graphql-gateway": "product",
 }
+"""The journey in which each component is called in sequence."""
 HOPS = ("payment", "product", "user")
 SIZES = ("500us", "1ms", "2ms", "5ms")
-#: On a quiet machine 0.01 to 0.05 ms were usual.
 AFTER_EFFECT_MS = 0.05
+"""What a delay may leave behind in other parts; 0.01 to 0.05 ms were usual on a quiet machine."""
 
 
 @dataclass(frozen=True, slots=True)

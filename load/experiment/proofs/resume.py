@@ -32,15 +32,15 @@ NAME = "prove-resume"
 TOPOLOGIES = ("grpc", "hybrid")
 PROFILE = Profile("proof", warmup_s=1, duration_s=3, rate=20.0, parity_samples=1)
 WORKLOAD = ROOT / "load" / "workloads" / "default.yaml"
-#: Seconds between which a kill comes once the trials before it are finished; a trial takes 9 or more.
 EARLIEST_S, LATEST_S = 0.3, 8.0
+"""Seconds between which a kill comes once the trials before it are finished; a trial takes 9 or more."""
 WATCH_S = 0.05
-#: Seconds that a run's processes may take to end once it was killed.
 GONE_WITHIN_S = 5.0
+"""Seconds that a run's processes may take to end once it was killed."""
 LONGEST_END_S = 900.0
 
-#: File -> SHA-256, by the name of the trial.
 Hashes = Mapping[str, Mapping[str, str]]
+"""File -> SHA-256, by the name of the trial."""
 
 
 @dataclass(frozen=True, slots=True)

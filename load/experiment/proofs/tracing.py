@@ -31,18 +31,18 @@ from mesh.paths import ROOT
 from mesh.system import System
 
 WORKLOAD = ROOT / "load" / "workloads" / "product-reads.yaml"
-#: Requests under way at once: enough that no core waits for the next one.
 USERS = ClosedLoop(vus=16, think_s=0.0)
-#: More than any topology answers on two cores, so that a tape outlasts its run.
+"""Requests under way at once: enough that no core waits for the next one."""
 TAPE_RATE = 6_000.0
-#: No more spans come when Jaeger has stored none for so long: exporters send what they have at least every second.
+"""More than any topology answers on two cores, so that a tape outlasts its run."""
 SETTLED_S = 2.0
+"""No more spans come when Jaeger has stored none for so long: exporters send what they have at least every second."""
 LOOK_S = 0.5
-#: Traces that are read for the number of spans of each component.
 READ_TRACES = 20
+"""Traces that are read for the number of spans of each component."""
 
-#: Told what is going on.
 Say = Callable[[str], None]
+"""Told what is going on."""
 
 
 @dataclass(slots=True)

@@ -14,8 +14,8 @@ from typing import TypedDict
 
 from hops.statistics.sample import Interval, percentile_interval
 
-#: Of the throughput without traces, what must be left when every request is traced.
 LEAST_RATIO = 0.85
+"""Share of the throughput without traces that must be left when every request is traced."""
 ALL = "all"
 _US_PER_S = 1e6
 

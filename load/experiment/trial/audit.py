@@ -14,8 +14,8 @@ import psycopg
 from experiment.errors import UsageError
 from mesh.errors import MeshError
 
-#: Seconds that the audit may take.
 LIMIT_S = 120.0
+"""Seconds that the audit may take."""
 
 
 def mark(database_url: str, name: str, trial: str) -> None:

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from hops.errors import JaegerError
 from hops.traces.jaeger import REQUEST_TIMEOUT_S
 
-#: Journey -> percentile -> trace id.
 Exemplars = Mapping[str, Mapping[str, str]]
+"""Journey -> percentile -> trace id."""
 
 
 def save(query_url: str, chosen: Exemplars, path: Path) -> None:

@@ -31,8 +31,8 @@ from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
 from mesh.system import System
 
-#: Seconds that the last spans may take from their process to Jaeger's answer.
 DRAIN_S = 20.0
+"""Seconds that the last spans may take from their process to Jaeger's answer."""
 
 
 class Replay:

@@ -10,8 +10,8 @@ from types import TracebackType
 
 import psutil
 
-#: Component -> process ids at its head; children are found from them.
 Processes = Callable[[], Mapping[str, Sequence[int]]]
+"""Component -> process ids at its head; children are found from them."""
 
 
 @dataclass(frozen=True, slots=True)

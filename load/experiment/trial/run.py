@@ -23,8 +23,8 @@ from experiment.trial.sender import JOURNEYS, sender_of
 from experiment.trial.trial import PARITY, Clock, Trial
 from mesh.system import System
 
-#: Tells a person what the trial is doing now.
 Say = Callable[[str], None]
+"""Tells a person what the trial is doing now."""
 
 
 def run_trial(

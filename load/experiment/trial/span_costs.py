@@ -11,10 +11,10 @@ from experiment.trial.sender import CLIENT
 from hops.run.documents.tracing import TracingRecord
 from hops.traces.span import Span
 
-#: Mean number of spans of a journey, by journey, component and kind.
 Spans = dict[str, dict[str, dict[str, float]]]
-#: What a span costs, ns, by kind.
+"""Mean number of spans of a journey, by journey, component and kind."""
 Costs = Mapping[str, float]
+"""What a span costs, ns, by kind."""
 
 
 def spans_of(traces: Iterable[tuple[str, Sequence[Span]]]) -> Spans:

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from hops.gates.trial import Evidence
     from hops.run.documents.tracing import TracingRecord
 
-#: Tables of a trial, each a parquet file in its folder.
 FRAMES = ("journeys", "hops", "resources", "calls")
-#: Other files of the folder.
+"""Tables of a trial, each a parquet file in its folder."""
 PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 VEGETA = "vegeta.gob"
 GENERATOR = "generator.json"
+"""Other files of the folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,10 +24,10 @@ from hops.statistics.curve import Curve, gap_between
 from hops.statistics.over_blocks import spread_of
 from hops.statistics.sample import Floats, Interval
 
-#: Into how many pieces the range of the measured distances is cut.
 _PIECES = 200
-#: Over which share of the range, to both sides of a crossing, the growth of the difference is taken.
+"""Into how many pieces the range of the measured distances is cut."""
 _REACH = 0.05
+"""Over which share of the range, to both sides of a crossing, the growth of the difference is taken."""
 
 
 def break_even_checks(

@@ -11,8 +11,8 @@ from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
 from hops.run.switches import value_text
 
-#: Switches that change the work itself, not how it is done.
 _OF_THE_DATA = ("scale",)
+"""Switches that change the work itself, not how it is done."""
 
 
 class Differs(TypedDict):

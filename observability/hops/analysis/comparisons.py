@@ -18,8 +18,8 @@ from hops.units import ALL
 
 METRICS = ("mean", "p50", "p90", "p95", "p99", "p99_9")
 CPU = "cpu_ms"
-#: Shown only where there are enough journeys for it: few runs are long enough, and rows of refusals help nobody.
 _RARE = frozenset({"p99_9"})
+"""Shown only where there are enough journeys for it: few runs are long enough, and rows of refusals help nobody."""
 
 _Row = TypeVar("_Row", bound=Difference)
 

@@ -14,13 +14,13 @@ from hops.units import CANARY, SERVICES
 DATABASE = "postgres"
 TELEMETRY = "jaeger"
 CONTROL_PLANE = "istiod"
-#: A sidecar's process has the name of its component and this behind it; its spans say in which direction it forwarded.
 SIDECAR_SUFFIX = "-sidecar"
+"""A sidecar's process has the name of its component and this behind it; its spans say in which direction it
+forwarded."""
 TOTAL = "total"
-#: The load generator: measured like the others, but not part of a shop.
 GENERATOR_GROUP = "generator"
+"""The load generator: measured like the others, but not part of a shop."""
 
-#: Groups of components; `total` is all of them but the generator.
 GROUPS = (
     "services",
     "gateways",
@@ -33,6 +33,7 @@ GROUPS = (
     TOTAL,
     GENERATOR_GROUP,
 )
+"""Groups of components; `total` is all of them but the generator."""
 
 _GROUP_OF = {
     EDGE: "edge",
@@ -42,11 +43,11 @@ _GROUP_OF = {
     GENERATOR: GENERATOR_GROUP,
 }
 
-#: A million journeys of one CPU second each are as many core-hours.
 CORE_HOURS_A_MILLION = 1e6 / 3600
+"""A million journeys of one CPU second each are as many core-hours."""
 
-#: CPU seconds and journeys, by block.
 Used = Mapping[int, tuple[float, int]]
+"""CPU seconds and journeys, by block."""
 
 
 def component_group(component: str) -> str:

@@ -34,11 +34,11 @@ from hops.statistics.sample import Interval
 from hops.units import ALL
 
 P50, BYTES = "p50", "wire_bytes"
-#: Where the figures are in a results folder.
 _ROWS = "journeys.parquet: latency_ns, waves, bytes_in, bytes_out"
 _SAMPLE = "trials/*/parity_answers.jsonl: wire_in, wire_out"
 _HOPS = "hops.parquet: ns"
 _COST = "summary.json: topologies.*.cost.total; comparisons, cpu_ms"
+"""Places of the figures in a results folder."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,12 +18,12 @@ from hops.run.switches import switches_of
 from hops.statistics.correction import SIGNIFICANCE, corrected
 from hops.units import ALL
 
-#: Round-trip times at which medians are compared, ms. Break-evens between two of them are interpolated.
 _GRID = np.arange(0.0, 201.0)
-#: Which of them documents and charts have: more near the edge, where orders turn round and curves are bent.
+"""Round-trip times at which medians are compared, ms. Break-evens between two of them are interpolated."""
 _SHOWN = [*range(11), *range(15, 50, 5), *range(50, 201, 10)]
-#: Figures are kept to the microsecond, as files hold many of them.
+"""Which of them documents and charts have: more near the edge, where orders turn round and curves are bent."""
 _DECIMALS = 3
+"""Figures are kept to the microsecond, as files hold many of them."""
 
 
 def distance_of(run: RunFiles, topologies: Mapping[str, TopologySummary]) -> Distance:

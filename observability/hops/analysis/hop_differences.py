@@ -48,9 +48,9 @@ class TracedMeans:
             counts[rows[journey], columns[block]] = count
         self.traces = counts.sum(axis=1)
         whole = np.maximum(self.traces, 1.0)
-        #: ms by journey and part.
+        # ms by journey and part.
         self.means: Floats = sums.sum(axis=1) / whole[:, None]
-        #: ms by journey, block and part; over blocks they are 0 on average.
+        # ms by journey, block and part; over blocks they are 0 on average.
         self.deviations: Floats = (
             (sums - counts[:, :, None] * self.means[:, None, :]) * len(blocks) / whole[:, None, None]
         )

@@ -17,8 +17,8 @@ from hops.statistics.over_blocks import Section, refusal
 from hops.statistics.sample import Floats, Interval
 from hops.units import ALL
 
-#: A journey and the channel that sends it.
 Kind = tuple[str, str]
+"""A journey and the channel that sends it."""
 KIND = ["journey", "channel"]
 NO_SAMPLE = "the bytes of a journey in the mix were not counted"
 

@@ -17,10 +17,10 @@ from hops.run.documents.topology import NetPart
 from hops.traces.span import INTERNAL
 from hops.units import NS_PER_MS
 
-#: What a span costs, ns, by component and kind.
 SpanCosts = Mapping[str, Mapping[str, float]]
-#: Clipped to what the part has; null where the cost is not known.
+"""What a span costs, ns, by component and kind."""
 _COST_NS = pl.when(pl.col("cost_ns") > pl.col("ns")).then(pl.col("ns")).otherwise(pl.col("cost_ns"))
+"""Clipped to what the part has; null where the cost is not known."""
 
 
 def net_budget(hops: pl.DataFrame, costs: Mapping[int, SpanCosts]) -> dict[str, NetPart]:

@@ -23,18 +23,18 @@ from hops.statistics.sample import Floats, observer_effect, stratified_effect
 from hops.units import ALL, NS_PER_MS
 
 Strata = list[tuple[Floats, Floats]]
-#: What being sampled adds, ms, and its interval.
 Effect = tuple[float | None, list[float | None]]
+"""What being sampled adds, ms, and its interval."""
 EffectOf = Callable[[pl.DataFrame, pl.Expr], Effect]
 
 CLIENT, BEHIND = "client", "behind"
-#: Where a journey's time is spent, and how much of it there, ns.
 PLACES: Mapping[str, pl.Expr] = {
     CLIENT: pl.col("latency_ns") - pl.col("edge_ns"),
     EDGE: pl.col("edge_ns") - pl.col("behind_edge_ns"),
     BEHIND: pl.col("behind_edge_ns"),
     ALL: pl.col("latency_ns"),
 }
+"""Places where a journey's time is spent, and how much of it there, ns."""
 _LATENCY = PLACES[ALL]
 
 

@@ -19,10 +19,10 @@ from hops.budget.groups import UNATTRIBUTED_GROUP, group_of
 from hops.run.documents.difference import PartDifference
 from hops.run.documents.estimate import Estimate
 
-#: Column of how much longer a journey takes at the asked networks than it did in the run, ms.
 FARTHER = "farther_ms"
-#: Parts that are the instrument's own: no topology can shrink them.
+"""Column of how much longer a journey takes at the asked networks than it did in the run, ms."""
 _NOT_THE_SHOP = ("generator", UNATTRIBUTED_GROUP)
+"""Parts that are the instrument's own: no topology can shrink them."""
 
 
 class Shrinking(TypedDict):

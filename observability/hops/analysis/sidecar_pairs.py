@@ -17,8 +17,8 @@ from hops.statistics.contrast import contrast
 from hops.statistics.over_blocks import Section, sections_of
 from hops.units import ALL, NS_PER_MS
 
-#: The arms with sidecars, each with the same without them.
 WITHOUT: Mapping[str, str] = {SIDECARS: EDGE, MTLS: EDGE, ISTIO: EDGE, CLUSTER_ISTIO: CLUSTER}
+"""The arms with sidecars, each with the same without them."""
 
 
 def sidecar_pairs(calls: Mapping[str, pl.DataFrame], blocks: Mapping[str, set[int]]) -> list[SidecarPair]:

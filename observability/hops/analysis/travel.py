@@ -23,10 +23,10 @@ from hops.statistics.curve import Curve, Gap, Lines, curve_of, gap_between
 from hops.statistics.sample import Floats
 from hops.units import ALL, NS_PER_MS
 
-#: What a network can cost a journey: columns of `travel_of`.
 COSTS = ("round_trips", "down", "up")
-#: Starts of the lines, columns of `travel_of`: at the edge at the run's bandwidth, and at unlimited bandwidth too.
+"""What a network can cost a journey: columns of `travel_of`."""
 AT_EDGE, OWN = "at_edge_ms", "own_ms"
+"""Starts of the lines, columns of `travel_of`: at the edge at the run's bandwidth, and at unlimited bandwidth too."""
 
 _KIND = ("journey", "channel")
 _SIDES = {"down": ("wire_in", "bytes_in"), "up": ("wire_out", "bytes_out")}

@@ -22,12 +22,12 @@ from hops.statistics.contrast import contrast, independent
 from hops.statistics.over_blocks import Section, rate_section
 from hops.units import ALL
 
-#: Those that a threshold looks at unless the user names others.
 WATCHED = ("p50", "p99")
+"""Metrics that a threshold looks at unless the user names others."""
 KNOWN_METRICS = (*METRICS, CPU)
 
-#: `shown`: beyond the threshold with its whole interval. `possible`: the figure itself is, its interval is not.
 Regression = Literal["shown", "possible", "no", "unknown"]
+"""`shown`: beyond the threshold with its whole interval. `possible`: the figure itself is, its interval is not."""
 
 
 class RunDifference(Difference):

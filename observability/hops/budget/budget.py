@@ -28,13 +28,14 @@ from hops.traces.tree import LINK_DOWN_SPAN, LINK_UP_SPAN, Node, Quality, Tree, 
 
 GENERATOR = "client"
 EDGE = "edge"
-#: What the spans of a sidecar have behind the name of its component: a sidecar is two proxies, one for each direction.
 INBOUND, OUTBOUND = "-inbound", "-outbound"
+"""What the spans of a sidecar have behind the name of its component: a sidecar is two proxies, one for each
+direction."""
 POOL_SPAN = "pool.acquire"
 START_LAG_SPAN = "start_lag"
 HANDSHAKE_SPAN = "handshake"
-#: On the SERVER span of a request that was delayed on purpose: for how long, ms.
 DELAY_TOOK = "shop.injected_delay_took_ms"
+"""Attribute of the SERVER span of a request that was delayed on purpose: for how long, ms."""
 
 PROXY = "proxy:"
 CLIENT_PART = "client"

@@ -17,7 +17,6 @@ NETWORK_GROUP = "customer's network"
 HANDSHAKE_GROUP = "handshakes"
 UNATTRIBUTED_GROUP = "unattributed"
 
-#: In the order of a journey, from the customer inwards; what is no part of the shop last.
 GROUPS = (
     NETWORK_GROUP,
     HANDSHAKE_GROUP,
@@ -31,6 +30,7 @@ GROUPS = (
     "generator",
     UNATTRIBUTED_GROUP,
 )
+"""Groups in the order of a journey, from the customer inwards; what is no part of the shop comes last."""
 
 
 def group_of(part: str) -> str:

@@ -27,9 +27,9 @@ from hops.traces import typed_otlp
 TARGET_TRACES_PER_S = 5000
 TARGET_S = 60.0
 TARGET_MIB = 1536.0
-#: Of a run of 10 million spans, on two cores.
 TARGET_RUN_S = 600.0
 TARGET_RUN_MIB = 2048.0
+"""Targets for a run of 10 million spans, on two cores."""
 _TOPOLOGIES = ("rest", "graphql", "grpc", "hybrid")
 _BLOCKS = 5
 _TRACED = 0.2

@@ -24,12 +24,12 @@ from hops.synthetic.waits import CAUSES
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
 
-#: By what a table of power tells rows apart: the first column's head, and the title.
 _POWER_TABLES = {
     "step": ("", "Power by the size of the difference"),
     "blocks": ("blocks", "Power by the number of blocks"),
     "noise": ("noise", "Power by the noise"),
 }
+"""Tables of power, by what tells their rows apart: the first column's head, and the title."""
 
 app = typer.Typer(no_args_is_help=True, help=__doc__)
 

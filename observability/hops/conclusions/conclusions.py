@@ -17,10 +17,10 @@ from hops.run.fault_notice import fault_notice
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.units import ALL
 
-#: What a customer usually gets, and what the unlucky one in a hundred gets.
 HEADLINE_METRICS = ("p50", "p99")
-#: From here on a difference is easier to grasp as "so many times as long".
+"""What a customer usually gets, and what the unlucky one in a hundred gets."""
 BIG_RATIO = 1.5
+"""Least ratio at which a difference is easier to grasp as "so many times as long"."""
 
 
 @dataclass(frozen=True, slots=True)

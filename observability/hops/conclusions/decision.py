@@ -15,10 +15,10 @@ from hops.run.network import Network, in_words
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.units import ALL
 
-#: Lists have this many entries; the rest is counted, and `--json` has it.
 MOST = 4
-#: What a line says of one figure with its interval.
+"""Lists have this many entries; the rest is counted, and `--json` has it."""
 Told = Callable[[Estimate], str]
+"""What a line says of one figure with its interval."""
 
 
 def decision_title(decision: Decision) -> str:

@@ -11,8 +11,8 @@ from hops.run.documents.summary import Summary
 from hops.run.network import Network, in_words, networks_of
 from hops.units import ALL
 
-#: Turns of single journeys that a headline names; the chapter has all.
 _MOST_NAMED = 3
+"""Turns of single journeys that a headline names; the chapter has all."""
 _RTT = "of round-trip time"
 
 

@@ -8,8 +8,8 @@ from hops.run.documents.estimate import Estimate
 from hops.run.documents.ladder import Ladder, LadderRow, LadderStep
 from hops.units import ALL
 
-#: Groups whose change is smaller than this share of all changes elsewhere are not named.
 _NAMED_SHARE = 0.2
+"""Groups whose change is smaller than this share of all changes elsewhere are not named."""
 
 
 def row_of(step: LadderStep, journey: str = ALL) -> LadderRow | None:

@@ -17,10 +17,10 @@ from hops.run.documents.summary import Summary
 from hops.units import ALL
 
 TOTAL = "total"
-#: A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing.
 STEADY = 0.9
-#: Of a million journeys, as `hops.analysis.cost` has it.
+"""A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing."""
 _COST = "core-hours"
+"""Unit of the cost of a million journeys, as `hops.analysis.cost` has it."""
 
 
 def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:

@@ -8,13 +8,12 @@ from hops.conclusions.wording import shown, turned
 from hops.elements.numbers import figure
 from hops.run.documents.difference import HopDifference, PartDifference
 
-#: Groups with less of the whole difference are not worth a clause.
 LEAST_SHARE = 0.1
+"""Groups with less of the whole difference are not worth a clause."""
 MOST_FOR = 3
 MOST_AGAINST = 2
-#: From this difference on, the number of round trips is given with the groups that grow with them.
 LEAST_WAVES = 0.1
-#: What each group of `hops.budget.groups.GROUPS` is called within a sentence.
+"""Least difference at which the number of round trips is given with the groups that grow with them."""
 _WORDS = {
     "customer's network": "the customer's network",
     "handshakes": "opening connections",
@@ -28,6 +27,7 @@ _WORDS = {
     "generator": "the client's own work",
     "unattributed": "unattributed time",
 }
+"""What each group of `hops.budget.groups.GROUPS` is called within a sentence."""
 _BY_ROUND_TRIP = ("customer's network", "client wire")
 
 

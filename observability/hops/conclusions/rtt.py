@@ -16,8 +16,8 @@ from hops.run.documents.summary import Summary
 from hops.run.rtt import label_of
 from hops.units import ALL
 
-#: How far a slope may be from the round trips.
 TOLERANCE = 0.05
+"""How far a slope may be from the round trips."""
 _VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ", "unknown": "no verdict"}
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-#: Stands for a figure that was not measured, and for an end of an interval that cannot be known.
 NOTHING = "–"
 OPEN = "…"
-#: Below this share a p value is given as a bound: the digits of a smaller one say nothing.
+"""Marks for a figure that was not measured, and for an end of an interval that cannot be known."""
 LEAST_P = 0.001
+"""Below this share a p value is given as a bound: the digits of a smaller one say nothing."""
 _MOST_DECIMALS = 6
-#: A smallest difference beyond this ratio says nothing of how large it is, only that there was far too little data.
 _MOST_EXCESS = 2.0
+"""A smallest difference beyond this ratio says nothing of how large it is, only that there was far too little data."""
 
 Ends = Sequence[float | None]
 UNKNOWN: Ends = (None, None)

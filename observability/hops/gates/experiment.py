@@ -13,8 +13,8 @@ from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 from hops.run.rtt import KIND, arms_of
 
-#: Into how many parts the tape is cut to see what chance does.
 _QUARTERS = 4
+"""Into how many parts the tape is cut to see what chance does."""
 
 
 def experiment_gates(run: RunFiles) -> list[Gate]:

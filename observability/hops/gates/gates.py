@@ -14,8 +14,8 @@ from hops.run.documents.gate import Gate
 START_LAG_SHARE = 0.05
 EDGE_SHARE = 0.02
 EDGE_MS_PER_REQUEST = 0.2
-#: Kubelet, container runtime and, on a single node, the control plane keep a node going and are no part of the run.
 OTHER_CORES_OF_A_NODE = 0.5
+"""Kubelet, container runtime and, on a single node, the control plane keep a node going and are no part of the run."""
 
 _REPEAT = "Close other programs or lower the load; in a comparison, retry=1 repeats a trial that fails."
 
@@ -85,7 +85,6 @@ _MESH = "a mesh that is not in force costs less than one that is"
 _CLOCKS = "spans and arrivals of several machines are put on one time line"
 _TRIALS = "an experiment is only as good as its trials"
 
-#: In the order of a run: before, during and after the load of a trial, then over trials.
 GATES = (
     Kind("parity", "answers that differ from the reference", "at most", 0, _WRONG),
     Kind("tape_unsent", "journeys on the tape that were not sent", "at most", 0, _GENERATOR),
@@ -206,6 +205,7 @@ GATES = (
         remedy="Leave the machine idle during the run.",
     ),
 )
+"""Every gate, in the order of a run: before, during and after the load of a trial, then over trials."""
 _BY_NAME = {kind.name: kind for kind in GATES}
 
 

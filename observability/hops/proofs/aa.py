@@ -28,8 +28,8 @@ from hops.statistics.correction import SIGNIFICANCE, corrected
 from hops.synthetic.experiment import Simulation
 from hops.units import ALL
 
-#: Journeys in a trial.
 _AA_JOURNEYS = (200, 400, 1200)
+"""Journeys in a trial."""
 
 
 class MetricAA(TypedDict):

@@ -28,18 +28,18 @@ from hops.synthetic.experiment import Distant, Simulation
 from hops.synthetic.shop import JOURNEY_SHAPES
 from hops.units import ALL
 
-#: Two topologies: the right one is slower by a quarter.
 DIFFERENT = {"left": 1.0, "right": 1.25}
-#: The same two with customers at a distance, at which fewer round trips make up for what the right one is slower by.
+"""Two topologies: the right one is slower by a quarter."""
 DISTANT = {
     "left": Distant(1.0, {name: 1.0 if name in ("checkout", "login") else 2.0 for name in JOURNEY_SHAPES}),
     "right": Distant(1.25, dict.fromkeys(JOURNEY_SHAPES, 1.0)),
 }
+"""The same two with customers at a distance, at which fewer round trips make up for what the right one is slower by."""
 _DISTANCES_MS = np.arange(0.0, 101.0)
-#: So many of the first parts are slower on the right, by as much as `DIFFERENT` says.
 _SLOWER_PARTS = 2
-#: Journeys in a trial.
+"""How many of the first parts are slower on the right, by as much as `DIFFERENT` says."""
 _COVERED_JOURNEYS = (200, 400, 1500, 5000)
+"""Journeys in a trial."""
 
 
 class Coverage(TypedDict):
@@ -69,8 +69,8 @@ class CoverageProof(TypedDict):
     noises: dict[str, list[Coverage]]
 
 
-#: (metric, what the interval is of) -> (intervals that hold the truth, intervals, figures without one).
 Held = dict[tuple[str, str], tuple[int, int, int]]
+"""(metric, what the interval is of) -> (intervals that hold the truth, intervals, figures without one)."""
 
 
 def prove_coverage(experiments: int, seed: int, progress: Progress = lambda _: None) -> CoverageProof:

@@ -19,32 +19,32 @@ from hops.synthetic.shapes import Bimodal, Pareto
 from hops.units import ALL
 
 METRICS = ("mean", "p50", "p90", "p95", "p99")
-#: 95 % intervals must contain the true value this often.
 COVERAGE = (0.93, 0.97)
-#: Where more experiments than this are asked for, all cores share them.
+"""95 % intervals must contain the true value this often."""
 _ALONE = 40
+"""Most experiments that one process runs alone; all cores share more."""
 _CHUNK = 10
 
-#: Of the A/A experiments: one system under four names.
 SAME = {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}
-#: Parts of the traced journeys.
+"""The one system of the A/A experiments, under four names."""
 PARTS = ("work:order", "db:order", "work:user", "wire:graphql-gateway→user", "proxy:edge")
+"""Parts of the traced journeys."""
 _TRACED = 0.2
-#: Numbers of blocks, of the experiments on coverage and on false differences.
 _BLOCKS = (3, 4, 5, 6, 8, 10, 12)
+"""Numbers of blocks, of the experiments on coverage and on false differences."""
 
-#: Unless a row says otherwise: blocks, and journeys in a trial, which at 20 a second take 20 s.
 DEFAULT = (12, 400)
+"""Blocks, and journeys in a trial, where a row says nothing else; at 20 a second they take 20 s."""
 USUAL = "usual"
-#: Blocks and trials that are shifted by 5 % each, as on a shared machine.
 SHIFTED = Noise(block=0.05, trial=0.05)
-#: Noise beyond the usual.
+"""Blocks and trials that are shifted by 5 % each, as on a shared machine."""
 NOISES = {
     "heavy tails, Pareto 2.2": replace(SHIFTED, shape=Pareto(2.2)),
     "bimodal, 3 in 10 take 3 times as long": replace(SHIFTED, shape=Bimodal()),
     "correlation 0.7": replace(SHIFTED, correlation=0.7),
     "1 trial in 4 slow by 30 %": replace(SHIFTED, slow_trials=0.25),
 }
+"""Noise beyond the usual."""
 
 Progress = Callable[[int], None]
 

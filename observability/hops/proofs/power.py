@@ -18,25 +18,25 @@ from hops.statistics.sample import Floats
 from hops.synthetic.experiment import Setting, Simulation
 from hops.units import ALL
 
-#: Each topology is slower than the one before by a step.
 STEPS = (0.05, 0.1, 0.2, 0.3)
-#: The step that the mix must show in the default design, and that one journey must.
+"""Each topology is slower than the one before by a step."""
 MIX_STEP, JOURNEY_STEP = 0.1, 0.2
+"""The step that the mix must show in the default design, and that one journey must."""
 JOURNEY = "browse"
 POWER_BLOCKS = (3, 4, 5, 6, 8, 10, 12, 15)
-#: Other shifts of blocks and trials.
 CALMER_AND_ROUGHER = {
     "blocks and trials shift by 2 %": replace(SHIFTED, block=0.02, trial=0.02),
     "blocks shift by 20 %, trials by 5 %": replace(SHIFTED, block=0.2),
     "trials shift by 10 %": replace(SHIFTED, trial=0.1),
 }
-#: Rows of the tables of power: what tells a table's rows apart, blocks, noise, its name, and the step.
+"""Other shifts of blocks and trials."""
 CELLS = [
     *(("step", DEFAULT[0], SHIFTED, "", step) for step in STEPS),
     *(("blocks", blocks, SHIFTED, "", MIX_STEP) for blocks in POWER_BLOCKS),
     *(("noise", DEFAULT[0], noise, name, MIX_STEP) for name, noise in NOISES.items()),
     *(("noise", DEFAULT[0], noise, name, MIX_STEP) for name, noise in CALMER_AND_ROUGHER.items()),
 ]
+"""Rows of the tables of power: what tells a table's rows apart, blocks, noise, its name, and the step."""
 
 
 class Share(TypedDict):

@@ -35,7 +35,6 @@ from hops.statistics.two_stage import half_width_of
 from hops.synthetic.experiment import Setting, Simulation
 from hops.units import ALL
 
-#: How experiments scatter, and the precision that is asked for: narrow enough that most need a second stage.
 KINDS = {
     "trials shift by 2 %": (replace(SHIFTED, trial=0.02), 0.02),
     "trials shift by 5 %": (SHIFTED, 0.04),
@@ -44,12 +43,13 @@ KINDS = {
     "1 trial in 10 slow by 20 %": (replace(SHIFTED, trial=0.02, slow_trials=0.1, slow_by=1.2), 0.05),
     **{name: (noise, 0.1 if noise.slow_trials else 0.04) for name, noise in NOISES.items()},
 }
-#: The size of the first stage of `make compare` unless told otherwise, and journeys in a trial.
+"""How experiments scatter, and the precision that is asked for: narrow enough that most need a second stage."""
 FIRST_STAGE, _JOURNEYS = DEFAULT
+"""The size of the first stage of `make compare` unless told otherwise, and journeys in a trial."""
 FIRST_STAGES = (5, FIRST_STAGE)
 TOPOLOGIES = (2, 4)
-#: Blocks that an experiment runs at most: enough that few are cut short.
 _MOST = 60
+"""Blocks that an experiment runs at most: enough that few are cut short."""
 
 
 class PrecisionRow(TypedDict):

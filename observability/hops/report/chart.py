@@ -17,9 +17,9 @@ from hops.report.renderers import Renderers
 Spec = dict[str, Any]
 
 INK, SOFT, GRID, PAPER = "var(--ink)", "var(--soft)", "var(--grid)", "var(--paper)"
-#: Of a whole chart with its labels, in pixels. It fits a phone, so that charts stand beside each other on a wide page,
-#: and below each other on a narrow one.
 WIDTH = 312
+"""Width of a whole chart with its labels, in pixels. It fits a phone, so that charts stand beside each other on a wide
+page, and below each other on a narrow one."""
 _CONFIG: Spec = {
     "background": "transparent",
     "font": "Liberation Sans, Arial, sans-serif",

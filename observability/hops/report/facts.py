@@ -16,8 +16,8 @@ from hops.run.rtt import arms_of
 from hops.run.switches import Switches, mesh_text, replicas_text, switches_of, switches_text, value_text
 from hops.tables.latency import loop_text
 
-#: What the trials of a block are, where they are more than topologies.
 _ARMS = {LADDER: "arms of a ladder", RTT: "arms (one for each topology and round-trip time)"}
+"""What the trials of a block are, where they are more than topologies."""
 
 
 def load_facts(view: View) -> list[tuple[str, str]]:

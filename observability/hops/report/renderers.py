@@ -15,8 +15,8 @@ from queue import SimpleQueue
 from typing import Any
 
 _PROGRAM = Path(__file__).with_name("renderer.py")
-#: Each takes half a second and 100 MB to start.
 _MOST = 4
+"""Each takes half a second and 100 MB to start."""
 
 
 class Renderers:

@@ -30,8 +30,8 @@ from hops.traces.span import Span
 from hops.traces.tree import Quality
 
 CHUNK_BYTES = 8 * 1024 * 1024
-#: Up to so many chunks, starting processes takes longer than they save.
 FEW_CHUNKS = 4
+"""Up to so many chunks, starting processes takes longer than they save."""
 
 
 class Made(msgspec.Struct):

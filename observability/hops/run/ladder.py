@@ -22,7 +22,6 @@ ON_THIS_MACHINE = UPWARDS + DOWNWARDS
 IN_A_CLUSTER = (CLUSTER, CLUSTER_ISTIO)
 ARMS = ON_THIS_MACHINE + IN_A_CLUSTER
 
-#: What a step adds: by its lower arm for one downwards, by its upper arm for every other.
 ADDS = {
     EDGE: "edge",
     SIDECARS: "sidecars",
@@ -33,6 +32,7 @@ ADDS = {
     CLUSTER: "cluster",
     CLUSTER_ISTIO: "Istio in the cluster",
 }
+"""What a step adds: by its lower arm for one downwards, by its upper arm for every other."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from hops.run.documents.network import ChannelNetwork, NetworkSummary
 CHANNELS = ("web", "mobile", "partner")
 LOOPBACK = "loopback"
 
-#: The switches that say all of it, in results.
 SWITCHES = ("network", "rtt_ms", "bandwidth", "visit", "networks")
+"""The switches that say all of it, in results."""
 
 Visit = Literal["warm", "first"]
 
@@ -41,7 +41,6 @@ class Network:
         return ChannelNetwork(rtt_ms=self.rtt_ms, down_mbit=self.down_mbit, up_mbit=self.up_mbit, name=self.name)
 
 
-#: As `shopload networks` has them; docs/customer-network.md has their sources.
 NAMED: Mapping[str, Network] = {
     network.name: network
     for network in (
@@ -54,6 +53,7 @@ NAMED: Mapping[str, Network] = {
     )
     if network.name
 }
+"""Networks with names, as `shopload networks` has them; docs/customer-network.md has their sources."""
 
 
 def networks_of(switches: Mapping[str, Any]) -> Mapping[str, Network]:

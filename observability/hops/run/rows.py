@@ -15,7 +15,6 @@ from hops.errors import MalformedJourneysError
 OUTCOMES = ("ok", "client", "server", "timeout", "wrong_answer")
 FAILURES = OUTCOMES[1:]
 
-#: A row per journey of a replay, as the generator writes it.
 JOURNEYS = pl.Schema(
     {
         "seq": pl.Int64,
@@ -42,13 +41,13 @@ JOURNEYS = pl.Schema(
         "order_id": pl.Int64,
     }
 )
-#: What the edge's log adds to a journey's row: the time of its requests there, and of it the time behind the edge.
+"""A row per journey of a replay, as the generator writes it."""
 AT_EDGE = pl.Schema({"edge_ns": pl.Int64, "behind_edge_ns": pl.Int64})
-#: A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own.
+"""What the edge's log adds to a journey's row: the time of its requests there, and of it the time behind the edge."""
 SAMPLE = pl.Schema({"journey": pl.String, "channel": pl.String, "wire_in": pl.Int64, "wire_out": pl.Int64})
+"""A row per journey that was sent alone, as the generator's sample writes it: every byte on the wire is its own."""
 _OPTIONAL = frozenset({"error", "trace_id", "answer_sha256", "order_id"})
 
-#: A row per trace and part.
 HOPS = pl.Schema(
     {
         "trace_id": pl.String,
@@ -61,8 +60,8 @@ HOPS = pl.Schema(
         "inner_on_path": pl.Int64,
     }
 )
+"""A row per trace and part."""
 _HOPS_MADE = pl.Schema([*HOPS.items(), ("injected_ns", pl.Int64())])
-#: A row per call of a component by another.
 CALLS = pl.Schema(
     {
         "trace_id": pl.String,
@@ -72,7 +71,7 @@ CALLS = pl.Schema(
         "between_ns": pl.Int64,
     }
 )
-#: A row per component and look, while a trial's load ran.
+"""A row per call of a component by another."""
 RESOURCES = pl.Schema(
     {
         "at_ns": pl.Int64,
@@ -82,6 +81,7 @@ RESOURCES = pl.Schema(
         "processes": pl.Int64,
     }
 )
+"""A row per component and look, while a trial's load ran."""
 
 
 def read_journeys(path: Path, **labels: str | int) -> pl.DataFrame:

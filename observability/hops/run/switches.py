@@ -9,7 +9,6 @@ from hops.run.network import SWITCHES as NETWORK
 
 Switches = Mapping[str, Any]
 
-#: What a run had that knows no such switch.
 DEFAULTS: Switches = {
     "plugins": "none",
     "tls": "off",
@@ -23,6 +22,7 @@ DEFAULTS: Switches = {
     "runtime": "native",
     "load_nodes": 1,
 }
+"""What a run had that knows no such switch."""
 _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 
 

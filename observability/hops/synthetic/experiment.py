@@ -85,12 +85,12 @@ class Noise:
         return np.asarray((1 - self.slow_trials) * usual + self.slow_trials * slow)
 
 
-#: Journeys of one name ask for so many different things, each as slow as a quantile of the normal distribution says.
 _ASKED = 40
-#: How far on logarithms a percentile may lie from the mean.
+"""Journeys of one name ask for so many different things, each as slow as a quantile of the normal distribution says."""
 _FAR = 5.0
-#: Of the Dirichlet distribution of a journey's parts: each varies by about a third around its share.
+"""How far on logarithms a percentile may lie from the mean."""
 _EVEN = 2.0
+"""Concentration of the Dirichlet distribution of a journey's parts: each varies by about a third around its share."""
 
 
 @dataclass(frozen=True, slots=True)

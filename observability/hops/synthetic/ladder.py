@@ -8,7 +8,6 @@ from hops.budget.budget import EDGE, GENERATOR
 from hops.run import ladder
 from hops.synthetic.shop import by_way_of_sidecars
 
-#: What the arms change of the switches, by the manifest.
 ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
     ladder.NO_EDGE: {"edge": "none"},
     ladder.SIDECARS: {"mesh": "envoy"},
@@ -18,11 +17,12 @@ ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
     ladder.CLUSTER: {"runtime": "kubernetes"},
     ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},
 }
-#: Mean time in one proxy of a pair, ms, and on each of the two wires that it adds.
+"""Switches that the arms change, by the manifest."""
 PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2, ladder.CLUSTER_ISTIO: 0.2}
 WIRE_MS = 0.06
-#: Mean time that a wire between two pods takes longer than one on the loopback, ms.
+"""Mean time in one proxy of a pair, ms, and on each of the two wires that it adds."""
 POD_WIRE_MS = 0.05
+"""Mean time that a wire between two pods takes longer than one on the loopback, ms."""
 
 
 def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:

@@ -34,14 +34,14 @@ from hops.synthetic.traces import BASE_NS, otlp_document, shop_trace
 
 NS_PER_S = 1_000_000_000
 _GAP_S = 30
-#: Journeys a second.
 _RATE = 50.0
-#: Of headers and framing, for a request and its answer each way.
+"""Journeys a second."""
 _PROTOCOL_BYTES = 210
 _REQUEST_BYTES = 160
+"""Bytes of headers and framing, for a request and its answer each way."""
 _SPANS_OF_EXEMPLAR = 16
-#: The topology of every ladder.
 _CLIMBED = "hybrid"
+"""The topology of every ladder."""
 _SPANS_OF_MESHED_EXEMPLAR = 40
 _CLIENT_WIRE = f"wire:{GENERATOR}→{EDGE}"
 COMMIT = "0" * 40

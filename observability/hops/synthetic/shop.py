@@ -15,9 +15,9 @@ from hops.units import SERVICES
 
 GATEWAY = "graphql-gateway"
 REST_GATEWAY = "rest-gateway"
-#: Mean of one sidecar's own time for a call, and of the wire between a component and its sidecar.
 _PROXY_MS = 0.11
 _TO_SIDECAR_MS = 0.12
+"""Mean of one sidecar's own time for a call, and of the wire between a component and its sidecar."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,8 +21,8 @@ LIMITS = (
     "unless the run opened them; the bytes of a journey travel one after the other at the full bandwidth. It assumes "
     "that the shop takes as long for a distant customer as for a near one. “make rtt” measures what it predicts."
 )
-#: Verdicts that say that the order depends on the distance.
 _TURNS = frozenset({"from", "up_to", "several"})
+"""Verdicts that say that the order depends on the distance."""
 
 
 def break_even_elements(view: SummaryView, distance: Distance) -> list[Element]:

@@ -13,10 +13,10 @@ from hops.run.documents.ladder import Added, Ladder, LadderRow, LadderStep, Side
 from hops.run.ladder import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
 from hops.units import ALL
 
-#: What a pair of sidecars may add to the p99 of a call at the default rate, ms.
 TARGET_P99_MS = {SIDECARS: 0.5, MTLS: 0.7, ISTIO: 0.7, CLUSTER_ISTIO: 0.7}
-#: What two sidecars with mutual TLS add to p99, ms: "Performance and Scalability" on istio.io, release 1.20.
+"""What a pair of sidecars may add to the p99 of a call at the default rate, ms."""
 PUBLISHED_P99_MS = {MTLS: 0.298, ISTIO: 0.298, CLUSTER_ISTIO: 0.298}
+"""What two sidecars with mutual TLS add to p99, ms: "Performance and Scalability" on istio.io, release 1.20."""
 ABOUT_PUBLISHED = (
     "Istio's own benchmark gives 0.23 ms at p90 and 0.30 ms at p99 for two sidecars with mutual TLS, and nothing for "
     "two without (release 1.20; HTTP/1.1, 1 kB of payload, 1,000 requests a second, on other hardware)."

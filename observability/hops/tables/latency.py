@@ -14,11 +14,11 @@ from hops.run.documents.topology import JourneySummary
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
-#: The percentiles, and which of them a narrow terminal leaves out first.
 COLUMNS = {"mean": 3, "p50": 0, "p90": 1, "p95": 4, "p99": 0, "p99_9": 5}
-#: The metrics whose differences the terminal shows, and how many of each; the report has all.
+"""The percentiles, and which of them a narrow terminal leaves out first."""
 SHOWN_METRICS = ("p50", "p99")
 MOST_SHOWN = 12
+"""The metrics whose differences the terminal shows, and how many of each; the report has all."""
 _VERDICTS = {"left_lower": "left lower", "right_lower": "right lower"}
 
 

@@ -15,8 +15,8 @@ from hops.gates.gates import gate_name
 from hops.tables.latency import visible
 from hops.units import ALL
 
-#: On a terminal; Markdown and JSON have all.
 SHOWN_METRICS = ("p50", "p99", "cpu_ms")
+"""Metrics on a terminal; Markdown and JSON have all."""
 _CLOSED = "CLOSED LOOP: latency counts from the actual start, and a slow shop gets less load."
 
 

@@ -11,9 +11,9 @@ from hops.run.documents.summary import Summary
 from hops.run.documents.topology import JourneySummary
 from hops.units import ALL
 
-#: Where an interval over blocks, or a comparison, would stand.
 ONE_BLOCK = "One block: no intervals over blocks, no comparison."
 ONE_TOPOLOGY = "One topology: no comparison."
+"""Notes that stand in place of an interval over blocks, and of a comparison."""
 
 
 @dataclass(frozen=True)

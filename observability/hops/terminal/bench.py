@@ -22,8 +22,8 @@ from hops.tables.view import SummaryView
 from hops.terminal.render import rendered
 from hops.units import ALL
 
-#: In the budgets of single journeys smaller parts share a row, so that eight tables stay readable.
 LEAST_SHARE = 0.01
+"""Parts of single journeys' budgets with a smaller share have one row together, so that eight tables stay readable."""
 
 
 def bench(summary: Summary) -> Group:

@@ -20,12 +20,12 @@ from hops.elements.element import Drawing, Element, Figures, Fold, Heading, Poin
 from hops.elements.table import Cell, Column, Table
 
 BAR_CELLS = 10
-#: Longer notes and words are folded.
 _FOLDED = 32
-#: Below a figure a note is folded at this width already, so that figures stay near each other.
+"""Longer notes and words are folded."""
 _NOTE = 12
-#: Blanks between two columns.
+"""Below a figure a note is folded at this width already, so that figures stay near each other."""
 _BESIDE = 2
+"""Blanks between two columns."""
 _BOLD = "bold"
 _BOLD_TONES = ("verdict", "notice")
 

@@ -26,12 +26,13 @@ from collections.abc import Iterator
 
 from hops.traces.tree import Node
 
-#: Of a child that still runs at the moment in hand: how much of it may lie ahead for it to count as finished.
 AHEAD_PERCENT = 20
+"""How much of a child that still runs at the moment in hand may lie ahead for it to count as finished."""
 
 
-#: Time that belongs to one span, no child of it on the path: its node, start and end, Unix time, ns; end after start.
 Segment = tuple[Node, int, int]
+"""Time that belongs to one span, no child of it on the path: its node, start and end, Unix time, ns; end after
+start."""
 
 
 def walk(root: Node, ahead_percent: int = AHEAD_PERCENT) -> Iterator[Segment]:

@@ -13,11 +13,11 @@ import msgspec
 
 from hops.traces.span import CLIENT, SERVER, Span
 
-#: Spans below a CLIENT span that say what an emulated network took of the call: from the request's first byte to its
-#: last at the far end, and the answer's last byte on its way back.
 LINK_UP_SPAN, LINK_DOWN_SPAN = "link_up", "link_down"
-#: Envoy's response flag for a try whose connection failed.
+"""Spans below a CLIENT span that say what an emulated network took of the call: from the request's first byte to its
+last at the far end, and the answer's last byte on its way back."""
 _CONNECTION_FAILURE = "UF"
+"""Envoy's response flag for a try whose connection failed."""
 
 
 class Node(msgspec.Struct, eq=False):

@@ -15,7 +15,6 @@ from msgspec import UNSET, Meta, UnsetType
 
 from hops.traces.span import AttributeValue, Kind, Span
 
-#: Attributes that a budget needs. Spans have a dozen; the others would only take time and memory.
 NEEDED = frozenset(
     {
         "canceled",
@@ -27,8 +26,9 @@ NEEDED = frozenset(
         "shop.journey",
     }
 )
-#: By their numbers in OTLP.
+"""Attributes that a budget needs. Spans have a dozen; the others would only take time and memory."""
 KINDS = (Kind.UNSPECIFIED, Kind.INTERNAL, Kind.SERVER, Kind.CLIENT, Kind.PRODUCER, Kind.CONSUMER)
+"""Kinds of spans by their numbers in OTLP."""
 SPAN_ID_DIGITS = 16
 _NO_SPAN_ID = "0" * SPAN_ID_DIGITS
 

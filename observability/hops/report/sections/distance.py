@@ -24,10 +24,10 @@ from hops.tables.distance import (
 from hops.units import ALL
 
 _TICKS = (0, 2, 5, 10, 20, 50, 100, 200)
-#: Below this round-trip time the axis is nearly linear, above it nearly logarithmic.
 _BEND_MS = 5
-#: Named networks nearer than this are all at the left edge of the chart.
+"""Below this round-trip time the axis is nearly linear, above it nearly logarithmic."""
 _NEAREST_MARKED_MS = 1.5
+"""Named networks nearer than this are all at the left edge of the chart."""
 
 
 def section(view: View, distance: Distance) -> Section:

@@ -23,14 +23,14 @@ from hops.traces.span import Span
 from hops.traces.tree import Node, Tree, grow
 
 EXEMPLARS = "exemplars.jsonl"
-#: Spans beyond these are left out, the shortest first: a naive plan may have hundreds. A checkout through sidecars has
-#: about 60 on its path alone.
 MOST_SPANS = 80
-#: A level is indented by so many rem; of a deep tree less, so that the names keep their place.
+"""Spans beyond these are left out, the shortest first: a naive plan may have hundreds. A checkout through sidecars has
+about 60 on its path alone."""
 _STEP, _DEEPEST = 0.7, 6.0
+"""A level is indented by so many rem; of a deep tree less, so that the names keep their place."""
 _LEAST_PERCENT = 0.25
-#: Groups that most runs do not have.
 _SELDOM = (NETWORK_GROUP, HANDSHAKE_GROUP, "sidecars")
+"""Groups that most runs do not have."""
 
 
 def section(view: View) -> Section:

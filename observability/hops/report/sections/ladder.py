@@ -10,8 +10,8 @@ from hops.run.documents.ladder import Ladder
 from hops.tables.ladder import ladder_details, ladder_elements
 
 _MEASURED, _ATTRIBUTED = "measured", "attributed"
-#: Pixels above and below the middle of a step's row.
 _OFFSETS = {_MEASURED: -6, _ATTRIBUTED: 6}
+"""Pixels above and below the middle of a step's row."""
 
 
 def section(ladder: Ladder) -> Section:

@@ -15,10 +15,10 @@ from hops.report.encodings import amount, layer, topology_axis, topology_color, 
 from hops.report.view import View, latencies_ms
 from hops.tables.latency import comparison_table, latency_table, latency_text
 
-#: -log10 of what lies above: 0 is the smallest, 1 is p90, 2 is p99, 3 is p99.9.
 _NINES = np.concatenate([np.linspace(0, 1, 25), np.linspace(1, 3, 37)[1:]])
-#: Median above, p99 below the middle of a topology's row, in pixels.
+"""-log10 of what lies above: 0 is the smallest, 1 is p90, 2 is p99, 3 is p99.9."""
 _OFFSETS = {"p50": -6, "p99": 6}
+"""Median above, p99 below the middle of a topology's row, in pixels."""
 _PERCENT_LABELS = "datum.value==0?'0':datum.value==1?'90':datum.value==2?'99':'99.9'"
 
 

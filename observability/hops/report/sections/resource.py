@@ -21,7 +21,6 @@ from hops.tables.cost import cost_table
 
 _BINS = 40
 _NS_PER_S = 1e9
-#: A group of components is drawn like the group of budget parts that is the same thing.
 _FILLS = {
     "services": 5,
     "gateways": 2,
@@ -33,6 +32,7 @@ _FILLS = {
     "other": 8,
     GENERATOR_GROUP: 7,
 }
+"""A group of components is drawn like the group of budget parts that is the same thing."""
 
 
 def section(view: View) -> Section:

@@ -13,8 +13,8 @@ from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
 from hops.report.encodings import layer, topology_axis, topology_color
 from hops.report.view import View, latencies_ms
 
-#: A cell's shade, by how many times as long as the fastest of its row it takes.
 SHADES = (1.1, 1.25, 1.5, 2.0, 3.0, 5.0)
+"""A cell's shade, by how many times as long as the fastest of its row it takes."""
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 

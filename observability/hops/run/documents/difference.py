@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-#: What a comparison shows. Of two topologies it names the lower one, of two runs it says what b is.
 Finding = Literal["left_lower", "right_lower", "lower", "higher", "not_shown", "unknown"]
+"""What a comparison shows. Of two topologies it names the lower one, of two runs it says what b is."""
 
 
 class Tested(TypedDict):

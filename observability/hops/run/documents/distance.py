@@ -7,9 +7,9 @@ from typing import Literal, TypedDict
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.network import ChannelNetwork
 
-#: Whether one topology answers faster: `from` a distance on, `up_to` one, at every distance (`always` or `never`, see
-#: `BreakEven`), or by turns (`several`).
 Turning = Literal["from", "up_to", "always", "never", "several", "not_shown", "unknown"]
+"""Whether one topology answers faster: `from` a distance on, `up_to` one, at every distance (`always` or `never`, see
+`BreakEven`), or by turns (`several`)."""
 
 
 class Stretch(TypedDict):

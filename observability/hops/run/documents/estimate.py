@@ -12,5 +12,5 @@ class Estimate(TypedDict):
     ci95: list[float | None]
 
 
-#: Whether two measurements of a step agree: whether the interval of their difference includes 0.
 Agreement = Literal["agree", "differ", "unknown"]
+"""Whether two measurements of a step agree: whether the interval of their difference includes 0."""

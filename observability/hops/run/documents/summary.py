@@ -15,8 +15,8 @@ from hops.run.documents.topology import TopologySummary
 from hops.run.documents.tracing import ObserverEffect
 from hops.run.documents.trial import OfCluster
 
-#: Who says when a journey starts: the tape, or virtual users, each once it has its last answer.
 Mode = Literal["open", "closed"]
+"""Who says when a journey starts: the tape, or virtual users, each once it has its last answer."""
 
 
 class ClosedLoop(TypedDict):
