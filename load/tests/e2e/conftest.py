@@ -15,9 +15,9 @@ import psutil
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-#: Ports of no other test's and of no user's, so that nothing running beside is looked at.
 BASE = 21000
 PORTS = 200
+"""Ports of no other test's and of no user's, so that nothing running beside is looked at."""
 LIMIT_S = 900
 STOPPED_S = 60
 
@@ -28,8 +28,8 @@ class Terminal:
 
     root: Path = ROOT
     results: Path = ROOT / "results"
-    #: make's own exit code for a recipe that failed: the command's own is 1, or 3 for SUSPECT figures.
     make_failed: int = 2
+    """make's own exit code for a recipe that failed: the command's own is 1, or 3 for SUSPECT figures."""
 
     @property
     def _environment(self) -> dict[str, str]:

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-#: For the first step of a sweep.
 CLIMBED_S = 300
+"""Seconds of the tape for the first step of a sweep."""
 
 pytestmark = pytest.mark.e2e
 

@@ -16,7 +16,6 @@ from mesh.switches import parse_switches
 from mesh.topology import load_topology
 
 BASE = "21400"
-#: Loaded by the named component before anything else: one wrong price in the gRPC adapter of the catalogue.
 ONE_CENT_LESS = """
 from msgspec.structs import replace
 
@@ -31,7 +30,7 @@ def wrong(message):
 
 adapter.product_from = wrong
 """
-#: The answer is right, and so are the checks of every answer; only the database tells.
+"""Loaded by the named component before anything else: one wrong price in the gRPC adapter of the catalogue."""
 FORGETS_THE_ADDRESS = """
 import dataclasses
 import shop.user.postgres as adapter
@@ -42,6 +41,7 @@ async def forgetful(self, user_id, change):
 
 adapter.PostgresUserStore.change = forgetful
 """
+"""The answer is right, and so are the checks of every answer; only the database tells."""
 
 pytestmark = pytest.mark.integration
 

@@ -33,8 +33,8 @@ pytestmark = [
 ]
 
 SECONDS = 3.0
-#: Columns that differ from one replay of a tape to the next.
 OF_THE_RUN = ("intended_ns", "started_ns", "ended_ns", "latency_ns", "trace_id", "order_id")
+"""Columns that differ from one replay of a tape to the next."""
 
 
 @dataclass

@@ -31,16 +31,16 @@ SECONDS = 3.0
 RATE = 30.0
 WITHIN_S = 10.0
 QUIET_S = 0.5
-#: Of a packet: Ethernet, IPv4 and TCP headers with all their options.
 SNAP_BYTES = 160
+"""Bytes of a packet that are kept: Ethernet, IPv4 and TCP headers with all their options."""
 CLOSE = 0.01
-#: What runs, and the versions of HTTP that its clients speak.
 RUNS = {
     "rest": ("rest", Switches(trace=0.0), (2, 1)),
     "grpc": ("grpc", Switches(trace=0.0), (2,)),
     "rest over TLS": ("rest", Switches(trace=0.0, tls="on", http=3), (3, 2, 1)),
     "grpc over TLS": ("grpc", Switches(trace=0.0, tls="on"), (2,)),
 }
+"""What runs, and the versions of HTTP that its clients speak."""
 
 # https://www.tcpdump.org/manpages/pcap-savefile.5.html, in this machine's byte order as libpcap writes it.
 FILE_HEADER = struct.Struct("=IHHiIII")

@@ -50,8 +50,8 @@ def scattering(*first: float, then: float = 0.0) -> Callable[[str, int], float]:
     return latency_ms
 
 
-#: Standard deviation 5 % over the first five blocks, so that t asks for 5.3 times the square of the width in blocks.
 CALM = (0.05, -0.05, 0.05, -0.05, 0.0)
+"""Standard deviation 5 % over the first five blocks, so that t asks for 5.3 times the square of the width in blocks."""
 
 
 def width_after_first_stage() -> float:
@@ -120,7 +120,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[int, list[str]]:
         return run(tmp_path_factory.mktemp("whole"), runs, plan(0.06)), runs.ran
 
 
-#: The first trial of all, one amid the first stage, its last, the first of the second stage, the last of all.
+# The first trial of all, one amid the first stage, its last, the first of the second stage, the last of all.
 @pytest.mark.parametrize("moment", [0, 4, 2 * FIRST - 1, 2 * FIRST, -1])
 def test_interrupted_anywhere_it_goes_on_to_the_same_blocks(
     tmp_path: Path, whole: tuple[int, list[str]], moment: int

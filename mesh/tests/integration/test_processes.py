@@ -77,13 +77,13 @@ def test_dependencies_are_ready_before_their_dependents_start(supervisor: Superv
     assert set(supervisor.pids()) == {"first", "third"}
 
 
-#: Waits for a file, as long as a test may take.
 AWAIT = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)\n"
-#: Says that it has imported, waits to be let go, and says whether what it comes after was there by then.
+"""Waits for a file, as long as a test may take."""
 HELD = (
     "import pathlib, sys, time\npathlib.Path(sys.argv[1]).touch()\nsys.stdin.read()\n"
     "print('after it' if pathlib.Path(sys.argv[2]).exists() else 'before it', flush=True)\ntime.sleep(60)"
 )
+"""Says that it has imported, waits to be let go, and says whether what it comes after was there by then."""
 
 
 def held(name: str, *args: str, code: str = HELD, **more: object) -> Component:

@@ -29,8 +29,8 @@ TRACE = "4bf92f3577b34da6a3ce929d0e0e47"
 PARENT = "00f067aa0ba902b7"
 LIMIT_S = 30.0
 READERS = 4
-#: Stands for a status: the process was killed between the head of an answer and its body, and nobody can mend that.
 BROKEN_OFF = 0
+"""Stands for a status: the process was killed between the head of an answer and its body, and nobody can mend that."""
 
 
 @pytest.fixture(scope="module")

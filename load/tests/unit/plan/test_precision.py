@@ -130,8 +130,8 @@ def finished_run(results: Path, name: str, one: Plan, half_width: float, **chang
     (folder / SUMMARY).write_text(json.dumps({"schema": SCHEMA, "blocks": 10, "comparisons": [row]}))
 
 
-#: Of the interval of two topologies over ten blocks whose trials scatter by 2 %.
 CALM = t_quantile(9) * 0.02 * math.sqrt(2 / 10)
+"""Half width of the interval of two topologies over ten blocks whose trials scatter by 2 %."""
 
 
 def test_the_last_run_with_the_same_arms_says_how_far_trials_scatter(tmp_path: Path) -> None:

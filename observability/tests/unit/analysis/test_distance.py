@@ -16,8 +16,8 @@ from hops.run.network import CHANNELS, NAMED, Network
 from hops.synthetic.experiment import Noise
 from hops.synthetic.run import write_generated_run
 
-#: Calm, so that a few hundred journeys tell medians apart.
 CALM = Noise(sigma=0.1, correlation=0.0, block=0.01, trial=0.01)
+"""Calm, so that a few hundred journeys tell medians apart."""
 
 
 @pytest.fixture(scope="module")

@@ -20,8 +20,8 @@ from hops.synthetic.run import write_generated_run
 from hops.units import NS_PER_MS
 
 RTTS_MS = (0.0, 20.0, 50.0, 100.0)
-#: Own time, ms, and round trips: two asks twice and is faster nearby, one asks once. They break even at 12 ms.
 TOPOLOGIES = {"two": (8.0, 2), "one": (20.0, 1)}
+"""Own time, ms, and round trips: two asks twice and is faster nearby, one asks once. They break even at 12 ms."""
 BREAK_EVEN_MS = 12.0
 EXPERIMENTS = 100
 

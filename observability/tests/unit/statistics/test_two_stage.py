@@ -21,9 +21,9 @@ from hops.statistics.two_stage import (
 )
 
 FIRST = 5
-#: Deviations of mean 0, in the first blocks and in all, which scatter more, or less, in the first ones.
 WIDE_FIRST = np.array([0.2, -0.2, 0.2, -0.2, 0.0, 0.01, -0.01, 0.01, -0.01, 0.0])
 WIDE_LATER = np.array([0.01, -0.01, 0.01, -0.01, 0.0, 0.2, -0.2, 0.2, -0.2, 0.0])
+"""Deviations of mean 0, in the first blocks and in all, which scatter more, or less, in the first ones."""
 
 
 def test_by_stein_the_scatter_and_freedom_are_those_of_the_first_stage():

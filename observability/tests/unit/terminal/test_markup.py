@@ -32,8 +32,8 @@ PACKAGES = (
     "graphql-gateway/graphql_gateway",
     "rest-gateway/rest_gateway",
 )
-#: Rich takes the first two for markup, one of which closes what was never opened, and the third for a picture.
 SPAN, SERVICE, PART = "GET /users/[id]", "gw[/red]", "work::key:"
+"""Rich takes the first two for markup, one of which closes what was never opened, and the third for a picture."""
 
 
 def printed(view):
