@@ -20,17 +20,17 @@ from shop.platform.deadline import deadline
 
 T = TypeVar("T")
 
-# The seed's pool of users and products that checkouts may change.
 POOL = (8_001, 9_900)
+"""The seed's pool of users and products that checkouts may change."""
 CALL_LIMIT_S = 2.0
 ANSWER_LIMIT_S = 60.0
 PAUSE_S = (0.01, 0.1)
-# Shares of purchases: paid with a card that is declined; given up in the middle and never asked for again; asked for
-# once more after their answer; cancelled after it.
 DECLINED, ABANDONED, REPEATED, CANCELLED = 0.1, 0.1, 0.2, 0.1
+"""Shares of purchases: paid with a card that is declined; given up in the middle and never asked for again; asked
+for once more after their answer; cancelled after it."""
 LONGEST_BEFORE_ABANDONING_S = 0.03
-# After these errors the same call is repeated with the same idempotency key.
 REPEAT_AFTER = (Unavailable, DeadlineExceeded, Conflict, Internal, ResourceExhausted)
+"""After these errors the same call is repeated with the same idempotency key."""
 
 
 class Customers:

@@ -18,10 +18,10 @@ from shop.database.acknowledged import read_acknowledged
 from shop.database.audit import Finding, audit
 
 VICTIM = "order"
-# How long all replicas of the victim live after customers have begun to buy from it again, in seconds.
 LIFE_S = (0.0, 0.3)
-# The longest wait for that, in seconds: customers pause before they connect again.
+"""How long all replicas of the victim live after customers have begun to buy from it again, in seconds."""
 TRADE_LIMIT_S = 5.0
+"""Longest wait for that, in seconds: customers pause before they connect again."""
 RECOVERY_LIMIT_S = 60.0
 POLL_S = 0.05
 

@@ -21,10 +21,11 @@ from shop.platform.telemetry import UNTRACED, begin, sampled_parent
 from shop.platform.trace_context import trace_headers
 
 CONNECTIONS = 256
-# Less than the servers' 75 s, so that no request goes out on a connection that is about to be closed.
 KEEP_ALIVE_S = 60.0
-# As in the gRPC channels, a read is tried three times if the service is briefly away.
+"""Seconds that an idle connection is kept: less than the servers' 75, so that no request goes out on one that is
+about to be closed."""
 PAUSES_S = (0.05, 0.1)
+"""Pauses between the tries of a read: three tries, as in the gRPC channels, if the service is briefly away."""
 
 
 @dataclass(frozen=True, slots=True)

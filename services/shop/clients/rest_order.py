@@ -14,8 +14,8 @@ from shop.platform.validation import matching
 
 _ID = {"order_id": "id"}
 _CHECKOUT = {"Idempotency-Key": "idempotency_key"}
-# HTTP takes spaces at the ends of a header's value away.
 _KEY = re.compile(r"([!-~]([ -~]{0,62}[!-~])?)?")
+"""A key that arrives as it was sent: HTTP takes spaces at the ends of a header's value away."""
 _KEY_FORM = "1 to 64 printable ASCII characters, without a space at either end"
 
 

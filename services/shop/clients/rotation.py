@@ -15,10 +15,10 @@ import aiohttp
 
 from shop.platform.config import is_ipv4, split_address
 
-# One check may take, and the pause between two.
 CHECK_LIMIT_S, CHECK_PAUSE_S = 1.0, 0.25
-# As often as Envoy does.
+"""Seconds that one check may take, and the pause between two."""
 LOOKUP_PAUSE_S = 5.0
+"""Seconds between two look-ups of a name, as many as in Envoy."""
 
 
 async def look_up(host: str, port: int) -> list[str]:

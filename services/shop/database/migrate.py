@@ -14,8 +14,8 @@ from yoyo.migrations import default_migration_table  # type: ignore[import-untyp
 
 from shop.database.schemas import SCHEMAS, Schema
 
-# A wait inside the database ends by itself, whatever happens to the one who waits.
 ROLE_LIMITS = {"statement_timeout": "15s", "lock_timeout": "5s", "idle_in_transaction_session_timeout": "15s"}
+"""Limits by which a wait inside the database ends by itself, whatever happens to the process that waits."""
 AUDIT_SCHEMA = "shop_audit"
 
 

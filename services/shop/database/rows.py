@@ -22,20 +22,20 @@ USERS = PRODUCTS = ORDERS = 10_000
 REVIEWS_PER_PRODUCT = 3
 PRODUCTS_PER_CATEGORY = 100
 MOST_LINES = 5
-# "Regulars" placed the first orders, ten each; the others belong to random users of the range after them.
 REGULARS, REGULAR_ORDERS = 800, 8_000
+"""Users called regulars placed the first orders, ten each; the others belong to random users of the range after them."""
 LAST_OCCASIONAL = 5_000
 CURRENCY = "EUR"
 FIRST_PLACED = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp())
 LAST_PLACED = int(datetime(2025, 12, 31, tzinfo=UTC).timestamp())
-# Of 100 orders; what became of them does not depend on their age, so that every page of orders shows all kinds.
 STATUS_SHARES = (("DELIVERED", 60), ("SHIPPED", 20), ("CONFIRMED", 15), ("CANCELLED", 5))
-# argon2id of the password below (m=19456 KiB, t=2, p=1), shared by all seeded users: 10,000 hashes take minutes.
+"""Statuses of 100 orders; they do not depend on an order's age, so that every page of orders shows all kinds."""
 DEMO_PASSWORD = "hopwise-demo"  # noqa: S105 - published on purpose
 DEMO_PASSWORD_HASH = (
     "$argon2id$v=19$m=19456,t=2,p=1"  # noqa: S105
     "$aG9wd2lzZS1kZW1vLXNsdA$Uz9D2jC8VJ+bV6zunwivC+hu3lIRJTNSNjmqDklMa5E"
 )
+"""The password of all seeded users, and its argon2id hash (m=19456 KiB, t=2, p=1): 10,000 hashes would take minutes."""
 BLOCK = 20_000
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)

@@ -26,8 +26,8 @@ class Schema:
         return SHOP / self.service / "migrations"
 
 
-# The code that decides what a prepared database holds.
 CODE = ("schemas.py", "migrate.py", "roles.py", "seed.py", "rows.py", "words.py")
+"""The code that decides what a prepared database holds."""
 SCHEMAS = tuple(Schema(service) for service in ("product", "user", "order", "payment"))
 
 

@@ -16,8 +16,8 @@ from shop.database.schemas import digest
 
 SCALES = range(1, 1001)
 SEEDS = range(2**63)
-# Any constant that no other user of the server takes; the digest's own number is added.
 LOCK_SPACE = 0x5EED
+"""A constant that no other user of the server takes; the digest's own number is added."""
 LOCK_WAIT = "600s"
 
 

@@ -18,7 +18,6 @@ STREETS = tuple(
     "Harbour Street,Mill Lane,Station Road,Garden Row,Church Hill,Bridge Street,Market Square,Elm Avenue,Linden Alley,"
     "Castle Walk,River Bank,School Lane,Baker Street,Forest Drive,Sunny Side,North Gate".split(",")
 )
-# City, the first digits of its postal codes, country.
 CITIES = (
     ("Berlin", "101", "DE"),
     ("Hamburg", "204", "DE"),
@@ -37,6 +36,7 @@ CITIES = (
     ("Helsinki", "001", "FI"),
     ("Brussels", "10", "BE"),
 )
+"""Cities, the first digits of their postal codes, countries."""
 ADJECTIVES = tuple(
     "Amber Bold Bright Calm Classic Clever Compact Crisp Deep Everyday Fine Foldable Gentle Handy Heavy Light Little "
     "Lively Modern Nordic Plain Quiet Round Rustic Sharp Slim Smart Soft Solid Sturdy Tiny Warm".split()

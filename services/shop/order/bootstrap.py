@@ -30,8 +30,8 @@ from shop.platform.serve import Protocols, listening, servers
 from shop.platform.store import opened_store
 
 EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
-# With the server's own grace below the five seconds that a stop may take.
 DRAIN_S = 1.5
+"""Seconds for work under way at the end; with the server's own grace below the five that a stop may take."""
 
 
 @dataclass(frozen=True, slots=True)

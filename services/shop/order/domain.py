@@ -76,8 +76,8 @@ class JoinedOrderLine:
     unit_price: Annotated[Money, BOUGHT_PRICE]
 
 
-# The status that an order must have to get a status by UpdateOrderStatus. Cancelling is a saga of its own.
 STATUS_BEFORE = {OrderStatus.SHIPPED: OrderStatus.CONFIRMED, OrderStatus.DELIVERED: OrderStatus.SHIPPED}
+"""The status that an order must have to get a status by UpdateOrderStatus. Cancelling is a saga of its own."""
 
 
 def status_before(status: OrderStatus) -> OrderStatus:

@@ -18,8 +18,9 @@ from shop.platform.database import Database
 from shop.platform.statement_tracing import statement_attributes
 from shop.platform.telemetry import child_span
 
-# An order outlives its buyer's account, and is nobody's then: no token of a customer reaches it any more.
 BUYER = "CASE WHEN gone.id IS NULL THEN o.user_id ELSE 0 END"
+"""The buyer of an order; an order outlives its buyer's account, and is nobody's then: no customer's token reaches it
+any more."""
 IF_GONE = "LEFT JOIN shop_shared.deleted_user gone ON gone.id = o.user_id"
 ORDER_COLUMNS = f"o.id, {BUYER} AS user_id, o.status, o.placed_at, o.total_minor, o.currency"
 LINE_COLUMNS = "l.id AS line_id, l.line_number, l.product_id, l.quantity, l.unit_price_minor"
@@ -48,8 +49,8 @@ LINES = """
     FROM order_line l JOIN orders o ON o.id = l.order_id
     WHERE l.id > $1 ORDER BY l.id LIMIT $2
 """
-# What a stream reads in one round trip, and holds in memory.
 ROWS_AT_ONCE = 5_000
+"""Rows that a stream reads in one round trip, and holds in memory."""
 
 
 class PostgresOrders:

@@ -78,8 +78,8 @@ FAIL = f"""
     UPDATE checkout SET state = 'FAILED', error_code = $3, error_message = $4, error_field = $5, updated_at = now()
     WHERE {MINE} AND step <> 'SETTLE' RETURNING id
 """
-# Leaves updated_at, so that the audit sees since when nothing has moved.
 POSTPONE = f"UPDATE checkout SET lease_until = now() + make_interval(secs => $3) WHERE {MINE} RETURNING id"
+"""Leaves updated_at, so that the audit sees since when nothing has moved."""
 TAKE_STUCK = f"""
     UPDATE checkout SET instance = $1, boot = $2, epoch = epoch + 1, lease_until = now() + interval '{LEASE_S} s'
     WHERE id IN (

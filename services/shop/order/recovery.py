@@ -15,8 +15,8 @@ from shop.order.saga import Checkout
 
 log = logging.getLogger(__name__)
 
-# All of a batch are driven side by side, so that none waits until its lease has ended.
 BATCH = 16
+"""Sagas taken up at once; all of a batch are driven side by side, so that none waits until its lease has ended."""
 PERIOD_S = 1.0
 
 

@@ -11,12 +11,12 @@ from shop.order.saga import uncertain
 
 T = TypeVar("T")
 
-# Forward steps of one checkout together; a caller's deadline may be earlier.
 FORWARD_LIMIT_S = 10.0
-# Settling, undoing or cancelling in one go, whatever the caller's deadline; recovery does the rest.
+"""Seconds for the forward steps of one checkout together; a caller's deadline may be earlier."""
 FINISH_LIMIT_S = 8.0
-# More than both together: whoever lets a lease run out has died, or has lost the database.
+"""Seconds for settling, undoing or cancelling in one go, whatever the caller's deadline; recovery does the rest."""
 LEASE_S = 20.0
+"""Seconds of a lease, more than both together: a process that lets one run out has died, or has lost the database."""
 ATTEMPTS = 4
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.05, 0.5
 LONGEST_BACKOFF_S = 30.0

@@ -60,7 +60,6 @@ class Direction(StrEnum):
     NOTHING = "NOTHING"
 
 
-# Errors that say nothing about whether the call was carried out. All others are answers: it was not.
 UNCERTAIN = frozenset(
     {
         ErrorCode.CONFLICT,
@@ -70,6 +69,7 @@ UNCERTAIN = frozenset(
         ErrorCode.INTERNAL,
     }
 )
+"""Errors that say nothing about whether the call was carried out. All others are answers: it was not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,8 +22,8 @@ DEFAULT_PAGE, LARGEST_PAGE = 10, 100
 DEFAULT_STREAM, LONGEST_STREAM = 1_000, 100_000
 STREAM_CHUNK = 250
 LONGEST_TOKEN = 200
-# Printable ASCII, the space included.
 _KEY = re.compile(r"[ -~]{1,64}")
+"""The form of an idempotency key: printable ASCII, the space included."""
 
 
 class OrderService:

@@ -37,8 +37,8 @@ class Payment:
     placed_at: Annotated[Instant, documented("When it was authorised.")]
 
 
-# The amount of a payment that was voided before it was authorised; XXX is ISO 4217's "no currency".
 NOTHING = Money(0, "XXX")
+"""The amount of a payment that was voided before it was authorised; XXX is ISO 4217's "no currency"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,8 @@ MOST_STOCK = 1_000_000_000
 ROWS = 1_000
 MOST_ROWS = 100_000
 ROWS_A_CHUNK = 250
-# Rows that one query of a stream reads: enough that a usual stream is one query, few enough to hold in memory.
 ROWS_A_QUERY = 5_000
+"""Rows that one query of a stream reads: enough that a usual stream is one query, few enough to hold in memory."""
 
 _CATEGORY = re.compile(r"[a-z0-9-]{1,40}")
 _CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"

@@ -9,8 +9,8 @@ from typing import Annotated
 from shop.errors import InvalidArgument
 from shop.fields import Id, documented
 
-# ASCII from "!" to "~", once with an @ between.
 _EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
+"""The form of an e-mail address: ASCII from "!" to "~", once with an @ between."""
 
 
 @dataclass(frozen=True, slots=True)

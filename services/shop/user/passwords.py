@@ -15,12 +15,13 @@ from shop.platform.telemetry import child_span
 
 T = TypeVar("T")
 
-# OWASP's second choice of equal strength (Password Storage Cheat Sheet): 19 MiB, two passes, one lane.
 MEMORY_KIB = 19_456
 PASSES = 2
 LANES = 1
-# Each thread at work holds MEMORY_KIB and a core; further logins wait for one of these.
+"""Parameters of argon2id: OWASP's second choice of equal strength (Password Storage Cheat Sheet): 19 MiB, two
+passes, one lane."""
 THREADS = 2
+"""Logins that are checked at once: each thread holds MEMORY_KIB and a core, and further logins wait for one."""
 
 
 class Argon2Passwords:
