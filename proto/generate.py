@@ -40,8 +40,8 @@ GO_PACKAGE = "hopwise/load/internal/stubs"
 TRANSCODER_RULES = ROOT / "gateway" / "envoy" / "transcoding.yaml"
 TRANSCODER = ROOT / "gateway" / "envoy" / "transcoder"
 GO_PLUGINS = ("protoc-gen-go", "protoc-gen-go-grpc")
-# The details of the services' errors: the transcoder leaves out the body of an error that it cannot write in full.
 ERROR_DETAILS = (duration_pb2, error_details_pb2)
+"""Details of the services' errors: the transcoder leaves out the body of an error that it cannot write in full."""
 BUILD_LIMIT_S = 600
 HEADER = '"""Generated from proto/ by `make stubs`; never edited by hand."""\n'
 IMPORT = re.compile(r"\bshop\.((?:product|order|user|payment|type)\.v1)")

@@ -37,8 +37,9 @@ SECRETS = Path("/var/lib/hopwise/secrets")
 """Where `shop.secrets` has a folder for everyone who has secrets; each is a volume of its own."""
 PUBLIC, ADMIN = "public", "admin"
 KONG = "edge-kong"
-# Release v1.76.0 of observability/jaeger/build/go.mod by its other name. It has the web pages that the module lacks.
 JAEGER_IMAGE = "docker.io/jaegertracing/jaeger:2.13.0"
+"""Release v1.76.0 of observability/jaeger/build/go.mod by its other name; its image has the web pages that the
+module lacks."""
 START_LIMIT_S = 120
 """How long PostgreSQL's start may take."""
 STDOUT = Path("/dev/stdout")
@@ -46,8 +47,8 @@ PUBLISHED = {EDGE: ("EDGE_PORT", 18000), KONG: ("KONG_PORT", 18001), JAEGER: ("J
 """What is reached from the machine itself: the variable that names the port there, and its default."""
 STARTED, HEALTHY = {"condition": "service_started"}, {"condition": "service_healthy"}
 DONE = {"condition": "service_completed_successfully"}
-# In place of the settings that hold passwords; PostgreSQL's clients find those by PGPASSFILE.
 _ELSEWHERE = Database("postgresql://nobody:nothing@nowhere/nothing", embedded=False)
+"""Stands in place of the settings that hold passwords; PostgreSQL's clients find those by PGPASSFILE."""
 
 
 def compose_files(topology: Topology, data: Data, folder: Path) -> dict[Path, str]:

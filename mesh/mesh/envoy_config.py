@@ -28,9 +28,9 @@ ON_ANOTHER_INSTANCE: Mapping[str, Any] = {
     "host_selection_retry_max_attempts": 3,
 }
 """Has Envoy repeat a request on an instance that it has not tried yet, as Istio does."""
-# One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory would tie
-# two runs of one machine together.
 OPTIONS = ("--concurrency", "1", "--disable-hot-restart", "--log-level", "warning")
+"""One worker: on the few cores of a test machine more would only take turns. No hot restart: its shared memory would
+tie two runs of one machine together."""
 
 
 def base_config(file: Path) -> dict[str, Any]:

@@ -17,10 +17,8 @@ UV_VERSION = "0.13.8"
 NEWEST_PYTHON = (3, 14)
 STAMP = VENV / ".synced"
 LOCK = ROOT / "requirements.lock"
-# Of the others, only the program in the package is wanted.
 IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), "build": ("--no-deps",)}
-# What a run starts, and what that loads later. Python compiles a module when it is first imported, and the processes of
-# a first run, which start side by side, would each do so.
+"""Options of each image's installation; of all but the shop's, only the program in the package is wanted."""
 STARTED = (
     *("experiment.commands.bench", "experiment.runner", "experiment.trial.replay", "experiment.trial.record"),
     *("hops.analysis.summary", "hops.report", "hops.terminal.bench", "hops.tables.seconds", "vl_convert"),
@@ -28,6 +26,8 @@ STARTED = (
     *(f"shop.{name}.__main__" for name in ("order", "payment", "product", "user")),
     *("graphql_gateway.bootstrap", "rest_gateway.__main__", "grpc_health.v1.health_pb2"),
 )
+"""Modules that a run starts, and what they load later. Python compiles a module when it is first imported, and the
+processes of a first run, which start side by side, would each do so."""
 LIMITS = {"UV_PYTHON_DOWNLOADS": "never", "UV_HTTP_TIMEOUT": "30", "UV_HTTP_RETRIES": "2", "VIRTUAL_ENV": ""}
 ADVICE = (
     "Check the network and its proxy (HTTPS_PROXY), then run the same command again; what was fetched is kept. "

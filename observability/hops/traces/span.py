@@ -21,10 +21,11 @@ class Kind(StrEnum):
     CONSUMER = "CONSUMER"
 
 
-# For code that asks for each span: Python 3.11 takes 0.2 µs to find a member in its class, and 0.01 µs to find a name.
 CLIENT = Kind.CLIENT
 INTERNAL = Kind.INTERNAL
 SERVER = Kind.SERVER
+"""Names for code that asks for each span: Python 3.11 takes 0.2 µs to find a member in its class, and 0.01 µs to
+find a name."""
 
 
 class Span(msgspec.Struct, frozen=True, gc=False):

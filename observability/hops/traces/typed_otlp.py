@@ -80,8 +80,8 @@ class Document(msgspec.Struct, gc=False, rename="camel"):
     resource_spans: list[_ResourceSpans] | UnsetType = UNSET
 
 
-# Not strict: 64-bit integers come as strings or as numbers.
 _DECODER = msgspec.json.Decoder(Document, strict=False)
+"""A decoder that is not strict: 64-bit integers come as strings or as numbers."""
 
 
 def decode(text: bytes) -> Document:

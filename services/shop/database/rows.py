@@ -23,7 +23,7 @@ REVIEWS_PER_PRODUCT = 3
 PRODUCTS_PER_CATEGORY = 100
 MOST_LINES = 5
 REGULARS, REGULAR_ORDERS = 800, 8_000
-"""Users called regulars placed the first orders, ten each; the others belong to random users of the range after them."""
+"""The regulars placed the first orders, ten each; the others belong to random users of the range after them."""
 LAST_OCCASIONAL = 5_000
 CURRENCY = "EUR"
 FIRST_PLACED = int(datetime(2025, 1, 1, tzinfo=UTC).timestamp())
