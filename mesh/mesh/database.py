@@ -136,7 +136,7 @@ def superuser_password(folder: RunFolder) -> str:
 
 
 def require_external(db: Database) -> None:
-    """Check that the server that DATABASE_URL names answers.
+    """Checks that the server that DATABASE_URL names answers.
 
     Raises:
         StartError: It does not.
@@ -222,7 +222,7 @@ class _NewCluster:
         return self._cluster.initdb("-D", str(self._new), f"--pwfile={self._password_file}", *INITDB)
 
     def take(self) -> None:
-        """Move the data that `initdb` has made to their place; does nothing if they are there."""
+        """Moves the data that `initdb` has made to their place; does nothing if they are there."""
         if self.is_done():
             return
         self._password_file.unlink(missing_ok=True)

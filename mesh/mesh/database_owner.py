@@ -77,12 +77,12 @@ class Cluster:
         return [*_as_user(self.owner), str(self.programs / "postgres"), *arguments]
 
     def give_to_maker(self, path: Path) -> None:
-        """Let `initdb` use a file or folder."""
+        """Lets `initdb` use a file or folder."""
         if self.maker is not None:
             os.chown(path, self.maker.uid, self.maker.gid)
 
     def give_to_owner(self, top: Path) -> None:
-        """Let the server use a folder and everything in it."""
+        """Lets the server use a folder and everything in it."""
         if self.owner is not None:
             for path in (top, *top.rglob("*")):
                 os.lchown(path, self.owner.uid, self.owner.gid)
@@ -118,7 +118,7 @@ def open_cluster(folder: RunFolder, state: Path = STATE) -> Cluster:
 
 
 def remove_cluster(folder: RunFolder, state: Path = STATE) -> None:
-    """Remove what root's runs keep outside of a run's folder; with the last of it, the programs too."""
+    """Removes what root's runs keep outside of a run's folder; with the last of it, the programs too."""
     if not folder.postgres.is_symlink():
         return
     folder.postgres.unlink()

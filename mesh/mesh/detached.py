@@ -20,7 +20,7 @@ POLL_S = 0.05
 
 
 def start_detached(options: Sequence[str], folder: RunFolder) -> State:
-    """Start `python -m mesh up` in a session of its own, and wait until it is ready.
+    """Starts `python -m mesh up` in a session of its own, and waits until it is ready.
 
     Args:
         options: Options of `mesh up`.

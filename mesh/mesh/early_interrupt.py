@@ -9,14 +9,14 @@ from types import FrameType
 
 
 def end_quietly() -> None:
-    """Let Ctrl-C end the process at once, until `raise_again`; for the first line of a program."""
+    """Lets Ctrl-C end the process at once, until `raise_again`; for the first line of a program."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         # Not SIG_DFL: a library that puts a handler of its own before the one it finds (polars does) would call nobody.
         signal.signal(signal.SIGINT, _end)
 
 
 def raise_again() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt, as Python does by default."""
+    """Lets Ctrl-C raise KeyboardInterrupt, as Python does by default."""
     main = threading.current_thread() is threading.main_thread()
     if main and signal.getsignal(signal.SIGINT) is _end:
         signal.signal(signal.SIGINT, signal.default_int_handler)

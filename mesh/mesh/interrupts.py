@@ -47,7 +47,7 @@ class Interrupts:
         self._raised: int | None = None
 
     def install(self) -> None:
-        """Take the signals over, held; does nothing outside of the main thread, where Python allows no handlers."""
+        """Takes the signals over, held; does nothing outside of the main thread, where Python allows no handlers."""
         if threading.current_thread() is not threading.main_thread():
             return
         for which in SIGNALS:
@@ -56,7 +56,7 @@ class Interrupts:
                 self._before[which] = signal.signal(which, self._on_signal)
 
     def restore(self) -> None:
-        """Give the signals back to their earlier handlers."""
+        """Gives the signals back to their earlier handlers."""
         for which, handler in self._before.items():
             signal.signal(which, handler)
         self._before.clear()
@@ -75,7 +75,7 @@ class Interrupts:
         self.check()
 
     def check(self) -> None:
-        """Raise the signal that was held back, or that was raised and did not arrive.
+        """Raises the signal that was held back, or that was raised and did not arrive.
 
         Raises:
             Interrupted: A signal has come.
@@ -87,7 +87,7 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold signals for as long as the context lasts, then raise the one that came meanwhile."""
+        """Holds signals for as long as the context lasts, then raises the one that came meanwhile."""
         before, self._held = self._held, True
         try:
             yield

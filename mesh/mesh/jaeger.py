@@ -90,7 +90,7 @@ def _is_jaegers(name: str) -> bool:
 
 
 def span_counts(ports: Ports) -> SpanCounts:
-    """Ask a running Jaeger for its counters.
+    """Asks a running Jaeger for its counters.
 
     Raises:
         StartError: It does not answer.
@@ -107,7 +107,7 @@ def span_counts(ports: Ports) -> SpanCounts:
 
 
 def parse_span_counts(text: str) -> SpanCounts:
-    """Read the counters out of Jaeger's metrics page (Prometheus text format)."""
+    """Reads the counters out of Jaeger's metrics page (Prometheus text format)."""
     return SpanCounts(
         accepted=_sum(text, "otelcol_receiver_accepted_spans"),
         refused=_sum(text, "otelcol_receiver_refused_spans") + _sum(text, "otelcol_receiver_failed_spans"),

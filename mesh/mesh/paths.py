@@ -75,7 +75,7 @@ class RunFolder:
         return folder
 
     def fresh_sockets(self) -> None:
-        """Make the folder of sockets, or empty it of those that an earlier run left.
+        """Makes the folder of sockets, or empties it of those that an earlier run left.
 
         Raises:
             NotPrivateError: Somebody else has made it, or may enter it.
@@ -94,7 +94,7 @@ class RunFolder:
                 left.unlink()
 
     def remove_sockets(self) -> None:
-        """Remove the folder of sockets, if it is there."""
+        """Removes the folder of sockets, if it is there."""
         shutil.rmtree(self.sockets, ignore_errors=True)
 
     def admin_socket(self, process: str) -> Path:

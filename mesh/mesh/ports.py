@@ -65,7 +65,7 @@ class Ports:
         return at_replica(self.addresses[component], replica)
 
     def require_free(self, names: Iterable[str], at: str | None = None, *, udp: bool = False) -> None:
-        """Check that nothing listens on these ports.
+        """Checks that nothing listens on these ports.
 
         Args:
             names: Names of the ports.
@@ -106,7 +106,7 @@ def replica_name(component: str, replica: int) -> str:
 
 
 def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
-    """Read the ports file, for the base that the environment names.
+    """Reads the ports file, for the base that the environment names.
 
     Args:
         environ: `SHOP_PORT_BASE` is read from it.

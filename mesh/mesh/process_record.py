@@ -57,12 +57,12 @@ class Started:
 
 
 def write_record(folder: RunFolder, started: Iterable[Started]) -> None:
-    """Replace the record, in one step, so that a crash leaves it whole."""
+    """Replaces the record, in one step, so that a crash leaves it whole."""
     write_json(folder.processes, [asdict(item) for item in started])
 
 
 def write_json(path: Path, data: object) -> None:
-    """Write JSON to a file in one step."""
+    """Writes JSON to a file in one step."""
     temporary = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         temporary.write_text(json.dumps(data, indent=2) + "\n")
@@ -80,7 +80,7 @@ def read_record(folder: RunFolder) -> list[Started]:
 
 
 def sweep(folder: RunFolder) -> list[str]:
-    """End what a run that crashed has left behind.
+    """Ends what a run that crashed has left behind.
 
     Only to be called by the holder of the folder's lock.
 
@@ -112,7 +112,7 @@ class RunLock:
         self._file: IO[str] | None = None
 
     def acquire(self) -> None:
-        """Take the lock, and write this process's id into its file.
+        """Takes the lock, and writes this process's id into its file.
 
         Raises:
             AlreadyRunningError: Another process has it.
@@ -136,14 +136,14 @@ class RunLock:
         return self._file is not None
 
     def release(self) -> None:
-        """Give the lock back; does nothing if it is not held."""
+        """Gives the lock back; does nothing if it is not held."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
 
 def require_unlocked(folder: RunFolder) -> None:
-    """Check that no run holds a base's lock.
+    """Checks that no run holds a base's lock.
 
     Raises:
         AlreadyRunningError: One does.

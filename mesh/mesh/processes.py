@@ -82,7 +82,7 @@ class Supervisor:
         self._done: set[str] = set()
 
     def start(self, components: Iterable[Component]) -> None:
-        """Start components, each as soon as the ones it comes after are ready, and wait until all are.
+        """Starts components, each as soon as the ones it comes after are ready, and waits until all are.
 
         Raises:
             StartError: One ended, or was not ready in time; the message has the end of its log.
@@ -117,14 +117,14 @@ class Supervisor:
         ]
 
     def kill(self, name: str) -> None:
-        """Kill a component with SIGKILL, as a crash would."""
+        """Kills a component with SIGKILL, as a crash would."""
         running = self._running.pop(name)
         running.signal(signal.SIGKILL)
         running.process.wait()
         self._record()
 
     def restart(self, name: str) -> None:
-        """Stop a component if it runs, start it again, and wait until it is ready.
+        """Stops a component if it runs, starts it again, and waits until it is ready.
 
         Raises:
             StartError: It did not become ready.
@@ -135,7 +135,7 @@ class Supervisor:
             self.start([self._components[name]])
 
     def stop(self, ranks: Container[int] | None = None) -> list[str]:
-        """Stop components, gracefully where that works in time.
+        """Stops components, gracefully where that works in time.
 
         Args:
             ranks: Only those of these stop ranks; None for all.

@@ -36,7 +36,7 @@ class Restarts:
         self.counts: Counter[str] = Counter()
 
     def look(self) -> bool:
-        """Restart the components that have died and whose pause is over.
+        """Restarts the components that have died and whose pause is over.
 
         Returns:
             Whether a component was restarted.

@@ -51,7 +51,7 @@ class Run:
         return self._port_names
 
     def require_free(self) -> None:
-        """Check that nothing else listens where the run will.
+        """Checks that nothing else listens where the run will.
 
         Raises:
             PortError: Something does.
@@ -63,7 +63,7 @@ class Run:
         return self._components()
 
     def tidy(self) -> None:
-        """Remove what only running components need; called once all have stopped, if the run had its lock."""
+        """Removes what only running components need; called once all have stopped, if the run had its lock."""
 
     def __enter__(self) -> Self:
         self._interrupts.install()
@@ -100,7 +100,7 @@ class Run:
         return self.folder.logs
 
     def check(self) -> None:
-        """Check that every component still runs and that nobody has asked to stop.
+        """Checks that every component still runs and that nobody has asked to stop.
 
         Raises:
             ComponentDiedError: One has ended; the message names it and has the end of its log.
@@ -124,11 +124,11 @@ class Run:
         return pids
 
     def kill(self, component: str) -> None:
-        """Kill a component with SIGKILL, as a crash would."""
+        """Kills a component with SIGKILL, as a crash would."""
         self._supervisor.kill(component)
 
     def restart(self, component: str) -> None:
-        """Start a component again, after stopping it if it runs, and wait until it is ready.
+        """Starts a component again, after stopping it if it runs, and waits until it is ready.
 
         Raises:
             StartError: It did not become ready.
@@ -136,7 +136,7 @@ class Run:
         self._supervisor.restart(component)
 
     def stop_ranks(self, ranks: Container[int]) -> None:
-        """Stop the components of these stop ranks, as the end of the run would."""
+        """Stops the components of these stop ranks, as the end of the run would."""
         with self._interrupts.held():
             self._stop(ranks)
 

@@ -48,7 +48,7 @@ class State:
 
 
 def write_state(folder: RunFolder, state: State) -> None:
-    """Write the state of a run that is ready."""
+    """Writes the state of a run that is ready."""
     write_json(folder.state, asdict(state))
 
 
@@ -79,7 +79,7 @@ def component_table(folder: RunFolder) -> list[dict[str, object]]:
 
 
 def stop_run(folder: RunFolder) -> list[str]:
-    """Stop the run on a base, or end what a crashed one has left behind.
+    """Stops the run on a base, or ends what a crashed one has left behind.
 
     Returns:
         The components that were stopped; nothing if none ran.

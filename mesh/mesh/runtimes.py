@@ -35,7 +35,7 @@ def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, 
 
 
 def require_runtime(switches: Switches) -> None:
-    """Check that what is to run with these switches can run where they say, before anything is made for it.
+    """Checks that what is to run with these switches can run where they say, before anything is made for it.
 
     Raises:
         MeshError: It cannot; the message has the reason and what to do.

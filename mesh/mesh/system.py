@@ -203,7 +203,7 @@ class System(Run):
         return super().ended()
 
     def stop_serving(self) -> None:
-        """Stop gateways and services, which send their last spans as they stop.
+        """Stops gateways and services, which send their last spans as they stop.
 
         Edge and sidecars send theirs at intervals, and drop what is left if they are stopped: they stay with the trace
         store until their spans have been read, as does the database, which is audited.
@@ -313,7 +313,7 @@ def _network(switches: Switches) -> dict[str, Any]:
 
 
 def require_fit(topology: Topology, switches: Switches) -> None:
-    """Check that a topology can run with these switches.
+    """Checks that a topology can run with these switches.
 
     Raises:
         SwitchError: It cannot; the message has the reason, and what it can run with.

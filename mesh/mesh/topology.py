@@ -177,7 +177,7 @@ def names(folder: Path = TOPOLOGIES) -> list[str]:
 
 
 def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
-    """Load a topology by its name, or from any other file.
+    """Loads a topology by its name, or from any other file.
 
     Args:
         which: A name such as `hybrid`, or the path of a YAML file.
@@ -206,7 +206,7 @@ def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
 
 
 def parse_topology(text: str, source: str) -> Topology:
-    """Parse and check the text of a topology file.
+    """Parses and checks the text of a topology file.
 
     Args:
         text: YAML.

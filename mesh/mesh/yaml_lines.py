@@ -45,7 +45,7 @@ class _StrictLoader(yaml.SafeLoader):
 
 
 def read_yaml(file: Path) -> str:
-    """Read the text of a YAML file.
+    """Reads the text of a YAML file.
 
     Raises:
         YamlError: It is no UTF-8, or too large.
@@ -63,7 +63,7 @@ def read_yaml(file: Path) -> str:
 
 
 def load_yaml(text: str, source: str) -> Any:
-    """Load YAML as plain data.
+    """Loads YAML as plain data.
 
     Args:
         text: The YAML.

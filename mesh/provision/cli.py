@@ -23,7 +23,7 @@ STEPS: dict[str, Callable[[], None]] = {
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the step that the arguments name.
+    """Runs the step that the arguments name.
 
     Returns:
         The exit code: 0, 1 for a failure, 2 for an unknown step, 130 or 143 when stopped.

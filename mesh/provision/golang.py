@@ -72,7 +72,7 @@ def cached(program: str, module: Path, dependency: str, own: bytes = b"") -> Pat
 
 
 def build_generator() -> None:
-    """Build the load generator into `.tools/bin`.
+    """Builds the load generator into `.tools/bin`.
 
     Raises:
         SetupError: A module cannot be fetched, or the code does not compile.
@@ -82,7 +82,7 @@ def build_generator() -> None:
 
 
 def build(name: str, module: Path, package: str, into: Path, hint: str) -> None:
-    """Fetch the modules that a program needs, then build it.
+    """Fetches the modules that a program needs, then builds it.
 
     Args:
         name: Name of the program, for people.

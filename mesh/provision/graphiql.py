@@ -76,7 +76,7 @@ PACKAGES = (
 
 
 def fetch() -> None:
-    """Put `.tools/graphiql` in place, and fetch its files if the shared cache does not have them.
+    """Puts `.tools/graphiql` in place, and fetches its files if the shared cache does not have them.
 
     Raises:
         SetupError: The registry does not answer, or gives other bytes than those pinned.

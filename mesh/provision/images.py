@@ -33,7 +33,7 @@ ADVICE = (
 
 
 def build() -> None:
-    """Build every image, by its tag.
+    """Builds every image, by its tag.
 
     Raises:
         SetupError: There is no podman and no docker, or a build failed.

@@ -20,7 +20,7 @@ HINT = "6 min on 2 cores for all three programs, once; later checkouts find them
 
 
 def build() -> None:
-    """Put Istio's programs into `.tools/bin`, and build those that the shared cache does not have.
+    """Puts Istio's programs into `.tools/bin`, and builds those that the shared cache does not have.
 
     Raises:
         SetupError: A module cannot be fetched or does not compile.

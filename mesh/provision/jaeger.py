@@ -15,7 +15,7 @@ HINT = "5 min on 2 cores, once; later checkouts find it in the cache"
 
 
 def build() -> None:
-    """Put `.tools/bin/jaeger` in place, and build Jaeger if the shared cache does not have it.
+    """Puts `.tools/bin/jaeger` in place, and builds Jaeger if the shared cache does not have it.
 
     Raises:
         SetupError: A module cannot be fetched or does not compile.

@@ -13,7 +13,7 @@ HINT = "1 min on 2 cores, once; later checkouts find it in the cache"
 
 
 def build() -> None:
-    """Put `.tools/bin/kube-score` in place, and build it if the shared cache does not have it.
+    """Puts `.tools/bin/kube-score` in place, and builds it if the shared cache does not have it.
 
     Raises:
         SetupError: A module cannot be fetched or does not compile.

@@ -12,7 +12,7 @@ from provision.step import say
 
 
 def link_to_shared(link: Path, target: Path, make: Callable[[Path], None]) -> None:
-    """Put a link into this checkout, to a file or folder that is made if the cache does not have it yet.
+    """Puts a link into this checkout, to a file or folder that is made if the cache does not have it yet.
 
     Args:
         link: Path of the link.
@@ -31,7 +31,7 @@ def link_to_shared(link: Path, target: Path, make: Callable[[Path], None]) -> No
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock, so that two checkouts do not make the same thing at the same time."""
+    """Holds the folder's lock, so that two checkouts do not make the same thing at the same time."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("w") as lock:
         try:

@@ -67,7 +67,7 @@ class Step:
 
 
 def run(step: Step) -> str:
-    """Run a step to its end.
+    """Runs a step to its end.
 
     Returns:
         Its standard output and error.
@@ -106,12 +106,12 @@ def run(step: Step) -> str:
 
 
 def say(line: str) -> None:
-    """Print a line for the user, on standard error."""
+    """Prints a line for the user, on standard error."""
     print(line, file=sys.stderr, flush=True)
 
 
 def output_of(*argv: str, **variables: str) -> str:
-    """Ask a program something quick.
+    """Asks a program something that it answers at once.
 
     Args:
         argv: The command line.
@@ -135,7 +135,7 @@ def _cause(output: str) -> str:
 
 
 def _watch(step: Step, process: subprocess.Popen[bytes], began: float) -> str | None:
-    """Wait for the end; returns why the command must be ended early, None if it ended by itself."""
+    """Waits for the end; returns why the command must be ended early, None if it ended by itself."""
     beat, heard, size = began, began, 0
     terminal = sys.stderr.isatty()
     try:
@@ -171,7 +171,7 @@ def _progress(step: Step) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process that still runs, and those that it started."""
+    """Ends a process that still runs, and those that it started."""
     if process.poll() is not None:
         return
     for which in (signal.SIGTERM, signal.SIGKILL):

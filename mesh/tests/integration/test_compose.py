@@ -79,7 +79,7 @@ class Project:
         return self.podman("exec", f"{self.name}_{service}_1", *command)
 
     def up(self) -> None:
-        """Start everything, and wait until customers can log in."""
+        """Starts everything, and waits until customers can log in."""
         self.compose("up", "--detach")
         for ask in until(httpx.HTTPError):
             with ask:

@@ -78,7 +78,7 @@ class Gateway(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        """Answer with the request; slowly, if asked to."""
+        """Answers with the request; slowly, if asked to."""
         time.sleep(float(self.headers.get("x-sleep", "0")))
         body = json.dumps({"port": self.server.server_port, "path": self.path, "headers": dict(self.headers)}).encode()
         self.send_response(200)
@@ -87,7 +87,7 @@ class Gateway(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Says nothing."""
 
 
 @pytest.fixture(scope="module", params=["envoy", pytest.param("kong", marks=needs_kong)])

@@ -33,7 +33,7 @@ class Replica(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answers."""
         body = str(self.server.server_address[0]).encode()
         self.send_response(200)
         self.send_header("content-length", str(len(body)))
@@ -43,7 +43,7 @@ class Replica(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Says nothing."""
 
 
 @pytest.fixture

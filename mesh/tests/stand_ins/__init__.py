@@ -46,7 +46,7 @@ class Handler(BaseHTTPRequestHandler):
     server: StandIn
 
     def do_GET(self) -> None:
-        """Answer with the request."""
+        """Answers with the request."""
         own = self.server
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         own.requests += 1
@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
     do_POST = do_GET  # noqa: N815 (http.server's name)
 
     def log_message(self, *args: object) -> None:
-        """Say nothing."""
+        """Says nothing."""
 
 
 class StandIn(socketserver.ThreadingUnixStreamServer):
@@ -108,7 +108,7 @@ class MeshRun(Run):
         self.stand_ins: dict[str, StandIn] = {}
 
     def require_free(self) -> None:
-        """Check that no other mesh is where this one will be."""
+        """Checks that no other mesh is where this one will be."""
         super().require_free()
         for workload in self.workloads:
             own = [port_name(workload.service, inbound.protocol) for inbound in workload.inbound]
@@ -130,7 +130,7 @@ class MeshRun(Run):
         return StaticMesh(self.workloads, self.ports, self.switches, certificates).components(self.folder)
 
     def tidy(self) -> None:
-        """Stop the stand-ins."""
+        """Stops the stand-ins."""
         for stand_in in self.stand_ins.values():
             stand_in.shutdown()
             stand_in.server_close()

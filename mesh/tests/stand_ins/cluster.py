@@ -65,17 +65,17 @@ class FakeCluster:
         self._save()
 
     def says(self, start: str, out: Any = "", *, err: str = "", code: int = 0) -> None:
-        """Answer command lines that begin so; what is said last counts first."""
+        """Answers command lines that begin so; what is said last counts first."""
         text = out if isinstance(out, str) else json.dumps(out)
         self._answers.insert(0, (start, code, text, err))
         self._save()
 
     def refuses(self, start: str, err: str) -> None:
-        """Fail command lines that begin so."""
+        """Fails command lines that begin so."""
         self.says(start, err=f"{err}\n", code=1)
 
     def interrupts(self, start: str, pid: int, signum: int) -> None:
-        """Send a process a signal when a command line begins so."""
+        """Sends a process a signal when a command line begins so."""
         self._signals.append((start, pid, signum))
         self._save()
 

@@ -123,7 +123,7 @@ class StartingServer(socketserver.BaseRequestHandler):
     asked = 0
 
     def handle(self) -> None:
-        """Count it."""
+        """Counts it."""
         type(self).asked += 1
 
 
