@@ -70,7 +70,7 @@ class Flow:
     ended: bool = False
 
     def add(self, sequence: int, length: int, flags: int) -> None:
-        """Count what a packet has that no packet before it had."""
+        """Counts what a packet has that no packet before it had."""
         if flags & SYN:
             self.next = (sequence + 1) % 2**32
             return
@@ -97,7 +97,7 @@ class Carried:
     flows: dict[tuple[int, int], Flow] = field(default_factory=dict)
 
     def add(self, frame: bytes) -> None:
-        """Count one Ethernet frame."""
+        """Counts one Ethernet frame."""
         if struct.unpack_from("!H", frame, 12)[0] != IPV4:
             return
         ip = frame[14:]

@@ -33,7 +33,7 @@ def change(folder, name, **values):
 
 @pytest.fixture(scope="module")
 def originals(tmp_path_factory):
-    """Run a, and run b of the same tape whose hybrid waits 3 ms longer for the orders' database."""
+    """The run a, and the run b of the same tape whose hybrid waits 3 ms longer for the orders' database."""
     root = tmp_path_factory.mktemp("runs")
     first = write_generated_run(root / "a", topologies=["rest", "hybrid"], blocks=5, journeys_per_trial=1200, seed=1)
     second = write_generated_run(
