@@ -61,7 +61,7 @@ class HttpChannel:
         for address in addresses:
             host, port = split_address(address)
             self._attributes[address] = {"server.address": host, "server.port": port}
-        # Whatever address a request goes to, a sidecar finds out from its host whom it is for.
+        # Whatever address a request goes to, a sidecar finds out the callee from its host.
         self._host = {"Host": self._replicas.name} if self._replicas.name else {}
 
     async def send(

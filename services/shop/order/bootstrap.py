@@ -98,7 +98,7 @@ async def serve(config: ServiceConfig) -> None:
         stop_signal() as stop,
         bootstrap(config) as parts,
         servers(config, protocols(parts.service, config.page_token_key)),
-        # Last: only who holds the address may take over what the process before it left there.
+        # Last: only the process that holds the address may take over what the one before it left there.
         recovering(parts.recovery),
     ):
         await stop.wait()

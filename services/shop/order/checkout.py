@@ -188,7 +188,7 @@ class CheckoutSaga:
             amount=bought.total,
             payment_token=request.payment_token,
         )
-        remaining()  # whoever has stopped waiting buys nothing
+        remaining()  # a caller that has stopped waiting buys nothing
         return bought
 
     async def _give_up(self, checkout: Checkout, step: Step | None, error: Exception) -> None:

@@ -1,7 +1,7 @@
 """Orders and sagas in memory, which are filled from their tables: what a call costs without its database.
 
 There is one process, so nobody takes a saga over from another one. What is left to recovery has a lease as in the
-database, and whoever takes it up counts its epoch up, so that the one before may not touch it any more.
+database, and the process that takes it up counts its epoch up, so that the one before may not touch it any more.
 """
 
 from __future__ import annotations

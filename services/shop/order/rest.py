@@ -33,7 +33,7 @@ def build_app(service: OrderService, authenticator: Authenticator, page_token_ke
 
     Args:
         service: The service's use cases.
-        authenticator: Decides who is admitted.
+        authenticator: Decides which callers are admitted.
         page_token_key: Key of this installation's page tokens.
     """
     api = service_api("order", "Orders and the checkout", TAGS, authenticator)

@@ -8,8 +8,8 @@
             UNDOING ──────────────────────────────────────► FAILED
       void the payment, release the stock: repeated until done  the error is the answer
 
-`step` is the furthest step that may have begun: it is stored before the step's call is sent. So whoever takes the
-saga up again after a crash knows everything that may have happened. A call that may or may not have got through is
+`step` is the furthest step that may have begun: it is stored before the step's call is sent. So a process that takes
+the saga up again after a crash knows everything that may have happened. A call that may or may not have got through is
 undone as well: releasing or voiding something unknown makes the other service refuse it when it comes late.
 
 The pivot is the statement that stores the order. Before it, an interrupted saga is undone; from it on, the saga only

@@ -26,7 +26,7 @@ def build_app(service: PaymentService, authenticator: Authenticator) -> FastAPI:
 
     Args:
         service: The service's use cases.
-        authenticator: Decides who is admitted.
+        authenticator: Decides which callers are admitted.
     """
     api = service_api("payment", "Payments of orders", TAGS, authenticator)
     _add_reads(api, service)

@@ -212,6 +212,6 @@ def build_app(service: ProductService, authenticator: Authenticator) -> App:
 
     Args:
         service: The service's use cases.
-        authenticator: Decides who is admitted.
+        authenticator: Decides which callers are admitted.
     """
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

@@ -40,7 +40,7 @@ def build_app(service: ProductService, authenticator: Authenticator, page_token_
 
     Args:
         service: The service's use cases.
-        authenticator: Decides who is admitted.
+        authenticator: Decides which callers are admitted.
         page_token_key: Key of this installation's page tokens.
     """
     api = service_api("product", "The catalogue and its stock", TAGS, authenticator)

@@ -26,7 +26,7 @@ def service_api(name: str, summary: str, tags: dict[str, str], authenticator: Au
         name: The service: "order".
         summary: Purpose of the API in a few words.
         tags: The groups of its routes, each with its description.
-        authenticator: Decides who is admitted.
+        authenticator: Decides which callers are admitted.
     """
     return rest_api(
         title=f"Hopwise {name}",

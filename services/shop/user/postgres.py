@@ -40,7 +40,7 @@ CREDENTIALS = f"""
     SELECT {COLUMNS}, password_hash, failures
     FROM account RIGHT JOIN (VALUES (1)) AS always ON email = $1
     LEFT JOIN failed_login ON address = $2 AND expires_at > now()"""
-# Forgets a few that have expired, so that the table stays small; whoever locks them already does the same.
+# Forgets a few that have expired, so that the table stays small; a statement that has locked them does the same.
 NOTE_FAILURE = """
     WITH expired AS (
         DELETE FROM failed_login WHERE address IN (

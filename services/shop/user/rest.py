@@ -21,7 +21,7 @@ def build_app(service: UserService, authenticator: Authenticator) -> FastAPI:
 
     Args:
         service: The service's use cases.
-        authenticator: Decides who is admitted.
+        authenticator: Decides which callers are admitted.
     """
     api = service_api("user", "Customers and their logins", TAGS, authenticator)
     add_users(api, service)

@@ -57,7 +57,7 @@ class UserService:
             if known.failures >= MOST_FAILURES:
                 raise _too_many()
             matches = await self._passwords.verify(known.password_hash, password)
-            # Another replica may have counted failures since; whoever is one too many is not told whether it matched.
+            # Another replica may have counted failures since; an attempt too many is not told whether it matched.
             if known.user is None or not matches:
                 if await self._store.note_failure(address, TooManyRequests.retry_after_s) > MOST_FAILURES:
                     raise _too_many()
