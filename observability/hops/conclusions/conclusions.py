@@ -25,7 +25,7 @@ BIG_RATIO = 1.5
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """Who is lowest in one metric of one journey.
+    """Which topology is lowest in one metric of one journey.
 
     Args:
         first: The topology with the lowest value, and behind it those that were not shown to be above it.
@@ -95,7 +95,7 @@ def refused(summary: Summary) -> str | None:
 
 
 def standing(pairs: Pairs, journey: str, metric: str) -> Standing | None:
-    """Who is lowest; None if no topology has a value.
+    """Finds which topology is lowest; None if no topology has a value.
 
     A topology is level with the lowest as long as no difference between the two was shown.
     """

@@ -22,7 +22,7 @@ _VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ
 
 
 def rtt_sentences(summary: Summary) -> list[str]:
-    """Who is the fastest at which distance, and how the model did: slopes, points, break-evens."""
+    """Which topology is the fastest at which distance, and how the model did: slopes, points, break-evens."""
     check = summary["rtt"]
     told = [_fastest(summary), _slopes(check["slopes"]), _points(check), _break_evens(check["break_evens"])]
     return [sentence(text) for text in told if text]

@@ -123,7 +123,7 @@ def _machine_text(machine: Mapping[str, Any]) -> str:
 
 
 def _cluster_text(cluster: Mapping[str, Any]) -> str:
-    """A cluster in words; whoever may not list its nodes knows its version only."""
+    """A cluster in words; without the right to list its nodes, its version only."""
     told = f"Kubernetes {cluster['kubernetes']}"
     if "nodes" not in cluster:
         return told

@@ -75,7 +75,7 @@ class RunFiles:
 
     @property
     def resources_from(self) -> ResourcesFrom | None:
-        """Who counted the resources, and how exactly in the least exact trial; None if one machine's kernel did."""
+        """What counted the resources, and how exactly in the least exact trial; None if one machine's kernel did."""
         origins = [trial["resources_from"] for trial in self.used if "resources_from" in trial]
         if not origins:
             return None

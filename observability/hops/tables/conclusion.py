@@ -1,4 +1,4 @@
-"""What the run says: in sentences, and who is fastest for which journey."""
+"""What the run says: in sentences, and which topology is the fastest in which journey."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
 
 
 def fastest_table(view: SummaryView) -> Table:
-    """For each journey, who is fastest at the median and at p99, and how far ahead."""
+    """For each journey, which topology is the fastest at the median and at p99, and how far ahead."""
     columns = [Column("journey", numeric=False)]
     for spare, name in enumerate(METRICS.values()):
         columns += [

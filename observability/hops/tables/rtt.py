@@ -14,7 +14,7 @@ from hops.tables.view import SummaryView
 
 
 def rtt_elements(view: SummaryView) -> list[Element]:
-    """Who is the fastest at which distance, where the order turns round, and how well the model predicts it."""
+    """The fastest topology at each distance, where the order turns round, and how well the model predicts it."""
     check = view.summary["rtt"]
     return [
         Text(
@@ -46,7 +46,7 @@ def rtt_details(check: DistanceCheck) -> list[Element]:
 
 
 def fastest_table(view: SummaryView) -> Table:
-    """A row per journey, a column per distance: who is not shown to be slower at p50 than the fastest."""
+    """A row per journey, a column per distance: topologies that are not shown to be slower at p50 than the fastest."""
     check = view.summary["rtt"]
     columns = [Column("journey", numeric=False), *(Column(f"{at:g} ms", numeric=False) for at in check["rtts_ms"])]
     rows = [

@@ -14,7 +14,7 @@ from hops.terminal.render import rendered
 
 
 def rtt_view(summary: Summary) -> Group:
-    """Who is the fastest at which distance, how the model did, gates, suspect trials.
+    """Which topology is the fastest at which distance, how the model did, gates, suspect trials.
 
     Args:
         summary: A summary as in `summary.json`, of an experiment over distances.

@@ -255,7 +255,7 @@ def _note_unanswered(call: Node, quality: Quality) -> None:
 
 
 def _settle(call: Node, tries: list[Node], answers: list[Node]) -> None:
-    """Says of a call that was not just answered by one SERVER who did, and until when each try was waited for."""
+    """Finds which SERVER answered a call that has several tries or answers, and until when each try was waited for."""
     for one in (*tries, *answers):
         one.is_try = True
     starts = sorted({one.start_ns for one in tries})

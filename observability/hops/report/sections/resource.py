@@ -63,7 +63,7 @@ def section(view: View) -> Section:
 
 
 def _origin(view: View) -> list[Element]:
-    """Who counted in a cluster, and how exactly."""
+    """What counted in a cluster, and how exactly."""
     if "resources_from" not in view.summary:
         return []
     origin = view.summary["resources_from"]

@@ -1,4 +1,4 @@
-"""A topology drawn: who calls whom, over what, from the clients on the left to the database on the right."""
+"""A drawing of a topology: which component calls which, and how, from the clients on the left to the database."""
 
 from __future__ import annotations
 

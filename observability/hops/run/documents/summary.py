@@ -16,7 +16,7 @@ from hops.run.documents.tracing import ObserverEffect
 from hops.run.documents.trial import OfCluster
 
 Mode = Literal["open", "closed"]
-"""Who says when a journey starts: the tape, or virtual users, each once it has its last answer."""
+"""What decides when a journey starts: the tape, or virtual users, each once it has its last answer."""
 
 
 class ClosedLoop(TypedDict):

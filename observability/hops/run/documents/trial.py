@@ -9,7 +9,7 @@ from hops.run.documents.tracing import TracingRecord
 
 
 class ResourcesFrom(TypedDict):
-    """Who counted CPU seconds and memory in a cluster (`kubelet` or `metrics API`), and how exactly.
+    """What counted CPU seconds and memory in a cluster (`kubelet` or `metrics API`), and how exactly.
 
     `resolution_s` is the longest time that one CPU figure is a mean over.
     """
