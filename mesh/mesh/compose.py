@@ -34,7 +34,7 @@ FILE, FOLDER = Path("compose.yaml"), Path("compose")
 """The file, and beside it the folder of the configuration that its containers mount."""
 HEADER = "# Made by `make compose`: change the topology, the tables of ports and routes, or mesh/mesh/compose.py.\n"
 SECRETS = Path("/var/lib/hopwise/secrets")
-"""Where `shop.secrets` has a folder for everyone who has secrets; each is a volume of its own."""
+"""Where `shop.secrets` has a folder for every component that has secrets; each is a volume of its own."""
 PUBLIC, ADMIN = "public", "admin"
 KONG = "edge-kong"
 JAEGER_IMAGE = "docker.io/jaegertracing/jaeger:2.13.0"

@@ -52,7 +52,7 @@ class Surroundings:
         store: Where the services keep their data: "postgres", or "memory" that is filled from it.
         delay_ms: Time added to every request that a component serves, by component.
         workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
-        encrypted: Whether the sidecars prove to each other who they are.
+        encrypted: Whether the sidecars prove their identities to each other.
         telemetry: Folder in which every process accounts for its spans; None for no account.
     """
 

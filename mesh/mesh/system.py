@@ -197,7 +197,7 @@ class System(Run):
             self.ports.require_free(own, at=workload.address)
 
     def ended(self) -> list[ComponentDiedError]:
-        # Whoever watches a run asks this again and again.
+        # Asked again and again while a run is watched.
         if self._istio is not None:
             self._istio.renew_tokens()
         return super().ended()

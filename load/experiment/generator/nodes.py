@@ -1,7 +1,7 @@
 """Several generators that replay the shards of one tape, and leave what one generator would have left.
 
 Each load node runs `shopload node`, which tells how far it is by files in its folder. Where a node is, and how those
-files are reached, is up to whoever makes it (`Node`); `ShardedReplay` leads all of them from one step to the next.
+files are reached, is up to its implementation (`Node`); `ShardedReplay` leads all of them from one step to the next.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ TABLES: Mapping[str, str] = {
     "payment": "SELECT id, order_id, status, amount_minor, currency FROM shop_payment.payment",
 }
 """The columns of each table that must be the same after the same writes. Left out is what is made at random or from the
-clock: names of checkouts, times, who drove a saga."""
+clock: names of checkouts, times, which process drove a saga."""
 
 
 def digests(connection: psycopg.Connection[tuple[object, ...]]) -> dict[str, str]:

@@ -153,7 +153,7 @@ class Replay:
         logged = None if edge_log is None else read_edge_log(edge_log, self.journeys)
         # Once the system has stopped, its processes have said the last of their spans.
         lost = self._refused + self._system.spans_lost() - self._lost_before
-        # The generator accounts for itself to its end; whoever looked from outside may have missed its last moments.
+        # The generator accounts for itself to its end; a look from outside may have missed its last moments.
         cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
         evidence = evidence_of(
             self._journeys,

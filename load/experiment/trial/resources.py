@@ -38,7 +38,7 @@ class Origin:
     """Where figures come from that this machine's kernel has not counted.
 
     Attributes:
-        source: Who has: `kubelet` or `metrics API`.
+        source: What has: `kubelet` or `metrics API`.
         resolution_s: Seconds over which the coarsest CPU figure is a mean.
     """
 

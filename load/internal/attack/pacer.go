@@ -38,7 +38,7 @@ var (
 	_ scheduler = (*closedPacer)(nil)
 )
 
-// schedule returns who says when journeys start, and vegeta's workers for it.
+// schedule returns what decides when journeys start, and vegeta's workers for it.
 func schedule(entries []journey.Entry, zero time.Time, closed *Closed) (scheduler, []func(*vegeta.Attacker), error) {
 	if closed != nil {
 		users := uint64(closed.VUs)

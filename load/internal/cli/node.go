@@ -17,7 +17,7 @@ import (
 	"hopwise/load/internal/tape"
 )
 
-// The files of a node's folder by which it and whoever drives it tell each other how far they are.
+// The files of a node's folder by which it and its driver tell each other how far they are.
 const (
 	readyFile = "ready.json" // by the node
 	startFile = "start"      // by its driver

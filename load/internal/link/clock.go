@@ -8,7 +8,7 @@ import (
 	"hopwise/load/internal/timer"
 )
 
-// Clock wakes all who wait for something to come out of a link, with one precise timer for all of them.
+// Clock wakes all goroutines that wait for something to come out of a link, with one precise timer for all of them.
 type Clock struct {
 	timer  *timer.Timer
 	ended  chan struct{}

@@ -39,8 +39,8 @@ func (c Crossing) Passage() Passage {
 	return c.parcel.Passage
 }
 
-// kept is how many parcels a queue remembers after they were handed in, so that whoever notices later that a request has been sent
-// still learns how it crossed.
+// kept is how many parcels a queue remembers after they were handed in, so that a caller that notices later that a request has been
+// sent still learns how it crossed.
 const kept = 64
 
 // queue holds what is on its way through a link, in order, and lets it out when it is due.
@@ -50,7 +50,7 @@ type queue struct {
 	closed   chan struct{}
 	deadline deadline
 
-	taking  sync.Mutex // held by who takes from the queue
+	taking  sync.Mutex // held while something is taken from the queue
 	mu      sync.Mutex
 	parcels []*parcel
 	put     [kept]*parcel // the latest, in turn

@@ -12,8 +12,8 @@ import (
 const (
 	// lowestRealtime goes before all ordinary processes and after everything else that is real-time.
 	lowestRealtime = 1
-	// slice is the shortest time slice that Linux takes. Whoever asks for less at a time need not wait until others have
-	// used up theirs, which are about 3 ms long. Everybody may ask for it, from Linux 6.12 on.
+	// slice is the shortest time slice that Linux takes. A process that asks for less at a time need not wait until
+	// others have used up theirs, which are about 3 ms long. Every user may ask for it, from Linux 6.12 on.
 	slice = 100 * time.Microsecond
 )
 

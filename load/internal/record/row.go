@@ -17,7 +17,7 @@ import (
 	"hopwise/load/internal/target"
 )
 
-// Mode is who says when a journey starts.
+// Mode is what decides when a journey starts.
 type Mode string
 
 // The modes.

@@ -93,7 +93,7 @@ func (s *span) ended(at time.Time) {
 // fail notes that the work failed, and how.
 func (s *span) fail(description string) { s.failed, s.failure = true, description }
 
-// Who describes a span, and what the texts and the number of such a span are.
+// The functions that describe a span, and what its texts and its number are.
 
 // ofJourney describes the root of a journey: channel and outcome, and the journey's number on the tape.
 func ofJourney(s *span) []attribute.KeyValue {
