@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,14 @@ class _Plain(yaml.SafeDumper):
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
         return True
+
+
+# What kubectl reads as a number, where PyYAML reads a text: the text then needs its quotes.
+_Plain.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$|0o[0-7]+$"),
+    list("-+.0123456789"),
+)
 
 
 def as_yaml(documents: Sequence[Document]) -> str:

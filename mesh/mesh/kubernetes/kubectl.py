@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-import yaml
-
 from mesh.errors import ClusterError, NotInstalledError
 
 LIMIT_S = 30.0
@@ -132,7 +130,8 @@ class Kubectl:
         Raises:
             ClusterError: The cluster refused one.
         """
-        text = yaml.safe_dump_all(documents, sort_keys=False)
+        # In JSON, a text stays a text: kubectl reads an unquoted 57e81234 in YAML as a number, which PyYAML does not.
+        text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(documents)})
         self.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=text, limit_s=limit_s)
 
     def execute(

@@ -36,6 +36,8 @@ folder = pathlib.Path(__file__).parent
 asked = " ".join(word for word in sys.argv[1:] if not word.startswith("--context"))
 with (folder / "asked").open("a") as file:
     print(asked, file=file)
+if "--filename=-" in sys.argv:
+    (folder / "applied").write_text(sys.stdin.read())
 for start, pid, signum in json.loads((folder / "signals").read_text()):
     if asked.startswith(start):
         os.kill(pid, signum)
@@ -83,6 +85,11 @@ class FakeCluster:
     def asked(self) -> list[str]:
         """The command lines so far, without their context."""
         return (self._folder / "asked").read_text().splitlines()
+
+    @property
+    def applied(self) -> str:
+        """What was applied last, as it came."""
+        return (self._folder / "applied").read_text()
 
     @property
     def environ(self) -> dict[str, str]:

@@ -375,6 +375,16 @@ def test_a_managed_database_takes_the_place_of_the_benchs_own() -> None:
     assert "hush" not in as_yaml(resources) + repr(options)
 
 
+@pytest.mark.parametrize("text", ["57e81234", "08123456", "1e5", "1.5e5", "0o17", "12345678", "1.", ".5"])
+def test_a_text_that_kubectl_would_take_for_a_number_has_quotes(text: str) -> None:
+    assert as_yaml([{"label": text}]) == f"label: '{text}'\n"
+    assert yaml.safe_load(as_yaml([{"number": 57, "share": 0.5, "tag": "0.1.0-57e81234"}])) == {
+        "number": 57,
+        "share": 0.5,
+        "tag": "0.1.0-57e81234",
+    }
+
+
 def test_files_are_whole_and_secrets_are_kept(tmp_path: Path) -> None:
     files = made("grpc", "istio-mtls")
     make_secrets(tmp_path, OPTIONS)

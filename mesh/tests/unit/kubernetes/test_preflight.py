@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,13 @@ def test_no_istio_is_said_only_where_it_is_needed(cluster: FakeCluster) -> None:
 def test_whoever_may_not_list_webhooks_goes_on(cluster: FakeCluster) -> None:
     cluster.refuses("get mutatingwebhook", "Error from server (Forbidden): webhooks is forbidden")
     require_usable(cluster.kubectl(), WITH_ISTIO)
+
+
+def test_a_text_that_yaml_could_take_for_a_number_is_applied_as_a_text(cluster: FakeCluster) -> None:
+    cluster.says("apply")
+    labelled = {"kind": "Namespace", "metadata": {"labels": {"hopwise/run": "57e81234"}}}
+    cluster.kubectl().apply([labelled])
+    assert json.loads(cluster.applied)["items"] == [labelled]
 
 
 def test_what_the_cluster_refuses_is_repeated(cluster: FakeCluster) -> None:
