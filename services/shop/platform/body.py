@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable
 
 from shop.errors import ResourceExhausted
-from shop.platform.backstop import Backstop
 from shop.platform.deadline import remaining
 from shop.platform.errors import BodyTimeout
 
@@ -35,7 +35,7 @@ async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None)
     left = remaining()
     size = 0
     try:
-        with Backstop(MOST_S if left is None else min(left, MOST_S)):
+        async with asyncio.timeout(MOST_S if left is None else min(left, MOST_S)):
             async for chunk in chunks:
                 size += len(chunk)
                 if size > MOST_BYTES:

@@ -11,11 +11,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from contextlib import AbstractContextManager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
-
-from msgspec import Struct
 
 from shop.errors import DeadlineExceeded
 
@@ -38,28 +36,8 @@ was late."""
 # The timers of an event loop count milliseconds and may go off a little early.
 _EARLY_S = 0.005
 
-
-class Deadline(Protocol):
-    """A moment at which a caller stops waiting.
-
-    Attributes:
-        at: The moment, in seconds of `time.monotonic`.
-        task: The task that is ended soon after it, whatever it waits for; None if none is.
-    """
-
-    at: float
-    task: asyncio.Task[Any] | None
-
-
-class _After(Struct, eq=False):
-    """A deadline that ends no task."""
-
-    at: float
-    task: asyncio.Task[Any] | None = None
-
-
-DEADLINE: ContextVar[Deadline | None] = ContextVar("shop.deadline", default=None)
-"""The deadline of the request in hand; None for no deadline."""
+_AT: ContextVar[float | None] = ContextVar("shop.deadline", default=None)
+"""The deadline of the request in hand, in seconds of `time.monotonic`; None for no deadline."""
 
 
 def caller_timeout_s(header: str) -> float:
@@ -91,10 +69,10 @@ def remaining() -> float | None:
     Raises:
         DeadlineExceeded: No time is left.
     """
-    deadline = DEADLINE.get()
-    if deadline is None:
+    at = _AT.get()
+    if at is None:
         return None
-    left = deadline.at - time.monotonic()
+    left = at - time.monotonic()
     if left <= 0:
         raise DeadlineExceeded(OVER)
     return left
@@ -102,23 +80,8 @@ def remaining() -> float | None:
 
 def passed() -> bool:
     """Whether the caller has stopped waiting."""
-    deadline = DEADLINE.get()
-    return deadline is not None and deadline.at <= time.monotonic() + _EARLY_S
-
-
-class _Set:
-    """Sets a deadline; a class, as a generator would cost every request three times as much."""
-
-    __slots__ = ("_deadline", "_outer")
-
-    def __init__(self, deadline: Deadline) -> None:
-        self._deadline = deadline
-
-    def __enter__(self) -> None:
-        self._outer = DEADLINE.set(self._deadline)
-
-    def __exit__(self, *_: object) -> None:
-        DEADLINE.reset(self._outer)
+    at = _AT.get()
+    return at is not None and at <= time.monotonic() + _EARLY_S
 
 
 def own_deadline(seconds: float) -> AbstractContextManager[None]:
@@ -127,7 +90,7 @@ def own_deadline(seconds: float) -> AbstractContextManager[None]:
     Args:
         seconds: Time limit from now, in seconds.
     """
-    return _Set(_After(time.monotonic() + seconds))
+    return _until(time.monotonic() + seconds)
 
 
 def deadline(seconds: float) -> AbstractContextManager[None]:
@@ -136,5 +99,35 @@ def deadline(seconds: float) -> AbstractContextManager[None]:
     Args:
         seconds: Time limit from now, in seconds.
     """
-    made, outer = _After(time.monotonic() + seconds), DEADLINE.get()
-    return _Set(made if outer is None or made.at < outer.at else outer)
+    at, outer = time.monotonic() + seconds, _AT.get()
+    return _until(at if outer is None else min(at, outer))
+
+
+@contextmanager
+def _until(at: float) -> Iterator[None]:
+    outer = _AT.set(at)
+    try:
+        yield
+    finally:
+        _AT.reset(outer)
+
+
+@asynccontextmanager
+async def caller_limit(waits: float | None) -> AsyncIterator[None]:
+    """Limits the work for a caller to the time that it waits: sets its deadline, and cancels what goes on beyond it.
+
+    Args:
+        waits: How long the caller waits, in seconds; None if it does not say.
+
+    Raises:
+        DeadlineExceeded: The work was cancelled, or waited in vain until its deadline.
+    """
+    allowed = LONGEST_S if waits is None else min(waits, LONGEST_S)
+    with deadline(allowed * WORK):
+        try:
+            async with asyncio.timeout(allowed * END):
+                yield
+        except TimeoutError as error:
+            if passed():
+                raise DeadlineExceeded(OVER) from error
+            raise

@@ -8,10 +8,9 @@ caller's error.
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from functools import partial
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import DecodeError
@@ -19,8 +18,7 @@ from opentelemetry.trace import StatusCode
 
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.access import Authenticator, access_of
-from shop.platform.backstop import CallerLimit
-from shop.platform.deadline import DEADLINE_HEADER, caller_timeout_s
+from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.error_table import row
 from shop.platform.grpc_errors import status_of
 from shop.platform.grpc_tracing import TRACEPARENT, Metadata, ServerSpan, TracedMethod, server_span
@@ -45,17 +43,6 @@ Work: TypeAlias = Callable[[bytes, Context], Awaitable[bytes | None]]
 """Answers a call whose caller is admitted: with its message, or with None once all messages of a stream are written."""
 
 
-class _Answering(partial[Coroutine[Any, Any, bytes | None]]):
-    """The handler of a unary method, which gRPC soon sees to be asynchronous.
-
-    For every call it asks whether a handler is awaitable, or else a function that gives a coroutine, and takes either
-    for yes. To find out the second takes as long as a good part of a small call.
-    """
-
-    def __await__(self) -> NoReturn:
-        raise TypeError("a handler is called, not awaited")
-
-
 def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Handler:
     """Wraps a method with its span, its deadline, its errors and the check of its caller.
 
@@ -73,7 +60,7 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
         metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
         span = server_span(metadata, traced) if TRACEPARENT in metadata else None
         try:
-            with CallerLimit(_waits(context, metadata)):
+            async with caller_limit(_waits(context, metadata)):
                 if INJECTED:
                     await pause()
                 admit(access, metadata.get("authorization"), metadata.get(origin))
@@ -91,7 +78,7 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
 
     if handler.response_streaming:
         return grpc.unary_stream_rpc_method_handler(answer)
-    return grpc.unary_unary_rpc_method_handler(_Answering(answer))
+    return grpc.unary_unary_rpc_method_handler(answer)
 
 
 def _unary(handler: Handler) -> Work:

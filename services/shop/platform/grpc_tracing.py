@@ -14,9 +14,10 @@ from typing import Self, TypeAlias
 
 import grpc
 from opentelemetry import context as otel_context
+from opentelemetry import trace
 from opentelemetry.trace import StatusCode
 
-from shop.platform.spans import CLIENT, SERVER, RecordedSpan, SharedAttributes, shared, with_span
+from shop.platform.spans import CLIENT, SERVER, RecordedSpan, SharedAttributes, shared
 from shop.platform.telemetry import begin, sampled_parent
 from shop.platform.trace_context import UNTRACED_CALLER, sampled_caller, trace_headers
 
@@ -84,7 +85,7 @@ def server_span(metadata: Metadata, method: TracedMethod) -> ServerSpan | None:
     if span is None:
         UNTRACED_CALLER.set(metadata)
         return None
-    otel_context.attach(with_span(span))
+    otel_context.attach(trace.set_span_in_context(span))
     if _ATTEMPTS in metadata:
         span.set_attribute("shop.rpc.previous_attempts", int(metadata[_ATTEMPTS]))
     return span

@@ -40,9 +40,6 @@ MOST_ATTRIBUTES = 128
 
 INTERNAL, SERVER, CLIENT = SpanKind.INTERNAL.value, SpanKind.SERVER.value, SpanKind.CLIENT.value
 
-(SPAN_KEY,) = trace.set_span_in_context(trace.INVALID_SPAN, Context())
-"""Where OpenTelemetry keeps the current span in a context; the API has no name for it."""
-
 Attributes: TypeAlias = Mapping[str, AttributeValue] | None
 SharedAttributes: TypeAlias = tuple[str | int, ...]
 """Attributes that many spans have in common: their names, then their values. A span sets none of them again."""
@@ -287,18 +284,13 @@ class RecordedSpan(Span):
 Parent: TypeAlias = RecordedSpan | Caller | SpanContext
 
 
-def with_span(span: Span) -> Context:
-    """Returns the current context with another span, as OpenTelemetry's `set_span_in_context`, in half the time."""
-    return Context({**otel_context.get_current(), SPAN_KEY: span})
-
-
 class CurrentSpan(RecordedSpan):
     """A span that is the current one inside its `with` block."""
 
     __slots__ = ("_token",)
 
     def __enter__(self) -> Self:
-        self._token = otel_context.attach(with_span(self))
+        self._token = otel_context.attach(trace.set_span_in_context(self))
         return self
 
     def __exit__(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -67,44 +67,9 @@ class TracedConnection(asyncpg.Connection):
     Its methods return asyncpg's own coroutines where there is nothing to trace.
     """
 
-    # asyncpg's own, of which its types do not tell.
-    _protocol: Any
-    _query_loggers: set[Any]
-    _execute: Callable[..., Coroutine[Any, Any, list[asyncpg.Record]]]
-    _get_statement: Callable[..., Coroutine[Any, Any, Any]]
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self._prepared: dict[str, Any] = {}
-
-    def rows(self, query: str, args: tuple[Any, ...], most: int) -> Awaitable[list[asyncpg.Record]]:
-        """Runs a statement outside a transaction, without trace and limit; returns its rows.
-
-        It does what asyncpg's `fetch` does, without the coroutines that this passes through for every statement.
-
-        Args:
-            query: The statement, one of a small number of statements.
-            args: Its arguments.
-            most: How many rows to return at most; 0 for all.
-        """
-        if self._query_loggers:
-            return self._execute(query, args, most, None)
-        statement = self._prepared.get(query)
-        if statement is None or statement.closed:
-            return self._first_rows(query, args, most)
-        rows: Awaitable[list[asyncpg.Record]] = self._protocol.bind_execute(statement, args, "", most, False, None)
-        return rows
-
-    async def _first_rows(self, query: str, args: tuple[Any, ...], most: int) -> list[asyncpg.Record]:
-        statement = await self._get_statement(query, None, named=True, use_cache=False)
-        rows: list[asyncpg.Record] = await self._protocol.bind_execute(statement, args, "", most, False, None)
-        self._prepared[query] = statement
-        return rows
-
-    async def forget_statements(self) -> None:
-        """Has every statement prepared anew, as the tables have another form now."""
-        self._prepared.clear()
-        await self.reload_schema_state()
+    def get_reset_query(self) -> str:
+        """Returns what undoes a caller's changes of the session: nothing, as no caller makes any."""
+        return ""
 
     def execute(self, query: str, *args: Any, timeout: float | None = None) -> Coroutine[Any, Any, str]:
         """Runs a statement; returns its status."""

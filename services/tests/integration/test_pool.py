@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 
 import asyncpg
 import psycopg
 import pytest
 
 from shop.errors import DeadlineExceeded, Unavailable
-from shop.platform.database import Database, connect_database
+from shop.platform.database import CLOSE_LIMIT_S, Database, connect_database
 from shop.platform.deadline import deadline
-from shop.platform.pool import Connection, Pool
 
 pytestmark = pytest.mark.integration
 
@@ -22,23 +21,8 @@ BACKENDS = "FROM pg_stat_activity WHERE usename = 'shop_product'"
 
 
 @pytest.fixture
-def connect(role_url: Callable[[str], str]) -> Callable[[], Awaitable[Connection]]:
-    """Opens a connection of the product service's role."""
-    return lambda: asyncpg.connect(role_url("product"))
-
-
-@pytest.fixture
-async def pool(connect: Callable[[], Awaitable[Connection]]) -> AsyncIterator[Pool]:
-    """An open pool of two connections."""
-    opened = Pool(connect, SIZE)
-    await opened.open()
-    yield opened
-    await opened.close(1)
-
-
-@pytest.fixture
 async def database(role_url: Callable[[str], str]) -> AsyncIterator[Database]:
-    """The same behind the interface of the services."""
+    """Two connections of the product service's role."""
     opened = await connect_database(role_url("product"), SIZE)
     yield opened
     await opened.close()
@@ -58,57 +42,21 @@ async def settled(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_callers_beyond_the_size_wait_in_turn(pool: Pool, admin: psycopg.Connection) -> None:
-    lent = [await pool.acquire(1) for _ in range(SIZE)]
-    assert pool.take() is None
+async def test_callers_beyond_the_size_wait_in_turn(database: Database, admin: psycopg.Connection) -> None:
     served: list[int] = []
 
     async def use(number: int) -> None:
-        connection = await pool.acquire(10)
-        served.append(number)
-        await connection.fetchval("SELECT 1")
-        pool.release(connection, interrupted=False)
+        async with database.acquire() as connection:
+            served.append(number)
+            await connection.fetchval("SELECT 1")
 
-    waiting = [asyncio.create_task(use(number)) for number in range(20)]
-    await asyncio.sleep(0.05)
-    assert served == []
-    assert backends(admin) == SIZE
-    for connection in lent:
-        pool.release(connection, interrupted=False)
+    async with database.acquire(), database.acquire():
+        waiting = [asyncio.create_task(use(number)) for number in range(20)]
+        await asyncio.sleep(0.05)
+        assert served == []
     await asyncio.gather(*waiting)
     assert served == list(range(20))
     assert backends(admin) == SIZE
-
-
-async def test_whoever_waits_too_long_is_told_and_takes_nothing_along(pool: Pool) -> None:
-    lent = [await pool.acquire(1) for _ in range(SIZE)]
-    with pytest.raises(TimeoutError):
-        await pool.acquire(0.05)
-    for connection in lent:
-        pool.release(connection, interrupted=False)
-    assert {await pool.acquire(1) for _ in range(SIZE)} == set(lent)
-    for connection in lent:
-        pool.release(connection, interrupted=False)
-
-
-@pytest.mark.parametrize("turn_came", [False, True])
-async def test_cancelled_caller_passes_its_turn_on(pool: Pool, turn_came: bool) -> None:
-    lent = [await pool.acquire(1) for _ in range(SIZE)]
-    cancelled, patient = (asyncio.create_task(pool.acquire(10)) for _ in range(2))
-    await asyncio.sleep(0)
-    if turn_came:
-        # Between the moment that a connection is given to a caller and the one that it runs again.
-        pool.release(lent[0], interrupted=False)
-        cancelled.cancel()
-    else:
-        cancelled.cancel()
-        await asyncio.wait([cancelled])
-        pool.release(lent[0], interrupted=False)
-    with pytest.raises(asyncio.CancelledError):
-        await cancelled
-    assert await asyncio.wait_for(patient, 5) is lent[0]
-    for connection in lent:
-        pool.release(connection, interrupted=False)
 
 
 async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_runs_on_it(
@@ -118,7 +66,6 @@ async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_run
 
         async def cut_off() -> None:
             async with database.acquire() as connection:
-                await connection.execute("SET search_path = pg_catalog")
                 await connection.fetch("SELECT pg_sleep(30)")
 
         for _ in range(5):
@@ -127,9 +74,7 @@ async def test_connection_of_a_cancelled_statement_is_lent_only_once_nothing_run
             work.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await work
-            path = await asyncio.wait_for(database.fetchrow("SHOW search_path"), 5)
-            assert path is not None
-            assert path[0] != "pg_catalog"
+            assert await asyncio.wait_for(database.fetchrow("SELECT 1"), 5) is not None
             assert _sleeping(admin) == 0
     assert backends(admin) == SIZE
 
@@ -243,34 +188,26 @@ async def test_connection_lost_while_lent_is_replaced_for_those_who_wait(
         assert backends(admin) == SIZE
 
 
-async def test_connections_that_cannot_all_be_opened_are_all_closed(
-    connect: Callable[[], Awaitable[Connection]], admin: psycopg.Connection
-) -> None:
-    opened = 0
-
-    async def at_most_two() -> Connection:
-        nonlocal opened
-        opened += 1
-        if opened > SIZE:
-            raise OSError("no more")
-        return await connect()
-
-    with pytest.raises(OSError, match="no more"):
-        await Pool(at_most_two, SIZE + 1).open()
-    await settled(lambda: backends(admin) == 0)
-
-
 async def test_close_waits_for_what_is_lent_and_then_cuts_it(
-    connect: Callable[[], Awaitable[Connection]], admin: psycopg.Connection
+    role_url: Callable[[str], str], admin: psycopg.Connection
 ) -> None:
-    pool = Pool(connect, SIZE)
-    await pool.open()
-    brief, endless = await pool.acquire(1), await pool.acquire(1)
-    asyncio.get_running_loop().call_later(0.05, lambda: pool.release(brief, interrupted=False))
-    await asyncio.wait_for(pool.close(0.3), 5)
-    assert brief.is_closed()
-    assert endless.is_closed()
-    pool.release(endless, interrupted=False)
-    with pytest.raises(asyncpg.InterfaceError, match="the pool is closed"):
-        await pool.acquire(1)
+    database = await connect_database(role_url("product"), SIZE)
+
+    lent = asyncio.Semaphore(0)
+
+    async def hold(seconds: float) -> None:
+        async with database.acquire() as connection:
+            lent.release()
+            await asyncio.sleep(seconds)
+            await connection.fetchval("SELECT 1")
+
+    brief, endless = (asyncio.create_task(hold(seconds)) for seconds in (0.2, 2 * CLOSE_LIMIT_S))
+    for _ in range(SIZE):
+        await lent.acquire()
+    await asyncio.wait_for(database.close(), 2 * CLOSE_LIMIT_S)
+    await brief
+    with pytest.raises(Unavailable):
+        await endless
+    with pytest.raises(Unavailable):
+        await database.fetchrow("SELECT 1")
     await settled(lambda: backends(admin) == 0)

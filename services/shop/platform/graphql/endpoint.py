@@ -13,9 +13,8 @@ from typing import Any, TypeAlias
 import orjson
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
-from shop.platform.backstop import CallerLimit
 from shop.platform.compression import SMALLEST_BYTES, accepts_gzip, gzip
-from shop.platform.deadline import DEADLINE_HEADER, caller_timeout_s, deadline, work_s
+from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s, deadline, work_s
 from shop.platform.error_table import row
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
@@ -131,10 +130,11 @@ class Endpoint:
             return 400, _errors([shop_error(error)])
         context.document = prepared.document
         try:
-            with child_span("graphql.execute"), CallerLimit(_waits(headers)):
-                result = await self._schema.execute(
-                    None, request.variables, context, operation_name=request.operation_name
-                )
+            with child_span("graphql.execute"):
+                async with caller_limit(_waits(headers)):
+                    result = await self._schema.execute(
+                        None, request.variables, context, operation_name=request.operation_name
+                    )
         except DeadlineExceeded as error:
             return 200, _errors([shop_error(error)])
         if not result.errors:

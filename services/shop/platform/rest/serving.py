@@ -6,8 +6,7 @@ from collections.abc import Awaitable
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shop.platform.backstop import CallerLimit
-from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_timeout_s
+from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_limit, caller_timeout_s
 from shop.platform.injected_delay import INJECTED, pause
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
@@ -60,7 +59,7 @@ class Serving:
         span = server_span(scope, headers)
         try:
             try:
-                with CallerLimit(waits):
+                async with caller_limit(waits):
                     if INJECTED:
                         await pause()
                     await self._app(scope, receive, pass_on)

@@ -7,8 +7,10 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
+import asyncpg
 import pytest
 
 from shop.clients.connect import connect
@@ -225,7 +227,6 @@ def buy(user: int) -> Callable[..., Any]:
 @pytest.fixture(scope="module")
 def counted_statements() -> Iterator[Counter[str]]:
     """The statements of calls that this module's shop has sent, by what their spans are called."""
-    from shop.platform import database
     from shop.platform.statement_tracing import statement_attributes
 
     seen: Counter[str] = Counter()
@@ -235,16 +236,11 @@ def counted_statements() -> Iterator[Counter[str]]:
         if "SKIP LOCKED" not in record.query and "pg_type" not in record.query and "jit" not in record.query:
             seen[statement_attributes(record.query)["db.query.summary"]] += 1
 
-    opened = database._open
-
-    async def open_counting(url: str, pool_size: int) -> Any:
-        pool = await opened(url, pool_size)
-        for connection in pool._connections:
-            connection.add_query_logger(count)
-        return pool
+    async def count_on(connection: Any) -> None:
+        connection.add_query_logger(count)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(database, "_open", open_counting)
+        patch.setattr(asyncpg, "create_pool", partial(asyncpg.create_pool, init=count_on))
         yield seen
 
 
