@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
@@ -17,6 +18,8 @@ from shop.platform.spans import INTERNAL, RecordedSpan
 from shop.platform.statement_tracing import TracedConnection
 from shop.platform.telemetry import UNTRACED, begin, sampled_parent
 
+log = logging.getLogger(__name__)
+
 CONNECT_LIMIT_S = 20.0
 CLOSE_LIMIT_S = 3.0
 CONNECT_PAUSE_S = 0.2
@@ -24,6 +27,9 @@ CONNECT_TIMEOUT_S = 5.0
 ACQUIRE_LIMIT_S = 5.0
 RESET_LIMIT_S = 3.0
 """How long a connection may take to be as good as new after a statement that was cut off, in seconds."""
+
+LATE_S = 0.1
+"""How long a request whose time is over waits for that, in seconds."""
 
 Connection: TypeAlias = "PoolConnectionProxy[asyncpg.Record]"
 
@@ -39,6 +45,7 @@ class Database:
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
         self._pool = pool
+        self._returning: set[asyncio.Task[None]] = set()
 
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[Connection]:
@@ -57,9 +64,10 @@ class Database:
                 connection = await self._pool.acquire(timeout=remaining() or ACQUIRE_LIMIT_S)
             try:
                 yield connection
-            finally:
-                # What the caller does next must not overtake a statement that it gave up: this waits for its end.
-                await self._pool.release(connection, timeout=RESET_LIMIT_S)
+            except BaseException:
+                await self._give_back(connection)
+                raise
+            await self._pool.release(connection)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -82,6 +90,22 @@ class Database:
         """Runs one statement on a connection of its own; returns its first row."""
         async with self.acquire() as connection:
             return await connection.fetchrow(query, *args)
+
+    async def _give_back(self, connection: Connection) -> None:
+        """Returns a connection whose use ended early, so that a statement may still run on it.
+
+        What the caller does next must not overtake that statement, so this waits for its end; but whoever is late
+        already waits no longer than a moment.
+        """
+        returned = asyncio.create_task(self._pool.release(connection, timeout=RESET_LIMIT_S))
+        self._returning.add(returned)
+        returned.add_done_callback(self._returned)
+        await asyncio.wait([returned], timeout=LATE_S if passed() else None)
+
+    def _returned(self, task: asyncio.Task[None]) -> None:
+        self._returning.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.warning("a connection was cut off: %s", type(error).__name__)
 
     async def close(self) -> None:
         """Closes the connections; those still lent are cut after a moment."""
