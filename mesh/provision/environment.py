@@ -21,7 +21,7 @@ IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), 
 """Options of each image's installation; of all but the shop's, only the program in the package is wanted."""
 STARTED = (
     *("experiment.commands.bench", "experiment.runner", "experiment.trial.replay", "experiment.trial.record"),
-    *("hops.analysis.summary", "hops.report", "hops.terminal.bench", "hops.tables.seconds", "vl_convert"),
+    *("hops.analysis.summary", "hops.report", "hops.kinds.bench.terminal", "hops.tables.seconds", "vl_convert"),
     *("shop.database.__main__", "shop.database.seed", "shop.database.trial", "shop.database.audit"),
     *(f"shop.{name}.__main__" for name in ("order", "payment", "product", "user")),
     *("graphql_gateway.bootstrap", "rest_gateway.__main__", "grpc_health.v1.health_pb2"),

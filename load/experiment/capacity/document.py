@@ -12,7 +12,7 @@ from experiment.capacity.step import GENERATOR_GATES, Step, load_of
 from experiment.results.folder import write_json
 from experiment.results.manifest import now
 from hops.gates.experiment import failed, worst_of
-from hops.gates.gates import gate_failure
+from hops.gates.limits import gate_failure
 from hops.run.files import read_document
 from hops.run.rows import write_parquet
 

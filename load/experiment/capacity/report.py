@@ -15,7 +15,7 @@ from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.gates.experiment import worst_of
-from hops.gates.gates import gate_name, kind_of
+from hops.gates.limits import gate_name, kind_of
 from hops.report import chart
 from hops.report.facts import machine_facts
 from hops.report.write import write_sections

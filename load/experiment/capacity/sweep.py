@@ -10,7 +10,7 @@ from experiment.capacity.rig import Rig, TimeLeft
 from experiment.capacity.search import Plan, SearchResult, Seen, climb, confirm
 from experiment.capacity.step import Phase, Step, StepPlan, gate_value, generator_limits
 from experiment.progress import minutes
-from hops.gates.gates import gate_failure
+from hops.gates.limits import gate_failure
 from mesh.system import System
 from mesh.topology import Topology
 

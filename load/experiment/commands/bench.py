@@ -129,8 +129,8 @@ def bench_command(
 
 def _show(summary: Summary, folder: Path) -> None:
     from experiment.runner import load_line
+    from hops.kinds.bench.terminal import bench
     from hops.run.files import MANIFEST, read_document
-    from hops.terminal.bench import bench
 
     manifest, out = read_document(folder / MANIFEST), options.console()
     out.print(bench(summary))

@@ -30,7 +30,7 @@ from experiment.plan.plan import DATA_SEED
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of
-from hops.gates.gates import kind_of
+from hops.gates.limits import kind_of
 from mesh.options import Connections, Http, Json, Tls, Trace
 from mesh.ports import load_ports
 from mesh.switches import parse_switches

@@ -14,7 +14,7 @@ from experiment.plan.precision import parse_precision, require_attainable
 from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
-from hops.terminal.comparison import compare as compare_view
+from hops.kinds.compare.terminal import compare as compare_view
 from mesh.options import (
     Abort,
     Bandwidth,

@@ -11,12 +11,20 @@ import typer
 from experiment.commands.options import SUSPECT, console, reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
-from hops.analysis.two_runs import KNOWN_METRICS, WATCHED, RunsComparison, Threshold, compare_runs, regressions, watched
+from hops.kinds.two_runs.analysis import (
+    KNOWN_METRICS,
+    WATCHED,
+    RunsComparison,
+    Threshold,
+    compare_runs,
+    regressions,
+    watched,
+)
+from hops.kinds.two_runs.tables import runs_sections
+from hops.kinds.two_runs.terminal import runs_view
 from hops.report.markdown import markdown
 from hops.run.files import MANIFEST, SUMMARY, read_run
 from hops.run.rows import write_whole
-from hops.tables.two_runs import runs_sections
-from hops.terminal.two_runs import runs_view
 from mesh.options import Json
 
 #: Exit code of a comparison that shows a figure beyond the threshold.

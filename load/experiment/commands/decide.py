@@ -16,13 +16,13 @@ from experiment.errors import UsageError
 from experiment.plan.mix import mix_of
 from experiment.plan.networks import channel_networks
 from experiment.results.folder import RESULTS, find_run
-from hops.analysis.decision import Customers, decide
+from hops.kinds.decide.analysis import Customers, decide
+from hops.kinds.decide.terminal import decision_view
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document, read_run
 from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
 from hops.run.network import Network as CustomersNetwork
-from hops.terminal.decision import decision_view
 from mesh.network import Network as ChannelNetwork
 from mesh.options import Bandwidth, Json, Network, Rtt
 from mesh.switches import parse_switches

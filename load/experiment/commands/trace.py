@@ -18,7 +18,7 @@ from experiment.results.folder import RESULTS, find_run
 from experiment.trial import exemplars
 from experiment.trial.exemplars import Exemplars
 from experiment.trial.trial import EXEMPLARS
-from hops.budget.budget import budget_of_tree
+from hops.budget.parts import budget_of_tree
 from hops.elements.table import Cell, Column, Table, number, words
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import TRIALS, Trials, read_document, trial_folder

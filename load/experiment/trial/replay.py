@@ -21,7 +21,7 @@ from experiment.trial.sidecars import sidecars_of
 from experiment.trial.span_costs import Spans, spans_of, tracing_record
 from experiment.trial.trial import EXEMPLARS, GENERATOR, Clock, Trial
 from hops.budget.bands import exemplars
-from hops.budget.budget import Budget, beside, budgets_of
+from hops.budget.parts import Budget, beside, budgets_of
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import NOT_AUDITED, Sidecars
 from hops.run.fault_notice import aborts

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hops.budget.budget import EDGE, GENERATOR
 from hops.budget.groups import GATEWAY_SUFFIX
+from hops.budget.parts import EDGE, GENERATOR
 from hops.run.documents.estimate import Estimate
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import rate_section

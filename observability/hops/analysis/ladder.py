@@ -23,8 +23,8 @@ import numpy as np
 import polars as pl
 
 from hops.analysis.hop_differences import TracedMeans
-from hops.budget.budget import EDGE, GENERATOR
 from hops.budget.groups import GROUPS, group_of
+from hops.budget.parts import EDGE, GENERATOR
 from hops.run import ladder
 from hops.run.documents.estimate import Agreement, Estimate
 from hops.run.documents.ladder import GroupChange, LadderRow, LadderStep

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from hops.budget.budget import maker_of
+from hops.budget.parts import maker_of
 from hops.run.documents.topology import NetPart
 from hops.traces.span import INTERNAL
 from hops.units import NS_PER_MS

@@ -15,7 +15,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
-from hops.budget.budget import EDGE, GENERATOR
+from hops.budget.parts import EDGE, GENERATOR
 from hops.run.documents.tracing import ObservedPlace, ObservedTopology, ObserverEffect, SpanCost, TracingRecord
 from hops.run.files import RunFiles
 from hops.statistics.over_blocks import LEAST_BLOCKS, spread_of

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from hops.budget.budget import GENERATOR
+from hops.budget.parts import GENERATOR
 from hops.run.documents.ladder import Added, SidecarPair
 from hops.run.ladder import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
 from hops.statistics.contrast import contrast

@@ -11,7 +11,7 @@ import polars as pl
 from hops.analysis.latencies import Latencies
 from hops.analysis.net_budget import SpanCosts, net_budget
 from hops.budget.bands import banded_budgets, totals
-from hops.budget.budget import PROXY, is_sidecar
+from hops.budget.parts import PROXY, is_sidecar
 from hops.errors import NotEnoughDataError
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import JourneySummary, SidecarSummary, TopologySummary, WireSummary

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.budget.budget import (
+from hops.budget.parts import (
     CLIENT_PART,
     EDGE,
     GENERATOR,
@@ -37,7 +37,7 @@ def group_of(part: str) -> str:
     """Names the group of a part.
 
     Args:
-        part: Part of a budget, as `hops.budget.budget.part_of` names it.
+        part: Part of a budget, as `hops.budget.parts.part_of` names it.
 
     Returns:
         One of `GROUPS`; a part of no known kind is `unattributed`.

@@ -17,7 +17,7 @@ import polars as pl
 import psutil
 import typer
 
-from hops.budget.budget import budgets_of
+from hops.budget.parts import budgets_of
 from hops.commands.budget import AsJson
 from hops.run.files import CALLS_FILE, HOPS_FILE, LABELS, read_run
 from hops.synthetic.run import write_generated_run

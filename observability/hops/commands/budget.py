@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from msgspec.structs import asdict
 
-from hops.budget.budget import Budget, budget_of_tree
+from hops.budget.parts import Budget, budget_of_tree
 from hops.errors import HopsError, NotEnoughDataError
 from hops.run.bulk import write_rows
 from hops.tables.budget import trace_table

@@ -9,7 +9,7 @@ from hops.analysis.pairs import Pairs
 from hops.conclusions.wording import listed, plural, sentence, turned
 from hops.elements.numbers import excess, figure, share
 from hops.gates.experiment import failed
-from hops.gates.gates import gate_name
+from hops.gates.limits import gate_name
 from hops.run.documents.difference import Difference
 from hops.run.documents.gate import Verdict
 from hops.run.documents.precision import Precision

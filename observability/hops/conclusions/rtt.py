@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from hops.analysis.pairs import Pairs
-from hops.conclusions.conclusions import standing
+from hops.conclusions.comparison import standing
 from hops.conclusions.distance import break_even_words
 from hops.conclusions.wording import clause, listed, plural, sentence
 from hops.elements.numbers import figure, times

@@ -26,8 +26,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from hops.budget.budget import Budget
-from hops.gates.gates import EDGE_MS_PER_REQUEST, EDGE_SHARE
+from hops.budget.parts import Budget
+from hops.gates.limits import EDGE_MS_PER_REQUEST, EDGE_SHARE
 from hops.units import NS_PER_MS
 
 

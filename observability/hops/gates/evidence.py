@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from hops.budget.bands import banded_budgets
-from hops.budget.budget import NETWORK_PART, UNATTRIBUTED, Budget, bypasses_sidecars
+from hops.budget.parts import NETWORK_PART, UNATTRIBUTED, Budget, bypasses_sidecars
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
 from hops.gates.trial import Evidence, Sidecars
 from hops.run.rows import hops_frame

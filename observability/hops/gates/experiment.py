@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import polars as pl
 
-from hops.gates.gates import kind_of
+from hops.gates.limits import kind_of
 from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles

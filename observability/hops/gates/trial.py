@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from hops.gates.edge_agreement import Agreement
-from hops.gates.gates import OTHER_CORES_OF_A_NODE, START_LAG_SHARE, kind_of
+from hops.gates.limits import OTHER_CORES_OF_A_NODE, START_LAG_SHARE, kind_of
 from hops.run.documents.gate import Gate, LeftOut
 from hops.traces.tree import Quality
 

@@ -8,7 +8,7 @@ from typing import TypedDict
 
 import numpy as np
 
-from hops.budget.budget import part_of
+from hops.budget.parts import part_of
 from hops.synthetic.waits import CAUSES, KnownTrace, known_trace
 from hops.traces.critical_path import AHEAD_PERCENT, walk
 from hops.traces.tree import Node, grow

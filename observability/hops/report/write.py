@@ -13,7 +13,7 @@ from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
 from hops.report.facts import http_fact, load_facts, machine_facts, mesh_fact, network_fact, replicas_fact
 from hops.report.markdown import markdown
-from hops.report.page import render, source
+from hops.report.templates import render, source
 from hops.report.view import View
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles

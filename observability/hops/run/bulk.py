@@ -21,7 +21,7 @@ from typing import BinaryIO
 import msgspec
 import polars as pl
 
-from hops.budget.budget import budgets_of
+from hops.budget.parts import budgets_of
 from hops.errors import MalformedTraceError, NotEnoughDataError
 from hops.run.files import CALLS_FILE, HOPS_FILE
 from hops.run.rows import calls_frame, hops_frame, write_parquet, write_whole

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from hops.budget.budget import Budget
+from hops.budget.parts import Budget
 from hops.errors import MalformedJourneysError
 
 OUTCOMES = ("ok", "client", "server", "timeout", "wrong_answer")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hops.budget.budget import EDGE, GENERATOR
+from hops.budget.parts import EDGE, GENERATOR
 from hops.run import ladder
 from hops.synthetic.shop import by_way_of_sidecars
 

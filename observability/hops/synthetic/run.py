@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from hops.budget.bands import exemplars
-from hops.budget.budget import EDGE, GENERATOR
+from hops.budget.parts import EDGE, GENERATOR
 from hops.run.documents import SCHEMA
 from hops.run.documents.gate import Gate
 from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder

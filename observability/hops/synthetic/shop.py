@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hops.analysis.cost import CONTROL_PLANE, SIDECAR_SUFFIX
-from hops.budget.budget import CLIENT_PART, EDGE, GENERATOR, INBOUND, OUTBOUND, START_LAG_PART
+from hops.budget.parts import CLIENT_PART, EDGE, GENERATOR, INBOUND, OUTBOUND, START_LAG_PART
 from hops.units import SERVICES
 
 GATEWAY = "graphql-gateway"

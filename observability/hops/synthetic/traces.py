@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from hops.budget.budget import EDGE, GENERATOR, INBOUND, OUTBOUND, POOL_SPAN, START_LAG_SPAN
+from hops.budget.parts import EDGE, GENERATOR, INBOUND, OUTBOUND, POOL_SPAN, START_LAG_SPAN
 from hops.synthetic.shop import GATEWAY
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
 from hops.traces.typed_otlp import KINDS

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Set
 from typing import NamedTuple
 
 from hops.budget.bands import BANDS
-from hops.budget.budget import UNATTRIBUTED
 from hops.budget.groups import GROUPS, group_of
+from hops.budget.parts import UNATTRIBUTED
 from hops.conclusions.wording import plural
 from hops.elements import numbers
 from hops.elements.element import Element, Text

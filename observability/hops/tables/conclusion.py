@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.analysis.pairs import Pairs, value_of
-from hops.conclusions.conclusions import Standing, grouped_conclusions, standing
+from hops.conclusions.comparison import Standing, grouped_conclusions, standing
 from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Points, Text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import NamedTuple
 
-from hops.budget.budget import is_sidecar, maker_of
+from hops.budget.parts import is_sidecar, maker_of
 from hops.conclusions.wording import listed
 from hops.elements.element import Text
 from hops.elements.numbers import figure

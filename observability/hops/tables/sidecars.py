@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.analysis.cost import SIDECAR_SUFFIX, component_group
-from hops.budget.budget import INBOUND, OUTBOUND, beside
+from hops.budget.parts import INBOUND, OUTBOUND, beside
 from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.elements.element import Element, Heading, Text

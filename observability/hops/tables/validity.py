@@ -8,7 +8,7 @@ from hops.conclusions.notes import verdict_sentence
 from hops.elements.element import Element, Heading, Points, Text
 from hops.elements.table import Cell, Column, Table, words
 from hops.gates.experiment import failed
-from hops.gates.gates import gate_name, kind_of
+from hops.gates.limits import gate_name, kind_of
 from hops.run.documents.gate import Gate
 from hops.tables.view import SummaryView
 

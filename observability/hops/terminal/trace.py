@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 from rich.tree import Tree as RichTree
 
-from hops.budget.budget import part_of
+from hops.budget.parts import part_of
 from hops.errors import NotEnoughDataError
 from hops.traces.critical_path import walk
 from hops.traces.tree import Node, Tree

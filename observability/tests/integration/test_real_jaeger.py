@@ -17,7 +17,7 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, KeyValue
 from opentelemetry.proto.resource.v1.resource_pb2 import Resource
 from opentelemetry.proto.trace.v1.trace_pb2 import ResourceSpans, ScopeSpans, Span
 
-from hops.budget.budget import DELAY_TOOK, budget_of_tree
+from hops.budget.parts import DELAY_TOOK, budget_of_tree
 from hops.traces.jaeger import fetch_traces
 from hops.traces.span import Kind
 from hops.traces.tree import grow

@@ -21,7 +21,7 @@ import pytest
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2 as otlp
 from opentelemetry.proto.collector.trace.v1 import trace_service_pb2_grpc as otlp_grpc
 
-from hops.budget.budget import budget_of_tree, bypasses_sidecars
+from hops.budget.parts import budget_of_tree, bypasses_sidecars
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 from mesh.paths import envoy

@@ -12,9 +12,9 @@ from experiment.arguments import WORKLOADS
 from experiment.blocks import WORKLOAD
 from experiment.cli import app
 from experiment.commands import decide
-from hops.analysis.decision import Answer, Decision
-from hops.analysis.ranking import Ranking
 from hops.analysis.summary import analyse
+from hops.kinds.decide.analysis import Answer, Decision
+from hops.kinds.decide.ranking import Ranking
 from hops.run.files import MANIFEST, SUMMARY, read_run, write_summary
 from hops.synthetic.run import write_generated_run
 

@@ -10,7 +10,7 @@ from experiment.commands.prove import delays_table
 from experiment.errors import UsageError
 from experiment.plan.plan import plan_of
 from experiment.proofs.delays import BASELINE, FoundDelay, Injected, delays_of, injected, judge, proof_plan
-from hops.budget.budget import DELAY_TOOK
+from hops.budget.parts import DELAY_TOOK
 from hops.synthetic.run import Noise, write_generated_run
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from markupsafe import Markup
 
-from hops.budget.budget import part_of
 from hops.budget.groups import GROUPS, HANDSHAKE_GROUP, NETWORK_GROUP, group_of
+from hops.budget.parts import part_of
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.errors import HopsError
-from hops.report.page import render
 from hops.report.palette import Look, group_class
+from hops.report.templates import render
 from hops.report.view import View
 from hops.run.documents.trial import TrialRecord
 from hops.tables.budget import used_groups

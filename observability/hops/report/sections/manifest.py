@@ -9,7 +9,7 @@ from typing import Any
 from hops.elements import numbers
 from hops.elements.element import Drawing, Element, Fold, Section, Text
 from hops.elements.table import Column, Table, words
-from hops.report.page import render
+from hops.report.templates import render
 from hops.report.view import View
 from hops.tables.observer import observer_tables, observer_text
 

@@ -6,7 +6,7 @@ from hops.elements import numbers
 from hops.elements.element import Fold, Section
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.gates.experiment import failed
-from hops.gates.gates import gate_name
+from hops.gates.limits import gate_name
 from hops.report.view import View
 from hops.tables.seconds import seconds_table
 from hops.tables.validity import validity_elements

@@ -8,13 +8,13 @@ import math
 import numpy as np
 import pytest
 
-from hops.analysis.decision import Customers
-from hops.analysis.decision import decide as decide_for
 from hops.analysis.latencies import Latencies
 from hops.analysis.precision import Decided, decide, half_widths, precision_of
 from hops.analysis.summary import analyse
-from hops.analysis.two_runs import compare_runs
 from hops.conclusions.notes import precision_sentence, validity_sentences
+from hops.kinds.decide.analysis import Customers
+from hops.kinds.decide.analysis import decide as decide_for
+from hops.kinds.two_runs.analysis import compare_runs
 from hops.run.files import MANIFEST, read_run
 from hops.statistics.sample import t_quantile
 from hops.synthetic.experiment import Noise

@@ -12,7 +12,7 @@ from hops.analysis.latencies import latencies_of
 from hops.analysis.observer import PLACES, effect_of
 from hops.analysis.summary import analyse
 from hops.analysis.topology import summarise_topology
-from hops.budget.budget import budgets_of
+from hops.budget.parts import budgets_of
 from hops.errors import MalformedJourneysError, MalformedRunError, NotEnoughDataError
 from hops.run.documents.summary import Summary
 from hops.run.files import read_document, read_run, write_summary

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from hops.budget.bands import banded_budgets, exemplars
-from hops.budget.budget import budgets_of
+from hops.budget.parts import budgets_of
 from hops.run.rows import HOPS, hops_frame
 from hops.synthetic.traces import shop_trace
 

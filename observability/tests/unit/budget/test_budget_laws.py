@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hops.budget.budget import budget_of_tree, bypasses_sidecars, maker_of, part_of
+from hops.budget.parts import budget_of_tree, bypasses_sidecars, maker_of, part_of
 from hops.traces.critical_path import AHEAD_PERCENT, walk
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.budget.budget import Call, calls_of
+from hops.budget.parts import Call, calls_of
 from hops.traces.tree import grow
 
 WITHOUT_SIDECARS = """

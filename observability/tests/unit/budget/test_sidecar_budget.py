@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import asdict
 
-from hops.budget.budget import budget_of_tree, bypasses_sidecars
+from hops.budget.parts import budget_of_tree, bypasses_sidecars
 from hops.traces.tree import grow
 
 THROUGH_TWO_SIDECARS = """

@@ -8,7 +8,7 @@ import msgspec
 import polars as pl
 import pytest
 
-from hops.budget.budget import budgets_of
+from hops.budget.parts import budgets_of
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
 from hops.gates.trial import EDGE_GATES, Evidence, evaluate
 from hops.traces.span import Kind

@@ -7,7 +7,7 @@ from collections import Counter
 import polars as pl
 import pytest
 
-from hops.budget.budget import budgets_of
+from hops.budget.parts import budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import Sidecars, evaluate, is_valid, left_out

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
-from hops.budget.budget import budget_of_tree
+from hops.budget.parts import budget_of_tree
 from hops.proofs.siblings import RULES, prove_siblings
 from hops.synthetic.waits import CAUSES, known_trace
 from hops.traces.critical_path import AHEAD_PERCENT

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from hops.budget.budget import budgets_of
+from hops.budget.parts import budgets_of
 from hops.errors import MalformedTraceError, NotEnoughDataError
 from hops.run.bulk import write_rows
 from hops.run.rows import calls_frame, hops_frame

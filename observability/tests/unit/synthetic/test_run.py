@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from hops.budget.budget import budgets_of, bypasses_sidecars
+from hops.budget.parts import budgets_of, bypasses_sidecars
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run
 from hops.synthetic.traces import shop_trace

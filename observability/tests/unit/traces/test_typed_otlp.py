@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hops.budget.budget import budget_of_tree
+from hops.budget.parts import budget_of_tree
 from hops.errors import MalformedTraceError
 from hops.synthetic.traces import otlp_document, shop_trace
 from hops.traces import typed_otlp

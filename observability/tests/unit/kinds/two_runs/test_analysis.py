@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from hops.analysis.two_runs import Threshold, compare_runs, regressions, watched
 from hops.errors import MalformedRunError, NotComparableError
+from hops.kinds.two_runs.analysis import Threshold, compare_runs, regressions, watched
+from hops.kinds.two_runs.tables import findings, headline, runs_sections, threshold_lines
 from hops.report.markdown import markdown
 from hops.run.files import MANIFEST, TRIALS, read_run
 from hops.statistics.contrast import contrast, independent
 from hops.statistics.over_blocks import Section, sections_of
 from hops.synthetic.run import write_generated_run
-from hops.tables.two_runs import findings, headline, runs_sections, threshold_lines
 
 
 def change(folder, name, **values):

@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from hops.analysis.decision import Customers, decide
 from hops.analysis.distance import at_channels
 from hops.analysis.summary import analyse
 from hops.analysis.travel import travel_of
 from hops.errors import NotEnoughDataError
+from hops.kinds.decide.analysis import Customers, decide
 from hops.run.files import SAMPLE_FILE, read_run, trial_folder
 from hops.run.network import NAMED
 from hops.synthetic.run import write_generated_run

@@ -6,8 +6,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text as RichText
 
-from hops.analysis.decision import Decision
-from hops.conclusions.decision import decision_lines, decision_title
+from hops.kinds.decide.analysis import Decision
+from hops.kinds.decide.conclusions import decision_lines, decision_title
 
 
 def decision_view(decision: Decision) -> Group:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.analysis.two_runs import RunDifference, RunFacts, RunsComparison, regressions, watched
 from hops.conclusions.notes import visible_range
 from hops.conclusions.wording import listed, plural, turned
 from hops.elements import numbers
 from hops.elements.element import Element, Points, Section, Text
 from hops.elements.numbers import figure, times
 from hops.elements.table import Cell, Column, Table, estimate, number, words
-from hops.gates.gates import gate_name
+from hops.gates.limits import gate_name
+from hops.kinds.two_runs.analysis import RunDifference, RunFacts, RunsComparison, regressions, watched
 from hops.tables.latency import visible
 from hops.units import ALL
 

@@ -10,9 +10,9 @@ import pytest
 from rich.console import Console
 
 from hops.elements.numbers import OPEN
+from hops.kinds.bench.terminal import bench
 from hops.tables.network import bytes_table, wire_table
 from hops.tables.view import SummaryView
-from hops.terminal.bench import bench
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered as elements
 

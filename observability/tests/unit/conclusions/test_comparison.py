@@ -8,9 +8,9 @@ import re
 import pytest
 
 from hops.analysis.pairs import Pairs, mirror, mirror_hops
-from hops.conclusions.conclusions import grouped_conclusions, standing
+from hops.conclusions.comparison import grouped_conclusions, standing
 from hops.elements.numbers import decimals_for, figure
-from hops.terminal.comparison import compare
+from hops.kinds.compare.terminal import compare
 from hops.terminal.console import terminal
 
 from . import summaries as made

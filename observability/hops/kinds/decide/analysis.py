@@ -14,12 +14,12 @@ import polars as pl
 
 from hops.analysis.comparisons import CPU, compared
 from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL
-from hops.analysis.mix import Kind, contrast_bytes, median_of, sampled_bytes, shares, weighed, within
-from hops.analysis.ranking import Ranking, ranking, rankings
-from hops.analysis.shrinking import FARTHER, Shrinking, shrinking
 from hops.analysis.summary import of_ok
 from hops.analysis.travel import OWN, placed, travel_of
 from hops.errors import NotEnoughDataError
+from hops.kinds.decide.mix import Kind, contrast_bytes, median_of, sampled_bytes, shares, weighed, within
+from hops.kinds.decide.ranking import Ranking, ranking, rankings
+from hops.kinds.decide.shrinking import FARTHER, Shrinking, shrinking
 from hops.run.documents import SCHEMA
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.network import ChannelNetwork

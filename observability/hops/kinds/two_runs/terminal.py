@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from rich.console import Group
 
-from hops.analysis.two_runs import RunsComparison
-from hops.tables.two_runs import SHOWN_METRICS, runs_sections
+from hops.kinds.two_runs.analysis import RunsComparison
+from hops.kinds.two_runs.tables import SHOWN_METRICS, runs_sections
 from hops.terminal.render import rendered
 
 

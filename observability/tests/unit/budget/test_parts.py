@@ -8,7 +8,7 @@ import sys
 import pytest
 from msgspec.structs import asdict, replace
 
-from hops.budget.budget import DELAY_TOOK, budget_of_tree, budgets_of, maker_of
+from hops.budget.parts import DELAY_TOOK, budget_of_tree, budgets_of, maker_of
 from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 

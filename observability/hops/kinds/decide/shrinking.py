@@ -12,10 +12,10 @@ from typing import TypedDict
 import polars as pl
 
 from hops.analysis.hop_differences import hop_differences
-from hops.analysis.mix import Kind, mean_of
-from hops.analysis.ranking import Ranking
-from hops.budget.budget import NETWORK_PART
 from hops.budget.groups import UNATTRIBUTED_GROUP, group_of
+from hops.budget.parts import NETWORK_PART
+from hops.kinds.decide.mix import Kind, mean_of
+from hops.kinds.decide.ranking import Ranking
 from hops.run.documents.difference import PartDifference
 from hops.run.documents.estimate import Estimate
 

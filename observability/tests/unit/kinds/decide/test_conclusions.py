@@ -7,14 +7,14 @@ import re
 
 import pytest
 
-from hops.analysis.decision import Customers, decide
 from hops.analysis.summary import analyse
-from hops.conclusions.decision import decision_lines, decision_title
+from hops.kinds.decide.analysis import Customers, decide
+from hops.kinds.decide.conclusions import decision_lines, decision_title
+from hops.kinds.decide.terminal import decision_view
 from hops.run.files import read_run
 from hops.run.network import NAMED
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
-from hops.terminal.decision import decision_view
 
 PARTNERS_AWAY = Customers("default", None, {"partner": NAMED["4g"]})
 

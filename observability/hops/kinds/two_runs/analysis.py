@@ -8,12 +8,12 @@ from typing import Literal, TypedDict
 
 import polars as pl
 
-from hops.analysis.comparable import Differs, pairs, require_comparable, what_differs
 from hops.analysis.comparisons import CPU, METRICS, Pair, judge, latency_pairs, tested
 from hops.analysis.cost import TOTAL, used_by_group
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.summary import check_run
 from hops.gates.experiment import experiment_gates, failed
+from hops.kinds.two_runs.comparable import Differs, pairs, require_comparable, what_differs
 from hops.run.documents import SCHEMA
 from hops.run.documents.difference import Difference
 from hops.run.fault_notice import fault_notice

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from hops.analysis.decision import Answer, Decision
-from hops.analysis.ranking import Behind, Ranking
-from hops.analysis.shrinking import Shrinking
-from hops.budget.budget import NETWORK_PART
+from hops.budget.parts import NETWORK_PART
 from hops.conclusions.wording import clause, plural, shown
 from hops.elements.numbers import excess, figure, p_value
+from hops.kinds.decide.analysis import Answer, Decision
+from hops.kinds.decide.ranking import Behind, Ranking
+from hops.kinds.decide.shrinking import Shrinking
 from hops.run.documents.estimate import Estimate
 from hops.run.network import Network, in_words
 from hops.statistics.over_blocks import LEAST_BLOCKS

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.analysis.mix import median_of, shares, weighed, within
+from hops.kinds.decide.mix import median_of, shares, weighed, within
 
 
 def journeys(counts, blocks=4, seed=1):

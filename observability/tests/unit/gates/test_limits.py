@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hops.gates.gates import GATES, gate_name, kind_of
+from hops.gates.limits import GATES, gate_name, kind_of
 from hops.gates.trial import evaluate
 
 from .test_trial import IN_A_CLUSTER, MESHED, OVER_A_NETWORK, SOUND

@@ -1,0 +1,1 @@
+"""What sets each kind of experiment apart, a folder for each."""

@@ -1,0 +1,1 @@
+"""Several topologies under one load."""

@@ -1,0 +1,1 @@
+"""Which topology to take, for given customers."""
