@@ -74,8 +74,7 @@ def run_plan(
 
     def conclude() -> tuple[Summary, Path]:
         # Not at the top: `experiment.blocks` loads them beside the first trial's warm-up.
-        from hops.analysis.summary import analyse
-        from hops.report import write_report
+        from hops.kinds import analyse, write_report
         from hops.run.files import SUMMARY, read_run, write_summary
 
         measured = read_run(folder.path)

@@ -20,7 +20,7 @@ def main(name: str) -> None:
 
         def conclude() -> Path:
             # Here, so that the kills meet trials rather than a second of imports.
-            from hops.analysis.summary import analyse
+            from hops.kinds import analyse
 
             write_summary(analyse(read_run(folder.path), name=plan.name), folder.path / SUMMARY)
             return folder.publish(latest=False)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from itertools import combinations
-from typing import cast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
 
 import polars as pl
 
@@ -12,37 +12,69 @@ from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.cost import TOTAL, Used, cost, used_by_group
 from hops.analysis.distance import distance_of
 from hops.analysis.hop_differences import hop_differences
-from hops.analysis.ladder import ladder_steps
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.observer import observer_effect_of
 from hops.analysis.precision import precision_of
-from hops.analysis.rtt import at_distances, distance_check, measured_distance
-from hops.analysis.sidecar_pairs import sidecar_pairs
 from hops.analysis.topology import summarise_topology
 from hops.errors import MalformedRunError
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, verdicts
 from hops.gates.trial import is_valid
 from hops.run.documents import SCHEMA
-from hops.run.documents.ladder import Ladder
 from hops.run.documents.summary import Summary
 from hops.run.documents.topology import TopologySummary, WireSummary
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
-from hops.run.ladder import KIND as LADDER
-from hops.run.ladder import steps_of
 from hops.run.network import network_summary
-from hops.run.rtt import KIND as RTT
-from hops.run.rtt import arms_of
 
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
 
-def analyse(run: RunFiles, *, name: str) -> Summary:
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a kind of experiment computes its own figures from, by topology or arm.
+
+    Args:
+        run: its files.
+        journeys: rows of `rows.JOURNEYS` with `block` in front.
+        hops: rows of `rows.HOPS` with `block` in front; of journeys that ended ok.
+        latencies: of these journeys.
+        topologies: the figures that every run has.
+        load: how often each journey is in it.
+        blocks: of each topology or arm.
+    """
+
+    run: RunFiles
+    journeys: Mapping[str, pl.DataFrame]
+    hops: Mapping[str, pl.DataFrame]
+    latencies: Mapping[str, Latencies]
+    topologies: Mapping[str, TopologySummary]
+    load: Mapping[str, int]
+    blocks: Mapping[str, set[int]]
+
+
+#: The pairs of topologies or arms that are compared; None for each with each other.
+PairsOf = Callable[[RunFiles], list[tuple[str, str]] | None]
+#: What a summary has beside the figures of every run.
+FiguresOf = Callable[[Measured], Mapping[str, Any]]
+
+
+def every_pair(_run: RunFiles) -> None:
+    """Compares each topology with each other one."""
+
+
+def distance_figures(measured: Measured) -> Mapping[str, Any]:
+    """What distance does to the topologies, by the model."""
+    return {"distance": distance_of(measured.run, measured.topologies)}
+
+
+def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: FiguresOf) -> Summary:
     """Makes a run's summary.
 
     Args:
-        run: Files of the run.
-        name: Name of the summary.
+        run: its files.
+        name: of the summary.
+        pairs_of: those that its kind compares.
+        figures_of: those that only its kind has.
 
     Raises:
         MalformedRunError: The files contradict each other.
@@ -59,7 +91,7 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
         topology: _topology(run, topology, frame, hops[topology], latencies[topology], used[topology], seed)
         for topology, frame in rows.items()
     }
-    pairs = _pairs(run)
+    pairs = pairs_of(run)
     comparisons = compare_latencies(latencies, pairs)
     comparisons += compare_cpu({topology: groups[TOTAL] for topology, groups in used.items()}, pairs, run.first_stage)
     correct(comparisons)
@@ -86,33 +118,14 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     precision = precision_of(run, comparisons)
     if precision is not None:
         summary["precision"] = precision
-    if manifest["kind"] == LADDER:
-        summary["ladder"] = Ladder(
-            steps=ladder_steps(rows, hops, load, blocks), sidecar_pairs=sidecar_pairs(of_ok(run, run.calls), blocks)
-        )
-    elif manifest["kind"] == RTT:
-        rtts_ms, distances = at_distances(run, latencies)
-        summary["rtt"] = distance_check(rtts_ms, distances)
-        summary["distance"] = measured_distance(rtts_ms, distances, topologies)
-    else:
-        summary["distance"] = distance_of(run, topologies)
+    figures = figures_of(Measured(run, rows, hops, latencies, topologies, load, blocks))
+    summary = cast("Summary", {**summary, **figures})
     network, *others = (network_summary(arm) for arm in manifest.get("arms", {"": manifest["switches"]}).values())
     if network is not None and all(other == network for other in others):
         summary["network"] = network
     if run.resources_from is not None:
         summary["resources_from"] = run.resources_from
     return summary
-
-
-def _pairs(run: RunFiles) -> list[tuple[str, str]] | None:
-    """The arms that are compared, where not each is with each other: most of those differ in several things at once."""
-    kind = run.manifest["kind"]
-    if kind == LADDER:
-        return [(step.upper, step.lower) for step in steps_of(run.topologies)]
-    if kind == RTT:
-        arms = combinations(arms_of(run.manifest), 2)
-        return [(left.label, right.label) for left, right in arms if left.rtt_ms == right.rtt_ms]
-    return None
 
 
 def check_run(run: RunFiles) -> None:

@@ -38,8 +38,7 @@ def make_report(folder: Path) -> tuple[Summary, Path]:
         HopsError: A file is missing, cut short, or of another schema.
         OSError: The disk is full, or the folder cannot be written.
     """
-    from hops.analysis.summary import analyse
-    from hops.report import write_report
+    from hops.kinds import analyse, write_report
     from hops.run.files import write_summary
 
     run = read_run(folder)

@@ -11,7 +11,7 @@ from hops.conclusions.wording import clause, listed, plural, sentence
 from hops.elements.numbers import figure, times
 from hops.run.documents.distance import Turning
 from hops.run.documents.estimate import Agreement
-from hops.run.documents.rtt import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint
+from hops.run.documents.rtt import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint, check_of
 from hops.run.documents.summary import Summary
 from hops.run.rtt import label_of
 from hops.units import ALL
@@ -22,8 +22,8 @@ _VERDICTS: dict[Agreement, str] = {"agree": "they agree", "differ": "they differ
 
 
 def rtt_sentences(summary: Summary) -> list[str]:
-    """Which topology is the fastest at which distance, and how the model did: slopes, points, break-evens."""
-    check = summary["rtt"]
+    """Who is the fastest at which distance, and how the model did: slopes, points, break-evens."""
+    check = check_of(summary)
     told = [_fastest(summary), _slopes(check["slopes"]), _points(check), _break_evens(check["break_evens"])]
     return [sentence(text) for text in told if text]
 
@@ -45,7 +45,7 @@ def _verdicts(row: BreakEvenCheck) -> set[Turning]:
 
 def at_distance(summary: Summary, rtt_ms: float) -> Summary:
     """The topologies and comparisons at one round-trip time, under the topologies' own names."""
-    names = {label_of(topology, rtt_ms): topology for topology in summary["rtt"]["topologies"]}
+    names = {label_of(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]}
     return {
         **summary,
         "topologies": {name: summary["topologies"][label] for label, name in names.items()},
@@ -79,7 +79,7 @@ def interval_within(row: JourneySlope) -> Literal["yes", "no", "undecided", "unk
 
 
 def _fastest(summary: Summary) -> str:
-    check = summary["rtt"]
+    check = check_of(summary)
     at_ms: dict[tuple[str, ...], list[str]] = {}
     for rtt_ms in check["rtts_ms"]:
         names = tuple(sorted(fastest(summary, ALL, rtt_ms), key=check["topologies"].index))

@@ -11,7 +11,6 @@ from hops.gates.limits import kind_of
 from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
-from hops.run.rtt import KIND, arms_of
 
 _QUARTERS = 4
 """Into how many parts the tape is cut to see what chance does."""
@@ -91,7 +90,7 @@ def block_spread(run: RunFiles) -> Gate:
     another quarter's, and a block's from another block's, but if one quarter of one block differs from both, it is
     chance (the interaction of a two-way layout without replication).
     """
-    near = {arm.label: arm.rtt_ms for arm in arms_of(run.manifest)} if run.manifest["kind"] == KIND else {}
+    near = {label: float(arm.get("rtt_ms") or 0.0) for label, arm in run.manifest.get("arms", {}).items()}
     rtt_ms = pl.col("topology").replace_strict(near, default=0.0, return_dtype=pl.Float64).alias("rtt_ms")
     quarter = (pl.col("seq") * _QUARTERS // (pl.col("seq").max() + 1)).alias("quarter")
     ok = run.journeys.filter(pl.col("outcome") == "ok").with_columns(rtt_ms, quarter)

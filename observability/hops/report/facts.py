@@ -8,16 +8,10 @@ from typing import Any
 from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
 from hops.report.view import View
-from hops.run.ladder import KIND as LADDER
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
-from hops.run.rtt import KIND as RTT
-from hops.run.rtt import arms_of
 from hops.run.switches import Switches, mesh_text, replicas_text, switches_of, switches_text, value_text
 from hops.tables.latency import loop_text
-
-_ARMS = {LADDER: "arms of a ladder", RTT: "arms (one for each topology and round-trip time)"}
-"""What the trials of a block are, where they are more than topologies."""
 
 
 def load_facts(view: View) -> list[tuple[str, str]]:
@@ -32,7 +26,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
         load = f"open loop, {profile['rate']:g} journeys a second"
     else:
         load = f"closed loop, {loop_text(closed)}"
-    count, several = len(view.topologies), _ARMS.get(summary["kind"], "topologies")
+    count, several = len(view.topologies), view.kind.arms or "topologies"
     blocks = plural(summary["blocks"], "block")
     return [
         (
@@ -66,13 +60,7 @@ def _tracing(shares: Sequence[float]) -> str:
 
 def network_fact(view: View) -> str:
     """The emulated network, and where topologies had different ones, that of each; empty without any."""
-    manifest = view.run.manifest
-    if manifest["kind"] != RTT:
-        return _of_each(view, network_text)
-    arms = arms_of(manifest)
-    times_ms = listed([f"{rtt_ms:g}" for rtt_ms in sorted({arm.rtt_ms for arm in arms})])
-    _, _, beside = network_text(switches_of(manifest, arms[0].label)).partition(" ms")
-    return f"{times_ms} ms, by arm{beside}"
+    return view.kind.network(view) if view.kind.network else _of_each(view, network_text)
 
 
 def mesh_fact(view: View) -> str:

@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from hops.analysis.summary import FiguresOf, PairsOf, distance_figures, every_pair
+from hops.elements.element import Section
 from hops.report.palette import Look, looks
 from hops.run.files import RunFiles
-from hops.run.ladder import KIND as LADDER
-from hops.run.rtt import KIND as RTT
+from hops.tables.conclusion import conclusion_elements
 from hops.tables.view import SummaryView
 from hops.units import ALL, NS_PER_MS
 
 Floats = npt.NDArray[np.float64]
+
+
+def what_it_says(view: SummaryView) -> Section:
+    """The first section of a comparison: its conclusions, and who is fastest for which journey."""
+    return Section("conclusions", "What this run says", conclusion_elements(view))
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What sets one kind of experiment apart; what is not given is as in a comparison of topologies.
+
+    Args:
+        question: which the report answers; it stands below the title.
+        called: what the page calls it; as the manifest does if empty.
+        pairs_of: the pairs that are compared.
+        figures_of: what the summary has beside the figures of every run.
+        conclusions: the first section of the report.
+        arms: what the trials of a block are, where they are more than topologies.
+        network: the emulated network in words, where arms differ in it.
+        modelled: the view that the model of distance is of, where topologies have several arms.
+    """
+
+    question: str
+    called: str = ""
+    pairs_of: PairsOf = every_pair
+    figures_of: FiguresOf = distance_figures
+    conclusions: Callable[[View], Section] = what_it_says
+    arms: str = ""
+    network: Callable[[View], str] | None = None
+    modelled: Callable[[View], View] | None = None
 
 
 @dataclass(frozen=True)
@@ -23,16 +55,18 @@ class View(SummaryView):
     """A run, ready to be shown.
 
     Args:
-        summary: Summary of the run.
-        run: Files of the run.
+        summary: as analysed.
+        run: as read.
+        kind: of the experiment.
     """
 
     run: RunFiles
+    kind: Kind
 
     @property
     def measured(self) -> list[str]:
         """What the run is about: its topologies, each once where it has several arms."""
-        if self.summary["kind"] not in (LADDER, RTT):
+        if not self.kind.arms:
             return self.topologies
         return list(dict.fromkeys(str(one["name"]) for one in self.run.manifest["topologies"].values()))
 

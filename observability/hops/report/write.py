@@ -14,7 +14,7 @@ from hops.report.csv_files import write_csv_files
 from hops.report.facts import http_fact, load_facts, machine_facts, mesh_fact, network_fact, replicas_fact
 from hops.report.markdown import markdown
 from hops.report.templates import render, source
-from hops.report.view import View
+from hops.report.view import Kind, View
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from hops.run.rows import write_whole
@@ -24,13 +24,14 @@ MARKDOWN = "report.md"
 CSV = "csv"
 
 
-def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
+def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> Path:
     """Writes `report.html`, `report.md` and `csv/`, each file whole or not at all.
 
     Args:
-        run: Files of the run.
-        summary: Summary of the run.
-        folder: Folder to write into; usually the run's own.
+        run: as read.
+        summary: as analysed.
+        folder: where to; usually the run's own.
+        kind: of the experiment.
 
     Returns:
         The page.
@@ -39,7 +40,7 @@ def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
         OSError: The disk is full, or the folder cannot be written.
     """
     chart.restart_ids()
-    view = View(summary, run)
+    view = View(summary, run, kind)
     verdict, told = verdict_sentence(summary), facts(view)
     return write_sections(
         all_sections(view),
@@ -49,7 +50,8 @@ def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
         lines=[verdict, *(f"{name}: {text}" for name, text in told)],
         valid=summary["valid"],
         name=summary["name"],
-        kind=summary["kind"],
+        kind=kind.called or summary["kind"],
+        question=kind.question,
         verdict=verdict,
         facts=told,
         topologies=", ".join(view.measured),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from hops.budget.parts import EDGE, GENERATOR
 from hops.run import ladder
+from hops.synthetic.run import Arm
 from hops.synthetic.shop import by_way_of_sidecars
 
 ARM_SWITCHES: Mapping[str, Mapping[str, object]] = {
@@ -22,7 +24,23 @@ PROXY_MS = {ladder.SIDECARS: 0.12, ladder.MTLS: 0.16, ladder.ISTIO: 0.2, ladder.
 WIRE_MS = 0.06
 """Mean time in one proxy of a pair, ms, and on each of the two wires that it adds."""
 POD_WIRE_MS = 0.05
-"""Mean time that a wire between two pods takes longer than one on the loopback, ms."""
+#: The topology of every ladder.
+_CLIMBED = "hybrid"
+
+
+def synthetic_arms(names: Sequence[str] = ladder.ARMS) -> list[Arm]:
+    """Arms of a ladder for `write_generated_run`."""
+    return [
+        Arm(
+            name,
+            _CLIMBED,
+            ARM_SWITCHES.get(name, {}),
+            parts=partial(arm_parts, name),
+            call_ms=partial(call_ms, name),
+            traced=name != ladder.UNTRACED,
+        )
+        for name in names
+    ]
 
 
 def arm_parts(arm: str, parts: Mapping[str, float]) -> dict[str, float]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,13 +23,8 @@ from hops.budget.parts import EDGE, GENERATOR
 from hops.run.documents import SCHEMA
 from hops.run.documents.gate import Gate
 from hops.run.files import MANIFEST, SAMPLE_FILE, TRIALS, trial_folder
-from hops.run.ladder import ARMS, UNTRACED
-from hops.run.ladder import KIND as LADDER
 from hops.run.rows import CALLS, HOPS, JOURNEYS, RESOURCES, write_parquet
-from hops.run.rtt import KIND as RTT
-from hops.run.rtt import Arm, label_of
 from hops.synthetic.experiment import Noise
-from hops.synthetic.ladder import ARM_SWITCHES, arm_parts, call_ms
 from hops.synthetic.shop import JOURNEY_SHAPES, TopologyShape, cpu_ms, parts_ms, shape_of, topology_document, waves
 from hops.synthetic.traces import BASE_NS, otlp_document, shop_trace
 
@@ -40,11 +36,32 @@ _PROTOCOL_BYTES = 210
 _REQUEST_BYTES = 160
 """Bytes of headers and framing, for a request and its answer each way."""
 _SPANS_OF_EXEMPLAR = 16
-_CLIMBED = "hybrid"
-"""The topology of every ladder."""
 _SPANS_OF_MESHED_EXEMPLAR = 40
 _CLIENT_WIRE = f"wire:{GENERATOR}→{EDGE}"
 COMMIT = "0" * 40
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """What the trials of one arm are like; a topology as it is, unless more is given.
+
+    Args:
+        label: its name in the results.
+        topology: name of the topology; one of no known name behaves as `hybrid` does.
+        switches: that differ from those of the run, by the manifest.
+        rtt_ms: round-trip time between customer and edge.
+        parts: what becomes of the means of a journey's parts, ms.
+        call_ms: what becomes of the mean time of a call between its two components.
+        traced: whether any journey is.
+    """
+
+    label: str
+    topology: str
+    switches: Mapping[str, object] = field(default_factory=dict)
+    rtt_ms: float = 0.0
+    parts: Callable[[Mapping[str, float]], Mapping[str, float]] = dict
+    call_ms: Callable[[float], float] = float
+    traced: bool = True
 
 
 def write_generated_run(
@@ -58,9 +75,9 @@ def write_generated_run(
     noise: Noise | None = None,
     delays_ms: Mapping[str, Mapping[str, float]] | None = None,
     failing: Mapping[tuple[int, str], str] | None = None,
-    ladder: bool = False,
-    rtts_ms: Sequence[float] = (),
     mesh: str = "none",
+    kind: str = "",
+    arms: Sequence[Arm] = (),
 ) -> Path:
     """Writes a run of schema 2, without summary and report.
 
@@ -74,9 +91,9 @@ def write_generated_run(
         noise: How latencies scatter.
         delays_ms: Milliseconds that each journey with a part takes longer, by topology and part.
         failing: (block, topology) -> name of a gate that fails in this trial.
-        ladder: Whether the topologies are arms of a ladder of `hybrid`.
-        rtts_ms: Round-trip times at which each topology runs, as with `make rtt`; empty for another experiment.
-        mesh: One of none, envoy and istio; with one, sidecars are on every way and use mTLS.
+        mesh: none, envoy or istio; with one, sidecars are on every way and use mTLS.
+        kind: of an experiment with arms of its own; a bench or a comparison if empty.
+        arms: of it, in place of topologies.
 
     Returns:
         The folder.
@@ -84,8 +101,7 @@ def write_generated_run(
     rng = np.random.default_rng(seed)
     noise = noise or Noise()
     run = _Run(folder, journeys_per_trial, traced, noise, rng, mesh)
-    distant = [Arm(label_of(name, rtt_ms), name, rtt_ms) for rtt_ms in rtts_ms for name in topologies]
-    arms = distant or [Arm(name, name, 0.0) for name in topologies]
+    arms = arms or [Arm(name, name) for name in topologies]
     for block in range(1, blocks + 1):
         shift = rng.normal(0, noise.block)
         for position, index in enumerate(rng.permutation(len(arms)).tolist(), 1):
@@ -94,22 +110,11 @@ def write_generated_run(
             fails = (failing or {}).get((block, arm.label))
             run.add_trial(arm, block, position, factor, (delays_ms or {}).get(arm.label, {}), fails)
     manifest = _manifest(run, arms, blocks, seed)
-    if distant:
-        of_arms = {arm.label: manifest["switches"] | {"tls": "on", "rtt_ms": arm.rtt_ms} for arm in distant}
-        manifest |= {"kind": RTT, "name": RTT, "arms": of_arms}
-    if ladder:
-        of_arms = {name: manifest["switches"] | ARM_SWITCHES.get(name, {}) for name in topologies}
-        topology = topology_document(_CLIMBED, shape_of(_CLIMBED))
-        manifest |= {"kind": LADDER, "name": LADDER, "arms": of_arms, "topologies": dict.fromkeys(topologies, topology)}
+    if kind:
+        of_arms = {arm.label: manifest["switches"] | arm.switches for arm in arms}
+        manifest |= {"kind": kind, "name": kind, "arms": of_arms}
     run.write(manifest)
     return folder
-
-
-def write_generated_ladder(
-    folder: Path, *, delays_ms: Mapping[str, Mapping[str, float]] | None = None, seed: int = 1
-) -> Path:
-    """Writes a ladder with every arm, of the default size; its arguments are those of `write_generated_run`."""
-    return write_generated_run(folder, topologies=ARMS, delays_ms=delays_ms, seed=seed, ladder=True)
 
 
 class _Run:
@@ -136,7 +141,7 @@ class _Run:
     ) -> None:
         name, shape = arm.label, shape_of(arm.topology)
         meshed = self.mesh != "none"
-        budgets = {journey: arm_parts(name, parts_ms(shape, journey, mesh=meshed)) for journey in JOURNEY_SHAPES}
+        budgets = {journey: arm.parts(parts_ms(shape, journey, mesh=meshed)) for journey in JOURNEY_SHAPES}
         added = {
             journey: [
                 delays.get(part, 0.0) + arm.rtt_ms * waves(shape, journey) * (part == _CLIENT_WIRE) for part in parts
@@ -146,12 +151,12 @@ class _Run:
         means = np.array([sum(budgets[journey].values()) for journey in self.journeys])
         added_ms = np.array([sum(added[journey]) for journey in self.journeys])
         latency_ms = means * factor * self._noise.draw(len(means), self._rng) + added_ms
-        traced = 0.0 if name == UNTRACED else self.traced
+        traced = self.traced if arm.traced else 0.0
         journeys = self._journey_rows(shape, (latency_ms * 1e6).astype(np.int64), traced)
         hops = pl.concat([HOPS.to_frame(), *(self._hop_rows(journeys, j, budgets[j], added[j]) for j in budgets)])
         resources = self._resource_rows(shape, factor)
         labels = [pl.lit(block, dtype=pl.Int32).alias("block"), pl.lit(name).alias("topology")]
-        calls = self._call_rows(name, shape, journeys)
+        calls = self._call_rows(arm, shape, journeys)
         for file, frame in (("journeys", journeys), ("hops", hops), ("resources", resources), ("calls", calls)):
             self._frames[file].append(frame.select(*labels, pl.all()))
         last = resources.filter(pl.col("at_ns") == pl.col("at_ns").max())
@@ -248,13 +253,13 @@ class _Run:
             .with_columns(pl.lit(0, dtype=pl.Int64).alias("inner_on_path"))
         )
 
-    def _call_rows(self, arm: str, shape: TopologyShape, journeys: pl.DataFrame) -> pl.DataFrame:
+    def _call_rows(self, arm: Arm, shape: TopologyShape, journeys: pl.DataFrame) -> pl.DataFrame:
         frames = [CALLS.to_frame()]
         for journey in JOURNEY_SHAPES:
             rows = journeys.filter(pl.col("sampled") & (pl.col("journey") == journey)).select("trace_id", "journey")
             wires = [part.removeprefix("wire:").split("→") for part in parts_ms(shape, journey) if "→" in part]
             for caller, callee in wires:
-                drawn = self._calls_rng.gamma(4.0, 0.25, rows.height) * call_ms(arm, shape.call_ms)
+                drawn = self._calls_rng.gamma(4.0, 0.25, rows.height) * arm.call_ms(shape.call_ms)
                 link = (pl.lit(caller).alias("caller"), pl.lit(callee).alias("callee"))
                 frames.append(rows.with_columns(*link, pl.Series("between_ns", (drawn * 1e6).astype(np.int64))))
         return pl.concat(frames)

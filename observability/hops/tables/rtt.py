@@ -9,13 +9,13 @@ from hops.elements.element import Element, Fold, Heading, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from hops.run.documents.distance import BreakEven
 from hops.run.documents.estimate import Agreement, Estimate
-from hops.run.documents.rtt import BreakEvenCheck, DistanceCheck
+from hops.run.documents.rtt import BreakEvenCheck, DistanceCheck, check_of
 from hops.tables.view import SummaryView
 
 
 def rtt_elements(view: SummaryView) -> list[Element]:
-    """The fastest topology at each distance, where the order turns round, and how well the model predicts it."""
-    check = view.summary["rtt"]
+    """Who is the fastest at which distance, where the order turns round, and how well the model predicts it."""
+    check = check_of(view.summary)
     return [
         Text(
             "Each arm is one topology at one round-trip time. All of them have an emulated link and TLS, the nearest "
@@ -46,8 +46,8 @@ def rtt_details(check: DistanceCheck) -> list[Element]:
 
 
 def fastest_table(view: SummaryView) -> Table:
-    """A row per journey, a column per distance: topologies that are not shown to be slower at p50 than the fastest."""
-    check = view.summary["rtt"]
+    """A row per journey, a column per distance: who is not shown to be slower at p50 than the fastest."""
+    check = check_of(view.summary)
     columns = [Column("journey", numeric=False), *(Column(f"{at:g} ms", numeric=False) for at in check["rtts_ms"])]
     rows = [
         [words(journey), *(words(_names(view, journey, at)) for at in check["rtts_ms"])]
@@ -144,7 +144,7 @@ def _names(view: SummaryView, journey: str, rtt_ms: float) -> str:
     names = fastest(view.summary, journey, rtt_ms)
     if not names:
         return "not tested"
-    return "none shown" if len(names) == len(view.summary["rtt"]["topologies"]) else listed(names, "or")
+    return "none shown" if len(names) == len(check_of(view.summary)["topologies"]) else listed(names, "or")
 
 
 def _break_even(row: BreakEven) -> Cell:

@@ -6,6 +6,7 @@ from rich.console import Group
 
 from hops.conclusions.notes import suspect_sentences
 from hops.elements.element import Heading, Points
+from hops.run.documents.ladder import ladder_of
 from hops.run.documents.summary import Summary
 from hops.tables.ladder import ladder_elements
 from hops.tables.validity import validity_elements
@@ -23,7 +24,7 @@ def ladder_view(summary: Summary) -> Group:
     return rendered(
         [
             Heading("What each step adds"),
-            *ladder_elements(summary["ladder"]),
+            *ladder_elements(ladder_of(summary)),
             *validity_elements(view),
             Points(suspect_sentences(summary)),
         ]

@@ -15,6 +15,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from hops.commands.report import make_report
+from hops.kinds.ladder import synthetic as ladder
+from hops.kinds.rtt import synthetic as rtt
 from hops.synthetic.run import write_generated_run
 
 pytestmark = pytest.mark.integration
@@ -75,9 +77,10 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_generated_run(
         root / "suspect", topologies=("rest", "grpc"), blocks=2, journeys_per_trial=200, failing=failing
     )
-    arms = ("no-edge", "edge", "istio")
-    write_generated_run(root / "ladder", topologies=arms, blocks=3, journeys_per_trial=300, ladder=True)
-    write_generated_run(root / "rtt", topologies=("rest", "hybrid"), journeys_per_trial=200, rtts_ms=(0.0, 20.0, 50.0))
+    steps = ladder.synthetic_arms(("no-edge", "edge", "istio"))
+    write_generated_run(root / "ladder", blocks=3, journeys_per_trial=300, kind="ladder", arms=steps)
+    distant = rtt.synthetic_arms(("rest", "hybrid"), (0.0, 20.0, 50.0))
+    write_generated_run(root / "rtt", journeys_per_trial=200, kind="rtt", arms=distant)
     return {name: make_report(root / name)[1] for name in NAMED}
 
 

@@ -12,7 +12,7 @@ from experiment.arguments import WORKLOADS
 from experiment.blocks import WORKLOAD
 from experiment.cli import app
 from experiment.commands import decide
-from hops.analysis.summary import analyse
+from hops.kinds import analyse
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Ranking
 from hops.run.files import MANIFEST, SUMMARY, read_run, write_summary

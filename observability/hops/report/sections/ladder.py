@@ -6,16 +6,18 @@ from hops.conclusions.ladder import ladder_sentences, row_of
 from hops.elements.element import Chart, Figures, Section
 from hops.report.chart import INK, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, layer, row_each
-from hops.run.documents.ladder import Ladder
+from hops.run.documents.ladder import Ladder, ladder_of
 from hops.tables.ladder import ladder_details, ladder_elements
+from hops.tables.view import SummaryView
 
 _MEASURED, _ATTRIBUTED = "measured", "attributed"
 _OFFSETS = {_MEASURED: -6, _ATTRIBUTED: 6}
 """Pixels above and below the middle of a step's row."""
 
 
-def section(ladder: Ladder) -> Section:
+def section(view: SummaryView) -> Section:
     """Makes the section."""
+    ladder = ladder_of(view.summary)
     text, sentences, *tables = ladder_elements(ladder)
     figures = Figures([ladder_chart(ladder)], wide=True, text="Filled: measured. Hollow: attributed. 95 % intervals.")
     return Section("ladder", "What each step adds", [text, sentences, figures, *tables, *ladder_details(ladder)])

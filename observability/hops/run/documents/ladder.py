@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from hops.run.documents.estimate import Agreement, Estimate
+from hops.run.documents.summary import Summary
 
 
 class GroupChange(Estimate):
@@ -73,3 +74,14 @@ class Ladder(TypedDict):
 
     steps: list[LadderStep]
     sidecar_pairs: list[SidecarPair]
+
+
+class LadderSummary(Summary):
+    """The summary of a ladder."""
+
+    ladder: Ladder
+
+
+def ladder_of(summary: Summary) -> Ladder:
+    """What the summary of a ladder has beside that of every run."""
+    return cast("LadderSummary", summary)["ladder"]

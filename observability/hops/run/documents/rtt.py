@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TypedDict
+from typing import TypedDict, cast
 
 from hops.run.documents.distance import BreakEven
 from hops.run.documents.estimate import Agreement, Estimate
+from hops.run.documents.summary import Summary
 
 
 class JourneySlope(TypedDict):
@@ -64,3 +65,14 @@ class DistanceCheck(TypedDict):
     slopes: list[JourneySlope]
     points: list[PredictedPoint]
     break_evens: list[BreakEvenCheck]
+
+
+class RttSummary(Summary):
+    """The summary of an experiment over distances."""
+
+    rtt: DistanceCheck
+
+
+def check_of(summary: Summary) -> DistanceCheck:
+    """What the summary of an experiment over distances has beside that of every run."""
+    return cast("RttSummary", summary)["rtt"]

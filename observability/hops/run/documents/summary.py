@@ -1,16 +1,13 @@
 """The whole of `summary.json`."""
 
-from __future__ import annotations
-
-from typing import Any, Literal, TypedDict
+# Annotations are evaluated here: as text, `NotRequired` would not count in `__required_keys__`.
+from typing import Any, Literal, NotRequired, TypedDict
 
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
 from hops.run.documents.gate import Gate, LeftOut, Verdict
-from hops.run.documents.ladder import Ladder
 from hops.run.documents.network import NetworkSummary
 from hops.run.documents.precision import Precision
-from hops.run.documents.rtt import DistanceCheck
 from hops.run.documents.topology import TopologySummary
 from hops.run.documents.tracing import ObserverEffect
 from hops.run.documents.trial import OfCluster
@@ -26,42 +23,17 @@ class ClosedLoop(TypedDict):
     think_s: float
 
 
-class _OfLadder(TypedDict, total=False):
-    """What only a ladder has."""
+class Summary(OfCluster):
+    """The whole file, as far as every kind of experiment has it; `hops.kinds` has what some kinds add.
 
-    ladder: Ladder
-
-
-class _OfDistance(TypedDict, total=False):
-    """What a ladder lacks."""
-
-    distance: Distance
-
-
-class _OfNetwork(TypedDict, total=False):
-    """What is there only if a network was emulated, and the same one for all topologies."""
-
-    network: NetworkSummary
-
-
-class _OfRtt(TypedDict, total=False):
-    """What only an experiment over distances has."""
-
-    rtt: DistanceCheck
-
-
-class _OfPrecision(TypedDict, total=False):
-    """What is there only if a precision was asked for."""
-
-    precision: Precision
-
-
-class Summary(_OfPrecision, _OfLadder, _OfDistance, _OfRtt, OfCluster, _OfNetwork):
-    """The whole file. `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology)."""
+    `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology). `precision` is there
+    only if one was asked for, `distance` only where the model of distance was computed, and `network` only if one was
+    emulated, the same one for all topologies.
+    """
 
     schema: int
     name: str
-    kind: Literal["bench", "compare", "ladder", "rtt"]
+    kind: str
     blocks: int
     verdicts: list[Verdict]
     mode: Mode
@@ -75,3 +47,6 @@ class Summary(_OfPrecision, _OfLadder, _OfDistance, _OfRtt, OfCluster, _OfNetwor
     observer_effect_ms: ObserverEffect
     comparisons: list[Comparison]
     hop_differences: list[HopDifference]
+    precision: NotRequired[Precision]
+    distance: NotRequired[Distance]
+    network: NotRequired[NetworkSummary]

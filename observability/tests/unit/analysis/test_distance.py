@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from hops.analysis.distance import at_channels, at_networks, distance_of
-from hops.analysis.summary import analyse
 from hops.analysis.travel import travel_of
+from hops.kinds import analyse
 from hops.run.files import read_run
 from hops.run.network import CHANNELS, NAMED, Network
 from hops.synthetic.experiment import Noise

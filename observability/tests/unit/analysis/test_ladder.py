@@ -7,10 +7,11 @@ import polars as pl
 import pytest
 
 from hops.analysis.ladder import belongs_to, ladder_steps
-from hops.analysis.summary import analyse
+from hops.kinds import analyse
 from hops.run.files import read_run
-from hops.run.ladder import ADDS, ARMS, UPWARDS, steps_of
-from hops.synthetic.run import write_generated_ladder, write_generated_run
+from hops.run.ladder import ADDS, ARMS, KIND, UPWARDS, steps_of
+from hops.synthetic.ladder import synthetic_arms
+from hops.synthetic.run import write_generated_run
 from hops.units import NS_PER_MS
 
 ADDED_MS = 0.8
@@ -139,7 +140,8 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
 def summary(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ladder")
     slowed = {"sidecars": {"work:product": 4.0}}
-    return analyse(read_run(write_generated_ladder(folder, delays_ms=slowed)), name="ladder")
+    write_generated_run(folder, kind=KIND, arms=synthetic_arms(), delays_ms=slowed)
+    return analyse(read_run(folder), name="ladder")
 
 
 def test_a_ladder_has_every_step_in_all_journeys_and_each(summary):

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hops.analysis.net_budget import net_budget
-from hops.analysis.summary import analyse
 from hops.budget.bands import banded_budgets
 from hops.budget.parts import maker_of
+from hops.kinds import analyse
 from hops.run.files import read_run
 from hops.run.rows import HOPS
 from hops.synthetic.run import write_generated_run

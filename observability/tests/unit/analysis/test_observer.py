@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from hops.analysis.observer import observer_effect_of
-from hops.analysis.summary import analyse
+from hops.kinds import analyse
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run
 from hops.tables.observer import observer_tables

@@ -10,8 +10,8 @@ import pytest
 
 from hops.analysis.latencies import Latencies
 from hops.analysis.precision import Decided, decide, half_widths, precision_of
-from hops.analysis.summary import analyse
 from hops.conclusions.notes import precision_sentence, validity_sentences
+from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers
 from hops.kinds.decide.analysis import decide as decide_for
 from hops.kinds.two_runs.analysis import compare_runs

@@ -9,13 +9,14 @@ import pytest
 from hops.analysis.break_even_check import break_even_check
 from hops.analysis.latencies import latencies_of
 from hops.analysis.rtt import AtDistances, distance_check
-from hops.analysis.summary import analyse
+from hops.kinds import analyse
+from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.run.documents.distance import BreakEven, Stretch
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.rtt import DistanceCheck
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
-from hops.run.rtt import label_of
+from hops.run.rtt import KIND, label_of
 from hops.synthetic.run import write_generated_run
 from hops.units import NS_PER_MS
 
@@ -154,6 +155,5 @@ def test_other_runs_have_no_distances(tmp_path) -> None:
 @pytest.fixture(scope="module")
 def summary(tmp_path_factory) -> Summary:
     folder = tmp_path_factory.mktemp("rtt")
-    return analyse(
-        read_run(write_generated_run(folder, topologies=["rest", "hybrid"], rtts_ms=[0.0, 20.0, 60.0])), name="rtt"
-    )
+    write_generated_run(folder, kind=KIND, arms=synthetic_arms(["rest", "hybrid"], [0.0, 20.0, 60.0]))
+    return analyse(read_run(folder), name="rtt")

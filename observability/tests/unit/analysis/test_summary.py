@@ -8,8 +8,8 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from hops.analysis.summary import analyse
 from hops.errors import MalformedRunError
+from hops.kinds import analyse
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
 from hops.synthetic.run import write_generated_run

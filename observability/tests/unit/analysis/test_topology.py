@@ -10,10 +10,10 @@ import pytest
 
 from hops.analysis.latencies import latencies_of
 from hops.analysis.observer import PLACES, effect_of
-from hops.analysis.summary import analyse
 from hops.analysis.topology import summarise_topology
 from hops.budget.parts import budgets_of
 from hops.errors import MalformedJourneysError, MalformedRunError, NotEnoughDataError
+from hops.kinds import analyse
 from hops.run.documents.summary import Summary
 from hops.run.files import read_document, read_run, write_summary
 from hops.run.rows import JOURNEYS, SAMPLE, hops_frame, read_journeys, read_sample, write_parquet

@@ -11,6 +11,7 @@ import pytest
 
 from hops.gates.experiment import experiment_gates, experiment_gates_left_out, failed, verdicts
 from hops.gates.trial import is_valid
+from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.run.documents.gate import Gate
 from hops.run.files import read_run
 from hops.synthetic.run import Noise, write_generated_run
@@ -105,8 +106,9 @@ def test_what_differs_within_blocks_as_much_as_between_them_is_chance(tmp_path):
 
 
 def test_arms_at_one_distance_are_held_against_each_other(tmp_path):
-    rtts_ms = (0.0, 100.0)
-    run = read_run(write_generated_run(tmp_path, blocks=3, journeys_per_trial=300, seed=5, noise=CALM, rtts_ms=rtts_ms))
+    arms = synthetic_arms(("rest", "graphql", "grpc", "hybrid"), (0.0, 100.0))
+    options = {"blocks": 3, "journeys_per_trial": 300, "seed": 5, "noise": CALM}
+    run = read_run(write_generated_run(tmp_path, kind="rtt", arms=arms, **options))
     near = pl.col("topology").str.ends_with("-0ms") & (pl.col("block") == 2)
     slow = pl.when(near).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
     assert failed(experiment_gates(dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=slow)))) == []

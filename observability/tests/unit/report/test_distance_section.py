@@ -9,9 +9,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from hops.analysis.summary import analyse
 from hops.conclusions.distance import break_even_words
 from hops.elements.element import Figures
+from hops.kinds import analyse
+from hops.kinds.compare.kind import KIND
 from hops.report.csv_files import tables_of
 from hops.report.sections.distance import section
 from hops.report.view import View
@@ -28,7 +29,7 @@ def view(tmp_path_factory: pytest.TempPathFactory) -> View:
     folder: Path = tmp_path_factory.mktemp("run")
     write_generated_run(folder, topologies=("rest", "hybrid"), blocks=4, journeys_per_trial=500, noise=CALM)
     run = read_run(folder)
-    return View(analyse(run, name="night"), run)
+    return View(analyse(run, name="night"), run, KIND)
 
 
 def test_break_evens_and_named_networks_are_those_of_the_summary(view: View) -> None:
@@ -76,11 +77,11 @@ def test_channels_have_a_table_where_the_workload_gives_them_networks(view: View
 def test_journeys_that_always_failed_have_no_curve(view: View) -> None:
     failed = pl.when(pl.col("journey") == "login").then(pl.lit("server")).otherwise("outcome").alias("outcome")
     run = replace(view.run, journeys=view.run.journeys.with_columns(failed))
-    partly = View(analyse(run, name="night"), run)
+    partly = View(analyse(run, name="night"), run, KIND)
     elements = section(partly, partly.summary["distance"]).elements
     (figures,) = [one for one in elements if isinstance(one, Figures)]
     assert "login" not in [chart.title for chart in figures.charts]
     nothing = replace(run, journeys=run.journeys.with_columns(pl.lit("server").alias("outcome")))
     summary = analyse(nothing, name="night")
     assert summary["distance"]["journeys"]["all"]["curves"] == {}
-    assert section(View(summary, nothing), summary["distance"]).key == "distance"
+    assert section(View(summary, nothing, KIND), summary["distance"]).key == "distance"

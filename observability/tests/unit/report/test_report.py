@@ -18,6 +18,7 @@ from hops.commands.report import make_report
 from hops.elements.numbers import NOTHING, plain
 from hops.kinds.compare.terminal import compare
 from hops.run.files import MANIFEST, TRIALS
+from hops.synthetic.ladder import synthetic_arms
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
 from hops.terminal.ladder import ladder_view
@@ -117,10 +118,10 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ladder") / "run"
-    arms = ("no-edge", "edge", "sidecars", "mtls", "untraced")
+    arms = synthetic_arms(("no-edge", "edge", "sidecars", "mtls", "untraced"))
     # the wait is beside the sidecars, and a part that does not belong to them has it
     slowed = {"sidecars": {"work:product": 4.0}}
-    write_generated_run(folder, topologies=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed, ladder=True)
+    write_generated_run(folder, kind="ladder", arms=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed)
     make_report(folder)
     return folder
 

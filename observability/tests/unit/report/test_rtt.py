@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hops.commands.report import make_report
+from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.synthetic.experiment import Noise
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
@@ -21,9 +22,8 @@ from hops.terminal.rtt import rtt_view
 def distant(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rtt") / "run"
     calm = Noise(sigma=0.1, block=0.01, trial=0.005)
-    write_generated_run(
-        folder, topologies=("rest", "hybrid"), journeys_per_trial=300, noise=calm, rtts_ms=(0.0, 20.0, 60.0)
-    )
+    arms = synthetic_arms(("rest", "hybrid"), (0.0, 20.0, 60.0))
+    write_generated_run(folder, kind="rtt", arms=arms, journeys_per_trial=300, noise=calm)
     make_report(folder)
     return folder
 

@@ -59,7 +59,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def summary(run):
-    from hops.analysis.summary import analyse
+    from hops.kinds import analyse
 
     names = {"rest": SERVICE, "browse": SPAN, "work:product": PART, "parity": "gate[/b]"}
     return renamed(analyse(read_run(run), name="run"), names)

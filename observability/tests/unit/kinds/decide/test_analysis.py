@@ -7,9 +7,9 @@ import json
 import pytest
 
 from hops.analysis.distance import at_channels
-from hops.analysis.summary import analyse
 from hops.analysis.travel import travel_of
 from hops.errors import NotEnoughDataError
+from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
 from hops.run.files import SAMPLE_FILE, read_run, trial_folder
 from hops.run.network import NAMED

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from hops.analysis.summary import analyse
+from hops.kinds import analyse
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.conclusions import decision_lines, decision_title
 from hops.kinds.decide.terminal import decision_view

@@ -1,0 +1,7 @@
+"""A bench among the kinds of experiments."""
+
+from __future__ import annotations
+
+from hops.report.view import Kind
+
+KIND = Kind("How long do customers wait, and where?")

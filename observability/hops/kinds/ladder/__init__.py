@@ -1,0 +1,1 @@
+"""What each thing in front of, around and inside a topology adds."""

@@ -1,0 +1,35 @@
+"""A ladder among the kinds of experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hops.analysis.ladder import ladder_steps
+from hops.analysis.sidecar_pairs import sidecar_pairs
+from hops.analysis.summary import Measured, of_ok
+from hops.report.sections import ladder
+from hops.report.view import Kind
+from hops.run.documents.ladder import Ladder
+from hops.run.files import RunFiles
+from hops.run.ladder import steps_of
+
+
+def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
+    """The two arms of each step: most others differ in several things at once."""
+    return [(step.upper, step.lower) for step in steps_of(run.topologies)]
+
+
+def figures_of(measured: Measured) -> Mapping[str, Ladder]:
+    """What each step adds, and what sidecars add to a call."""
+    calls = of_ok(measured.run, measured.run.calls)
+    steps = ladder_steps(measured.journeys, measured.hops, measured.load, measured.blocks)
+    return {"ladder": Ladder(steps=steps, sidecar_pairs=sidecar_pairs(calls, measured.blocks))}
+
+
+KIND = Kind(
+    "What does each thing around and inside the topology add, and do traces say the same as the clock?",
+    pairs_of=pairs_of,
+    figures_of=figures_of,
+    conclusions=ladder.section,
+    arms="arms of a ladder",
+)

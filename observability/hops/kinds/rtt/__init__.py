@@ -1,0 +1,1 @@
+"""Topologies at several distances from their customers."""

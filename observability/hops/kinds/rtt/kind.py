@@ -1,0 +1,59 @@
+"""An experiment over distances among the kinds of experiments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+from hops.analysis.rtt import at_distances, distance_check, measured_distance
+from hops.analysis.summary import Measured
+from hops.conclusions.rtt import at_distance
+from hops.conclusions.wording import listed
+from hops.report.sections import rtt
+from hops.report.view import Kind, View
+from hops.run.documents.rtt import check_of
+from hops.run.files import RunFiles
+from hops.run.network import network_text
+from hops.run.rtt import arms_of
+from hops.run.switches import switches_of
+
+
+def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
+    """The arms at the same distance."""
+    arms = combinations(arms_of(run.manifest), 2)
+    return [(left.label, right.label) for left, right in arms if left.rtt_ms == right.rtt_ms]
+
+
+def figures_of(measured: Measured) -> Mapping[str, Any]:
+    """The model of distance held against what was measured, and the model itself, of the nearest arms."""
+    rtts_ms, distances = at_distances(measured.run, measured.latencies)
+    return {
+        "rtt": distance_check(rtts_ms, distances),
+        "distance": measured_distance(rtts_ms, distances, measured.topologies),
+    }
+
+
+def network(view: View) -> str:
+    """All distances, and what arms share of their networks."""
+    arms = arms_of(view.run.manifest)
+    times_ms = listed([f"{rtt_ms:g}" for rtt_ms in sorted({arm.rtt_ms for arm in arms})])
+    _, _, beside = network_text(switches_of(view.run.manifest, arms[0].label)).partition(" ms")
+    return f"{times_ms} ms, by arm{beside}"
+
+
+def nearest(view: View) -> View:
+    """The view of the nearest arms, which the curves of the model are from."""
+    return replace(view, summary=at_distance(view.summary, check_of(view.summary)["rtts_ms"][0]))
+
+
+KIND = Kind(
+    "How long do customers wait, and where?",
+    pairs_of=pairs_of,
+    figures_of=figures_of,
+    conclusions=rtt.section,
+    arms="arms (one for each topology and round-trip time)",
+    network=network,
+    modelled=nearest,
+)
