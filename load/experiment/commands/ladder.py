@@ -12,8 +12,8 @@ from experiment.plan.plan import MOST_BLOCKS, Plan
 from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
-from hops.run.ladder import KIND
-from hops.terminal.ladder import ladder_view
+from hops.kinds.ladder.arms import KIND
+from hops.kinds.ladder.terminal import ladder_view
 from mesh.options import Http, Json, TopologyName, Trace
 from mesh.topology import load_topology
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from experiment.progress import shown
 from hops.errors import HopsError
-from hops.run.ladder import ARMS
+from hops.kinds.ladder.arms import ARMS
 from hops.terminal.console import terminal
 from mesh.reporting import reported
 

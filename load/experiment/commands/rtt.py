@@ -13,8 +13,8 @@ from experiment.plan.profiles import profile_named
 from experiment.plan.rtt import DEFAULT_RTTS, rtt_arms
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
-from hops.run.rtt import KIND
-from hops.terminal.rtt import rtt_view
+from hops.kinds.rtt.arms import KIND
+from hops.kinds.rtt.terminal import rtt_view
 from mesh.options import Bandwidth, Edge, Http, Json, Trace
 
 Rtts = Annotated[

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from experiment.errors import UsageError
 from experiment.plan.plan import Arm, arm_of
-from hops.run import ladder
+from hops.kinds.ladder import arms as ladder
 from mesh.topology import Topology
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {

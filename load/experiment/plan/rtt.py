@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from experiment.errors import UsageError
 from experiment.plan.plan import MOST_ARMS, Arm, arm_of
-from hops.run.rtt import label_of
+from hops.kinds.rtt.arms import label_of
 from mesh.errors import SwitchError
 from mesh.network import read_rtt
 from mesh.topology import Topology

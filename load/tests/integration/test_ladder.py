@@ -13,10 +13,10 @@ from experiment.plan.ladder import ladder_arms
 from experiment.plan.plan import Plan
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan
-from hops.run.documents.ladder import LadderRow
+from hops.kinds.ladder.arms import KIND
+from hops.kinds.ladder.document import LadderRow
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
-from hops.run.ladder import KIND
 from mesh.ports import load_ports
 from mesh.topology import load_topology
 

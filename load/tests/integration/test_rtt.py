@@ -12,9 +12,9 @@ from experiment.plan.plan import Plan
 from experiment.plan.profiles import Profile
 from experiment.plan.rtt import rtt_arms
 from experiment.runner import begin, run_plan
+from hops.kinds.rtt.arms import KIND
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
-from hops.run.rtt import KIND
 from mesh.ports import load_ports
 from mesh.topology import load_topology
 

@@ -10,7 +10,7 @@ from experiment.errors import UsageError
 from experiment.plan.plan import Plan, plan_of
 from experiment.plan.profiles import PROFILES
 from experiment.plan.rtt import DEFAULT_RTTS, rtt_arms
-from hops.run.rtt import KIND
+from hops.kinds.rtt.arms import KIND
 from mesh.topology import load_topology
 
 REST, HYBRID = load_topology("rest"), load_topology("hybrid")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from hops.analysis.ladder import ladder_steps
-from hops.analysis.sidecar_pairs import sidecar_pairs
 from hops.analysis.summary import Measured, of_ok
-from hops.report.sections import ladder
+from hops.kinds.ladder import section
+from hops.kinds.ladder.analysis import ladder_steps
+from hops.kinds.ladder.arms import steps_of
+from hops.kinds.ladder.document import Ladder
+from hops.kinds.ladder.sidecar_pairs import sidecar_pairs
 from hops.report.view import Kind
-from hops.run.documents.ladder import Ladder
 from hops.run.files import RunFiles
-from hops.run.ladder import steps_of
 
 
 def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
@@ -30,6 +30,6 @@ KIND = Kind(
     "What does each thing around and inside the topology add, and do traces say the same as the clock?",
     pairs_of=pairs_of,
     figures_of=figures_of,
-    conclusions=ladder.section,
+    conclusions=section.section,
     arms="arms of a ladder",
 )

@@ -7,16 +7,16 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
-from hops.analysis.rtt import at_distances, distance_check, measured_distance
 from hops.analysis.summary import Measured
-from hops.conclusions.rtt import at_distance
 from hops.conclusions.wording import listed
-from hops.report.sections import rtt
+from hops.kinds.rtt import section
+from hops.kinds.rtt.analysis import at_distances, distance_check, measured_distance
+from hops.kinds.rtt.arms import arms_of
+from hops.kinds.rtt.conclusions import at_distance
+from hops.kinds.rtt.document import check_of
 from hops.report.view import Kind, View
-from hops.run.documents.rtt import check_of
 from hops.run.files import RunFiles
 from hops.run.network import network_text
-from hops.run.rtt import arms_of
 from hops.run.switches import switches_of
 
 
@@ -52,7 +52,7 @@ KIND = Kind(
     "How long do customers wait, and where?",
     pairs_of=pairs_of,
     figures_of=figures_of,
-    conclusions=rtt.section,
+    conclusions=section.section,
     arms="arms (one for each topology and round-trip time)",
     network=network,
     modelled=nearest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.run.rtt import label_of
+from hops.kinds.rtt.arms import label_of
 from hops.synthetic.run import Arm
 
 

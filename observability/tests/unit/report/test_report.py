@@ -17,11 +17,11 @@ from hops.__main__ import app
 from hops.commands.report import make_report
 from hops.elements.numbers import NOTHING, plain
 from hops.kinds.compare.terminal import compare
+from hops.kinds.ladder.synthetic import synthetic_arms
+from hops.kinds.ladder.terminal import ladder_view
 from hops.run.files import MANIFEST, TRIALS
-from hops.synthetic.ladder import synthetic_arms
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
-from hops.terminal.ladder import ladder_view
 
 SECTIONS = [
     "conclusions",

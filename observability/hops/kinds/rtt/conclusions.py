@@ -9,11 +9,11 @@ from hops.conclusions.comparison import standing
 from hops.conclusions.distance import break_even_words
 from hops.conclusions.wording import clause, listed, plural, sentence
 from hops.elements.numbers import figure, times
+from hops.kinds.rtt.arms import label_of
+from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint, check_of
 from hops.run.documents.distance import Turning
 from hops.run.documents.estimate import Agreement
-from hops.run.documents.rtt import BreakEvenCheck, DistanceCheck, JourneySlope, PredictedPoint, check_of
 from hops.run.documents.summary import Summary
-from hops.run.rtt import label_of
 from hops.units import ALL
 
 TOLERANCE = 0.05

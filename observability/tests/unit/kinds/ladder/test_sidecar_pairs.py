@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.analysis.sidecar_pairs import sidecar_pairs
+from hops.kinds.ladder.sidecar_pairs import sidecar_pairs
 
 BLOCKS = 5
 ADDED_MS = 0.4

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hops.conclusions.ladder import ladder_sentences, row_of
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
+from hops.kinds.ladder.arms import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
+from hops.kinds.ladder.conclusions import ladder_sentences, row_of
+from hops.kinds.ladder.document import Added, Ladder, LadderRow, LadderStep, SidecarPair
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.ladder import Added, Ladder, LadderRow, LadderStep, SidecarPair
-from hops.run.ladder import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
 from hops.units import ALL
 
 TARGET_P99_MS = {SIDECARS: 0.5, MTLS: 0.7, ISTIO: 0.7, CLUSTER_ISTIO: 0.7}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hops.elements.element import Section
-from hops.run.documents.rtt import check_of
-from hops.tables.rtt import rtt_details, rtt_elements
+from hops.kinds.rtt.document import check_of
+from hops.kinds.rtt.tables import rtt_details, rtt_elements
 from hops.tables.view import SummaryView
 
 

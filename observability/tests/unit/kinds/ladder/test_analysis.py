@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.analysis.ladder import belongs_to, ladder_steps
 from hops.kinds import analyse
+from hops.kinds.ladder.analysis import belongs_to, ladder_steps
+from hops.kinds.ladder.arms import ADDS, ARMS, KIND, UPWARDS, steps_of
+from hops.kinds.ladder.synthetic import synthetic_arms
 from hops.run.files import read_run
-from hops.run.ladder import ADDS, ARMS, KIND, UPWARDS, steps_of
-from hops.synthetic.ladder import synthetic_arms
 from hops.synthetic.run import write_generated_run
 from hops.units import NS_PER_MS
 

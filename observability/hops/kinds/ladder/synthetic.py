@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from hops.budget.parts import EDGE, GENERATOR
-from hops.run import ladder
+from hops.kinds.ladder import arms as ladder
 from hops.synthetic.run import Arm
 from hops.synthetic.shop import by_way_of_sidecars
 

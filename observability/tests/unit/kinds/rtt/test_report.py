@@ -12,10 +12,10 @@ import pytest
 
 from hops.commands.report import make_report
 from hops.kinds.rtt.synthetic import synthetic_arms
+from hops.kinds.rtt.terminal import rtt_view
 from hops.synthetic.experiment import Noise
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
-from hops.terminal.rtt import rtt_view
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 import polars as pl
 
 from hops.budget.parts import GENERATOR
-from hops.run.documents.ladder import Added, SidecarPair
-from hops.run.ladder import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
+from hops.kinds.ladder.arms import CLUSTER, CLUSTER_ISTIO, EDGE, ISTIO, MTLS, SIDECARS
+from hops.kinds.ladder.document import Added, SidecarPair
 from hops.statistics.contrast import contrast
 from hops.statistics.over_blocks import Section, sections_of
 from hops.units import ALL, NS_PER_MS

@@ -9,7 +9,7 @@ them, does not grow by their mean.
 **Does the model predict what was measured?** It sees the arms at the shortest round-trip time only, and predicts p50 of
 the others. What a block does to measured and predicted alike cancels in their difference.
 
-**Does it predict where the order turns round?** `hops.analysis.break_even_check` has that.
+**Does it predict where the order turns round?** `hops.kinds.rtt.break_even_check` has that.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from hops.analysis.break_even_check import agreement, break_even_checks
 from hops.analysis.distance import over_distance
 from hops.analysis.latencies import Latencies
 from hops.analysis.travel import AT_EDGE, Medians, means_of, round_trips_of, travel_of
+from hops.kinds.rtt.arms import arms_of
+from hops.kinds.rtt.break_even_check import agreement, break_even_checks
+from hops.kinds.rtt.document import DistanceCheck, JourneySlope, PredictedPoint
 from hops.run.documents.distance import Distance, MeasuredPoint
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.rtt import DistanceCheck, JourneySlope, PredictedPoint
 from hops.run.documents.topology import TopologySummary
 from hops.run.files import RunFiles
 from hops.run.network import Network
-from hops.run.rtt import arms_of
 from hops.statistics.curve import Curve
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
 from hops.statistics.sample import Floats, Interval

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from hops.conclusions.ladder import ladder_sentences, row_of
 from hops.elements.element import Chart, Figures, Section
+from hops.kinds.ladder.conclusions import ladder_sentences, row_of
+from hops.kinds.ladder.document import Ladder, ladder_of
+from hops.kinds.ladder.tables import ladder_details, ladder_elements
 from hops.report.chart import INK, PAPER, SOFT, Spec, draw
 from hops.report.encodings import amount, layer, row_each
-from hops.run.documents.ladder import Ladder, ladder_of
-from hops.tables.ladder import ladder_details, ladder_elements
 from hops.tables.view import SummaryView
 
 _MEASURED, _ATTRIBUTED = "measured", "attributed"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hops.conclusions.wording import listed
 from hops.elements.numbers import figure
+from hops.kinds.ladder.document import Ladder, LadderRow, LadderStep
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.ladder import Ladder, LadderRow, LadderStep
 from hops.units import ALL
 
 _NAMED_SHARE = 0.2

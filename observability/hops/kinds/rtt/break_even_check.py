@@ -16,9 +16,9 @@ import polars as pl
 
 from hops.analysis.break_even import break_evens
 from hops.analysis.travel import AT_EDGE, Medians
+from hops.kinds.rtt.document import BreakEvenCheck
 from hops.run.documents.distance import BreakEven
 from hops.run.documents.estimate import Agreement, Estimate
-from hops.run.documents.rtt import BreakEvenCheck
 from hops.run.network import Network
 from hops.statistics.curve import Curve, gap_between
 from hops.statistics.over_blocks import spread_of

@@ -6,17 +6,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from hops.analysis.break_even_check import break_even_check
 from hops.analysis.latencies import latencies_of
-from hops.analysis.rtt import AtDistances, distance_check
 from hops.kinds import analyse
+from hops.kinds.rtt.analysis import AtDistances, distance_check
+from hops.kinds.rtt.arms import KIND, label_of
+from hops.kinds.rtt.break_even_check import break_even_check
+from hops.kinds.rtt.document import DistanceCheck
 from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.run.documents.distance import BreakEven, Stretch
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.rtt import DistanceCheck
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
-from hops.run.rtt import KIND, label_of
 from hops.synthetic.run import write_generated_run
 from hops.units import NS_PER_MS
 

@@ -25,10 +25,10 @@ import polars as pl
 from hops.analysis.hop_differences import TracedMeans
 from hops.budget.groups import GROUPS, group_of
 from hops.budget.parts import EDGE, GENERATOR
-from hops.run import ladder
+from hops.kinds.ladder import arms as ladder
+from hops.kinds.ladder.arms import Step, steps_of
+from hops.kinds.ladder.document import GroupChange, LadderRow, LadderStep
 from hops.run.documents.estimate import Agreement, Estimate
-from hops.run.documents.ladder import GroupChange, LadderRow, LadderStep
-from hops.run.ladder import Step, steps_of
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
 from hops.statistics.sample import Floats
 from hops.units import ALL

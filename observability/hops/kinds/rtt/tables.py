@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from hops.conclusions.rtt import TOLERANCE, break_even_sentences, fastest, interval_within, rtt_sentences
 from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Heading, Points, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
+from hops.kinds.rtt.conclusions import TOLERANCE, break_even_sentences, fastest, interval_within, rtt_sentences
+from hops.kinds.rtt.document import BreakEvenCheck, DistanceCheck, check_of
 from hops.run.documents.distance import BreakEven
 from hops.run.documents.estimate import Agreement, Estimate
-from hops.run.documents.rtt import BreakEvenCheck, DistanceCheck, check_of
 from hops.tables.view import SummaryView
 
 
