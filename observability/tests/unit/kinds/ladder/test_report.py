@@ -1,0 +1,66 @@
+"""The report of a made-up ladder."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hops.commands.report import make_report
+from hops.kinds.ladder.synthetic import synthetic_arms
+from hops.kinds.ladder.terminal import ladder_view
+from hops.synthetic.run import write_generated_run
+from hops.terminal.console import terminal
+
+from ...report.pages import SECTIONS, page_of
+
+
+@pytest.fixture(scope="module")
+def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ladder") / "run"
+    arms = synthetic_arms(("no-edge", "edge", "sidecars", "mtls", "untraced"))
+    # the wait is beside the sidecars, and a part that does not belong to them has it
+    slowed = {"sidecars": {"work:product": 4.0}}
+    write_generated_run(folder, kind="ladder", arms=arms, blocks=3, journeys_per_trial=400, delays_ms=slowed)
+    make_report(folder)
+    return folder
+
+
+def test_every_figure_of_a_ladder_stands_in_its_report_too(climbed: Path) -> None:
+    out = io.StringIO()
+    terminal(out, width=400).print(ladder_view(json.loads((climbed / "summary.json").read_text(encoding="utf-8"))))
+    figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
+    assert len(figures) > 60
+    text = (climbed / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert {figure for figure in figures if figure not in text} == set()
+
+
+def test_a_ladder_begins_with_its_steps_and_compares_nothing_else(climbed: Path) -> None:
+    report = page_of(climbed)
+    assert report.sections == ["ladder", *(name for name in SECTIONS[1:] if name != "distance")]
+    head, *steps = report.tables["ladder"]
+    assert [cell.strip() for cell in head[:3]] == ["step", "without", "with"]
+    assert [step[0].strip() for step in steps] == ["edge", "sidecars", "mTLS", "tracing"]
+    compared = {name for name in report.tables if name.startswith("hop_differences_")}
+    assert compared == {f"hop_differences_{pair}" for pair in ("edge_no-edge", "sidecars_edge", "mtls_sidecars")}
+
+
+def test_a_ladder_says_where_the_time_is_that_two_measurements_do_not_share(climbed: Path) -> None:
+    text = (climbed / "report.md").read_text(encoding="utf-8")
+    (told,) = re.findall(r"^- sidecars: .*$", text, re.MULTILINE)
+    assert re.search(r"They differ by \d\.\d ms", told)
+    assert re.search(r"Parts that do not belong to the step changed by \d\.\d ms .*: services by", told)
+
+
+def test_a_ladder_s_arms_are_drawn_and_listed_as_they_ran(climbed: Path) -> None:
+    tables = page_of(climbed).tables
+    callees = {(row[0].strip(), row[2].strip()) for row in tables["links"] if row[1].strip() == "web"}
+    assert ("edge", "edge") in callees
+    assert ("no-edge", "graphql-gateway") in callees
+    facts = {row[0].strip(): row[1].strip() for row in tables["setup"]}
+    assert facts["experiment"].startswith("3 blocks of 5 arms of a ladder in random order")
+    assert facts["tracing"] == "20 or 0 % of the journeys, chosen at random"
+    assert facts["switches of no-edge"] == "edge none, mesh none, mtls off, trace 0.2"

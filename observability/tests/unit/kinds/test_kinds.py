@@ -1,0 +1,70 @@
+"""A kind of experiment is a folder and a line: the frames of summary and report take all else from it."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from hops import kinds
+from hops.analysis.summary import Measured, summarise
+from hops.elements.element import Section, Text
+from hops.errors import MalformedRunError
+from hops.kinds import KINDS, kind_of
+from hops.report import write_report
+from hops.report.view import Kind, View
+from hops.run.files import RunFiles, read_run
+from hops.synthetic.run import write_generated_run
+
+from ..report.pages import page_of
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> RunFiles:
+    folder = tmp_path_factory.mktemp("run")
+    return read_run(write_generated_run(folder, topologies=("rest", "hybrid"), blocks=3, journeys_per_trial=60))
+
+
+def test_every_folder_with_a_kind_has_its_line() -> None:
+    folders = {path.parent.name for path in Path(kinds.__file__).parent.glob("*/kind.py")}
+    assert folders == set(KINDS.values())
+
+
+def test_a_run_has_the_kind_of_its_manifest(run: RunFiles) -> None:
+    asked = {name: kind_of(dataclasses.replace(run, manifest={"kind": name})) for name in KINDS}
+    assert [name for name, kind in asked.items() if kind.arms] == ["ladder", "rtt"]
+
+
+def test_a_run_of_no_known_kind_is_refused_with_those_that_are_known(run: RunFiles) -> None:
+    with pytest.raises(MalformedRunError, match="the kind odd is not known; valid ones are bench, compare, "):
+        kind_of(dataclasses.replace(run, manifest={"kind": "odd"}))
+
+
+def test_a_kind_of_ones_own_stands_in_the_summary_and_the_report(run: RunFiles, tmp_path: Path) -> None:
+    def pairs_of(run: RunFiles) -> list[tuple[str, str]]:
+        return [(run.topologies[1], run.topologies[0])]
+
+    def figures_of(measured: Measured) -> dict[str, object]:
+        return {"shade": dict.fromkeys(measured.latencies, "blue")}
+
+    def conclusions(view: View) -> Section:
+        return Section("shade", "Which shade each has", [Text(str(view.summary["shade"]))])
+
+    kind = Kind(
+        "Which shade do customers get?",
+        called="colours",
+        pairs_of=pairs_of,
+        figures_of=figures_of,
+        conclusions=conclusions,
+        arms="shades",
+    )
+    summary = summarise(run, name="night", pairs_of=kind.pairs_of, figures_of=kind.figures_of)
+    assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {("hybrid", "rest")}
+    write_report(run, summary, tmp_path, kind)
+    text, page = (tmp_path / "report.html").read_text(encoding="utf-8"), page_of(tmp_path)
+    assert page.sections[:2] == ["shade", "validity"]
+    assert "Hopwise · colours · night" in text
+    assert "Which shade do customers get?" in text
+    assert "3 blocks of 2 shades in random order" in text
+    assert "&#39;rest&#39;: &#39;blue&#39;" in text

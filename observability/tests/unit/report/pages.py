@@ -1,0 +1,75 @@
+"""What tests ask of a page: its sections in order, its tables, and what it loads."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+SECTIONS = [
+    "conclusions",
+    "validity",
+    "setup",
+    "latency",
+    "distance",
+    "budgets",
+    "exemplars",
+    "heat",
+    "boxes",
+    "rate",
+    "resources",
+    "bytes",
+    "observer",
+    "manifest",
+    "glossary",
+]
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask about: sections, headings, tables, and whatever loads or runs something."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.sections: list[str] = []
+        self.headings: dict[str, str] = {}
+        self.tables: dict[str, list[list[str]]] = {}
+        self.loads: list[str] = []
+        self.tags: list[str] = []
+        self._heading = self._table = ""
+        self._cell = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = dict(attrs)
+        self.tags.append(tag)
+        self.loads += [value for name in ("src", "href", "srcset", "action") if (value := found.get(name))]
+        if tag == "section":
+            self.sections.append(found["id"] or "")
+        if tag == "h2":
+            self._heading = (found["id"] or "").removesuffix("-title")
+            self.headings[self._heading] = ""
+        if tag == "table":
+            self._table = (found.get("id") or "").removeprefix("table-")
+            self.tables[self._table] = []
+        if tag == "tr" and self._table:
+            self.tables[self._table].append([])
+        if tag in ("td", "th") and self._table:
+            self.tables[self._table][-1].append("")
+            self._cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "h2":
+            self._heading = ""
+        if tag in ("td", "th"):
+            self._cell = False
+        if tag == "table":
+            self._table = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._heading:
+            self.headings[self._heading] += data
+        if self._cell:
+            self.tables[self._table][-1][-1] += data
+
+
+def page_of(folder: Path) -> Page:
+    return Page((folder / "report.html").read_text(encoding="utf-8"))
