@@ -22,7 +22,7 @@ from hops.commands.budget import AsJson
 from hops.run.files import CALLS_FILE, HOPS_FILE, LABELS, read_run
 from hops.synthetic.run import write_generated_run
 from hops.synthetic.traces import otlp_document, shop_trace, write_lines
-from hops.traces import typed_otlp
+from hops.traces import otlp
 
 TARGET_TRACES_PER_S = 5000
 TARGET_S = 60.0
@@ -55,9 +55,9 @@ def benchmark(
         for text, trace in zip(texts, made, strict=True):
             # CPU time of this process: on a shared machine the wall clock measures the neighbours.
             began = time.process_time()
-            decoded = typed_otlp.decode(text)
+            decoded = otlp.decode(text)
             was_decoded = time.process_time()
-            of_decoded, _quality = budgets_of([typed_otlp.spans_of(decoded)])
+            of_decoded, _quality = budgets_of([otlp.spans_of(decoded)])
             had_budgets = time.process_time()
             of_spans, _quality = budgets_of([trace])
             ended = time.process_time()

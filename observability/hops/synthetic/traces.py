@@ -11,8 +11,8 @@ from typing import Any
 
 from hops.budget.parts import EDGE, GENERATOR, INBOUND, OUTBOUND, POOL_SPAN, START_LAG_SPAN
 from hops.synthetic.shop import GATEWAY
+from hops.traces.otlp import KINDS
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
-from hops.traces.typed_otlp import KINDS
 from hops.units import SERVICES
 
 BASE_NS = 1_767_225_600_000_000_000

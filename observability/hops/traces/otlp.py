@@ -1,8 +1,8 @@
 """OTLP JSON to spans: Jaeger's api_v3 answers and files of OTLP JSON lines.
 
 Writers differ: the OTLP specification wants ids in hex and 64-bit integers as strings, plain protobuf JSON has ids
-in base64, and both allow numbers and names for enums. All of these are read; Jaeger's own dialect is read fastest, by
-`typed_otlp`.
+in base64, and both allow numbers and names for enums. All of these are read, in one typed pass that makes no dictionary
+of anything and names the place of what is wrong; ids that are not in lower-case hex take a second look.
 """
 
 from __future__ import annotations
@@ -10,20 +10,87 @@ from __future__ import annotations
 import base64
 import binascii
 import json
-from collections.abc import Iterator
+import re
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+from msgspec.structs import replace
 
 from hops.errors import MalformedTraceError
-from hops.traces import typed_otlp
 from hops.traces.span import AttributeValue, Kind, Span
 
-TRACE_ID_BYTES = 16
-SPAN_ID_BYTES = 8
+#: Attributes that a budget needs. Spans have a dozen; the others would only take time and memory.
+NEEDED = frozenset(
+    {
+        "canceled",
+        "db.system",
+        "db.system.name",
+        "response_flags",
+        "shop.channel",
+        "shop.injected_delay_took_ms",
+        "shop.journey",
+    }
+)
+#: By their numbers in OTLP.
+KINDS = (Kind.UNSPECIFIED, Kind.INTERNAL, Kind.SERVER, Kind.CLIENT, Kind.PRODUCER, Kind.CONSUMER)
+TRACE_ID_DIGITS, SPAN_ID_DIGITS = 32, 16
 
-_KINDS: dict[int | str, Kind] = dict(enumerate(typed_otlp.KINDS))
-_KINDS |= {f"SPAN_KIND_{kind.value}": kind for kind in Kind}
-_HEX = frozenset("0123456789abcdefABCDEF")
+_NAMES = tuple(f"SPAN_KIND_{kind.value}" for kind in KINDS)
+_KINDS: dict[int | str, Kind] = dict(enumerate(KINDS)) | dict(zip(_NAMES, KINDS, strict=True))
+_NO_SPAN_ID = "0" * SPAN_ID_DIGITS
+_PLACE = re.compile(r"(?P<what>.*?)(?: - at `\$(?P<place>.*)`)?")
+
+
+class _Value(msgspec.Struct, gc=False, rename="camel"):
+    string_value: str | UnsetType = UNSET
+    int_value: int | UnsetType = UNSET
+    bool_value: bool | UnsetType = UNSET
+    double_value: float | UnsetType = UNSET
+
+
+class _Attribute(msgspec.Struct, gc=False):
+    key: str
+    value: _Value = msgspec.field(default_factory=_Value)
+
+
+class _Span(msgspec.Struct, gc=False, rename="camel"):
+    trace_id: str
+    span_id: str
+    start_time_unix_nano: Annotated[int, Meta(gt=0)]
+    end_time_unix_nano: Annotated[int, Meta(gt=0)]
+    parent_span_id: str = ""
+    name: str = ""
+    kind: Literal[
+        0, 1, 2, 3, 4, 5, "SPAN_KIND_UNSPECIFIED", "SPAN_KIND_INTERNAL", "SPAN_KIND_SERVER", "SPAN_KIND_CLIENT",
+        "SPAN_KIND_PRODUCER", "SPAN_KIND_CONSUMER"
+    ] = 0  # fmt: skip
+    attributes: list[_Attribute] | None = []
+
+
+class _Resource(msgspec.Struct, gc=False):
+    attributes: list[_Attribute] | None = []
+
+
+class _ScopeSpans(msgspec.Struct, gc=False):
+    spans: list[_Span] | None = []
+
+
+class _ResourceSpans(msgspec.Struct, gc=False, rename="camel"):
+    resource: _Resource = msgspec.field(default_factory=_Resource)
+    scope_spans: list[_ScopeSpans] | None = []
+
+
+class Document(msgspec.Struct, gc=False, rename="camel"):
+    """One OTLP document, or Jaeger's answer with one inside."""
+
+    result: Document | UnsetType = UNSET
+    resource_spans: list[_ResourceSpans] | UnsetType | None = UNSET
+
+
+# Not strict: 64-bit integers come as strings or as numbers.
+_DECODER = msgspec.json.Decoder(Document, strict=False)
 
 
 def read_file(path: Path) -> list[Span]:
@@ -62,14 +129,14 @@ def read_line(line: bytes, *, where: str) -> list[Span]:
 
 
 def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
-    """Reads the spans of one document, in one typed pass if its dialect is Jaeger's.
+    """Reads the spans of one document.
 
     Args:
         text: JSON.
         where: Name of the input, for messages.
 
     Returns:
-        The spans in the order of the document, with at least those attributes that a budget needs.
+        The spans in the order of the document, with those of their attributes that a budget needs.
 
     Raises:
         MalformedTraceError: A value is missing or of another type; the message names its place in the document.
@@ -77,126 +144,126 @@ def read_spans(text: bytes, *, where: str = "OTLP JSON") -> list[Span]:
         UnicodeDecodeError: The text is not UTF-8.
     """
     try:
-        return typed_otlp.spans_of(typed_otlp.decode(text))
-    except typed_otlp.OtherDialectError:
-        return list(parse_document(json.loads(text), where=where))
+        document = decode(text)
+        if document.result is UNSET and document.resource_spans is UNSET:
+            raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {_keys(text)})")
+        return spans_of(document, where=where)
+    except msgspec.ValidationError as error:
+        found = _PLACE.fullmatch(str(error))
+        assert found is not None
+        raise MalformedTraceError(f"{where}{found['place'] or ''}: {found['what']}") from error
+    except msgspec.DecodeError as error:
+        json.loads(text)  # says in which line and column
+        raise MalformedTraceError(f"{where}: not JSON: {error}") from error
 
 
-def parse_document(document: Any, *, where: str = "OTLP JSON") -> Iterator[Span]:
-    """Yields the spans of one decoded document.
-
-    Args:
-        document: `{"resourceSpans": [...]}`, or the same inside Jaeger's `{"result": ...}`.
-        where: Name of the input, for messages.
+def decode(text: bytes) -> Document:
+    """Decodes one document.
 
     Raises:
-        MalformedTraceError: A value is missing or of another type; the message names its place in the document.
+        msgspec.ValidationError: a value has not the type that OTLP gives it; names the place.
+        msgspec.DecodeError: the text is not JSON.
     """
-    body = _object(document, where)
-    if "result" in body:
-        where = f"{where}.result"
-        body = _object(body["result"], where)
-    if "resourceSpans" not in body:
-        raise MalformedTraceError(f"{where}: has no `resourceSpans` (it has: {_keys(body)})")
-    for i, resource_spans in enumerate(_array(body["resourceSpans"], f"{where}.resourceSpans")):
-        place = f"{where}.resourceSpans[{i}]"
-        resource_spans = _object(resource_spans, place)
-        resource = _object(resource_spans.get("resource", {}), f"{place}.resource")
-        service = _attributes(resource.get("attributes", []), f"{place}.resource").get("service.name", "")
-        if not isinstance(service, str) or not service:
-            raise MalformedTraceError(f"{place}.resource: has no `service.name`, so its time belongs to no component")
-        for j, scope_spans in enumerate(_array(resource_spans.get("scopeSpans", []), f"{place}.scopeSpans")):
-            inner = f"{place}.scopeSpans[{j}]"
-            spans = _array(_object(scope_spans, inner).get("spans", []), f"{inner}.spans")
-            for k, span in enumerate(spans):
-                yield _span(span, service, f"{inner}.spans[{k}]")
+    return _DECODER.decode(text)
 
 
-def _span(raw: Any, service: str, where: str) -> Span:
-    body = _object(raw, where)
-    kind = body.get("kind", 0)
-    if not isinstance(kind, int | str) or kind not in _KINDS:
-        raise MalformedTraceError(f"{where}.kind: {kind!r} is neither 0 to 5 nor SPAN_KIND_<name>")
-    return Span(
-        trace_id=_id(body, "traceId", TRACE_ID_BYTES, where),
-        span_id=_id(body, "spanId", SPAN_ID_BYTES, where),
-        parent_id=_id(body, "parentSpanId", SPAN_ID_BYTES, where, optional=True),
-        name=str(body.get("name", "")),
-        kind=_KINDS[kind],
-        service=service,
-        start_ns=_time(body, "startTimeUnixNano", where),
-        end_ns=_time(body, "endTimeUnixNano", where),
-        attributes=_attributes(body.get("attributes", []), where),
+def spans_of(document: Document, *, where: str = "OTLP JSON") -> list[Span]:
+    """The spans of a document, as `read_spans` gives them.
+
+    Raises:
+        MalformedTraceError: an id is neither hex nor base64, or a component or the spans are missing.
+    """
+    body = document
+    if body.result is not UNSET:
+        body, where = body.result, f"{where}.result"
+    if body.resource_spans is UNSET:
+        raise MalformedTraceError(f"{where}: has no `resourceSpans`")
+    resources = body.resource_spans or []
+    spans: list[Span] = []
+    for index, resource_spans in enumerate(resources):
+        service: str | UnsetType = UNSET
+        for one in resource_spans.resource.attributes or ():
+            if one.key == "service.name":
+                service = one.value.string_value
+        if service is UNSET or not service:
+            place = f"{where}.resourceSpans[{index}].resource"
+            raise MalformedTraceError(f"{place}: has no `service.name`, so its time belongs to no component")
+        for scope_spans in resource_spans.scope_spans or ():
+            spans += [
+                Span(
+                    span.trace_id,
+                    span.span_id,
+                    span.parent_span_id,
+                    span.name,
+                    _KINDS[span.kind],
+                    service,
+                    span.start_time_unix_nano,
+                    span.end_time_unix_nano,
+                    _attributes(span.attributes) if span.attributes else {},
+                )
+                for span in scope_spans.spans or ()
+            ]
+    if _has_plain_ids(spans):
+        return spans
+    places = (
+        f"{where}.resourceSpans[{i}].scopeSpans[{j}].spans[{k}]"
+        for i, resource_spans in enumerate(resources)
+        for j, scope_spans in enumerate(resource_spans.scope_spans or ())
+        for k in range(len(scope_spans.spans or ()))
+    )
+    return [_with_plain_ids(span, place) for span, place in zip(spans, places, strict=True)]
+
+
+def _keys(text: bytes) -> str:
+    return ", ".join(sorted(json.loads(text))[:5]) or "nothing"
+
+
+def _attributes(attributes: list[_Attribute]) -> dict[str, AttributeValue]:
+    """Those that are needed and have a scalar value: no budget needs a list or a map."""
+    kept: dict[str, AttributeValue] = {}
+    for one in attributes:
+        if one.key in NEEDED:
+            value = one.value
+            for scalar in (value.string_value, value.int_value, value.bool_value, value.double_value):
+                if scalar is not UNSET:
+                    kept[one.key] = scalar
+                    break
+    return kept
+
+
+def _has_plain_ids(spans: list[Span]) -> bool:
+    """Whether all ids are in lower-case hex, and no parent is written as zeros."""
+    span_ids, parents = {span.span_id for span in spans}, {span.parent_id for span in spans}
+    parents.discard("")
+    span_ids |= parents
+    trace_ids = {span.trace_id for span in spans}
+    digits = "".join((*span_ids, *trace_ids))
+    try:
+        binascii.unhexlify(digits)
+    except ValueError:
+        return False
+    lengths = {*map(len, span_ids)}, {*map(len, trace_ids)}
+    return lengths == ({SPAN_ID_DIGITS}, {TRACE_ID_DIGITS}) and digits == digits.lower() and _NO_SPAN_ID not in span_ids
+
+
+def _with_plain_ids(span: Span, where: str) -> Span:
+    parent_id = span.parent_id and _id(span.parent_id, SPAN_ID_DIGITS, f"{where}.parentSpanId")
+    return replace(
+        span,
+        trace_id=_id(span.trace_id, TRACE_ID_DIGITS, f"{where}.traceId"),
+        span_id=_id(span.span_id, SPAN_ID_DIGITS, f"{where}.spanId"),
+        # An all-zero parent is how some exporters write "none".
+        parent_id="" if parent_id == _NO_SPAN_ID else parent_id,
     )
 
 
-def _id(body: dict[str, Any], key: str, size: int, where: str, *, optional: bool = False) -> str:
-    raw = body.get(key, "")
-    if raw == "" and optional:
-        return ""
-    if isinstance(raw, str):
-        # The lengths of hex and base64 differ for both sizes (32 and 24, 16 and 12), so no guess is needed.
-        if len(raw) == 2 * size and _HEX.issuperset(raw):
-            # An all-zero parent is how some exporters write "none".
-            return "" if optional and not raw.strip("0") else raw.lower()
-        try:
-            decoded = base64.b64decode(raw, validate=True)
-        except (binascii.Error, ValueError):
-            decoded = b""
-        if len(decoded) == size:
-            return "" if optional and not any(decoded) else decoded.hex()
-    raise MalformedTraceError(f"{where}.{key}: {raw!r} is neither {2 * size} hex digits nor base64 of {size} bytes")
-
-
-def _time(body: dict[str, Any], key: str, where: str) -> int:
-    raw = body.get(key)
-    # A float has 53 bits and ns since 1970 need 61: it has lost the nanoseconds already.
-    if isinstance(raw, str | int) and not isinstance(raw, bool):
-        try:
-            value = int(raw)
-        except ValueError:
-            value = 0
-        if value > 0:
-            return value
-    raise MalformedTraceError(f"{where}.{key}: {raw!r} is not an integer, ns since 1970")
-
-
-def _attributes(raw: Any, where: str) -> dict[str, AttributeValue]:
-    attributes: dict[str, AttributeValue] = {}
-    for i, entry in enumerate(_array(raw, f"{where}.attributes")):
-        place = f"{where}.attributes[{i}]"
-        pair = _object(entry, place)
-        value = _object(pair.get("value", {}), f"{place}.value")
-        key = pair.get("key")
-        if not isinstance(key, str):
-            raise MalformedTraceError(f"{place}.key: {key!r} is not a string")
-        try:
-            if "stringValue" in value:
-                attributes[key] = str(value["stringValue"])
-            elif "intValue" in value:
-                attributes[key] = int(value["intValue"])
-            elif "boolValue" in value:
-                attributes[key] = bool(value["boolValue"])
-            elif "doubleValue" in value:
-                attributes[key] = float(value["doubleValue"])
-        except (TypeError, ValueError) as error:
-            raise MalformedTraceError(f"{place}.value: {value!r} does not have the type that its key names") from error
-    return attributes
-
-
-def _object(raw: Any, where: str) -> dict[str, Any]:
-    if not isinstance(raw, dict):
-        raise MalformedTraceError(f"{where}: expected an object, got {type(raw).__name__}")
-    return raw
-
-
-def _array(raw: Any, where: str) -> list[Any]:
-    if raw is None:
-        return []
-    if not isinstance(raw, list):
-        raise MalformedTraceError(f"{where}: expected an array, got {type(raw).__name__}")
-    return raw
-
-
-def _keys(body: dict[str, Any]) -> str:
-    return ", ".join(sorted(body)[:5]) or "nothing"
+def _id(raw: str, digits: int, where: str) -> str:
+    """An id in lower-case hex, from hex or base64, whose lengths differ for both kinds of ids."""
+    try:
+        decoded = bytes.fromhex(raw) if len(raw) == digits else base64.b64decode(raw, validate=True)
+    except ValueError:
+        decoded = b""
+    if 2 * len(decoded) != digits:
+        size = digits // 2
+        raise MalformedTraceError(f"{where}: {raw!r} is neither {digits} hex digits nor base64 of {size} bytes")
+    return decoded.hex()
