@@ -31,6 +31,11 @@ local function path()
   return (ngx.var.request_uri or ""):match("^[^?]*")
 end
 
+local function asks_graphql()
+  local asked = path()
+  return asked == EDGE.graphql or asked:sub(1, #EDGE.graphql + 1) == EDGE.graphql .. "/"
+end
+
 local function is_removed(name)
   return EDGE.removed[name] or name:sub(-#EDGE.removed_suffix) == EDGE.removed_suffix
     -- Components behind the edge heed some of them, and clients must not control those.
@@ -115,18 +120,25 @@ function phases.header_filter()
     ngx.header["content-type"] = "application/grpc"
     ngx.header["grpc-status"] = reply.grpc_status
     ngx.header["grpc-message"] = reply.detail or ngx.header["grpc-message"] or reply.title
+  elseif asks_graphql() then
+    local accepted = (ngx.var.http_accept or ""):find(EDGE.graphql_type, 1, true)
+    ngx.header["content-type"] = accepted and EDGE.graphql_type or "application/json"
   else
     ngx.header["content-type"] = "application/problem+json"
   end
 end
 
-local function problem(reply, status, said)
+local function body_of(reply, status, said)
   local own = cjson.decode(said)
+  local detail = reply.detail or (own and own.message) or reply.title
+  if asks_graphql() then
+    return cjson.encode({ errors = { { message = detail, extensions = { code = reply.code } } } })
+  end
   return cjson.encode({
     type = reply.type,
     title = reply.title,
     status = status,
-    detail = reply.detail or (own and own.message) or reply.title,
+    detail = detail,
     instance = path(),
     code = reply.code,
   })
@@ -144,7 +156,7 @@ function phases.body_filter()
   ctx.edge_said = ctx.edge_said .. (ngx.arg[1] or "")
   ngx.arg[1] = nil
   if is_last and not is_call() then
-    ngx.arg[1] = problem(ctx.edge_reply, ctx.edge_status, ctx.edge_said)
+    ngx.arg[1] = body_of(ctx.edge_reply, ctx.edge_status, ctx.edge_said)
   end
 end
 

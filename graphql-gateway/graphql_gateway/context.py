@@ -6,8 +6,10 @@ from typing import TypeAlias
 
 import strawberry
 
+from graphql_gateway.cost import MOST_COST, MOST_COST_OF_PARTNERS
 from graphql_gateway.reads import Reads
 from shop.clients.ports import Clients
+from shop.errors import ResourceExhausted, Unauthenticated
 from shop.platform.access import Authenticator, Caller
 from shop.platform.graphql.schema import RequestContext
 
@@ -42,6 +44,19 @@ class Context(RequestContext):
         if self._caller is None:
             self._caller = self._authenticator.authenticate(self._authorization)
         return self._caller
+
+    def check_cost(self, cost: int) -> None:
+        limit = MOST_COST_OF_PARTNERS if cost > MOST_COST and self._is_partner() else MOST_COST
+        if cost > limit:
+            raise ResourceExhausted(
+                f"the operation has a cost of {cost}; the limit is {limit}; ask for fewer items (`first`) or fields"
+            )
+
+    def _is_partner(self) -> bool:
+        try:
+            return self.caller.is_privileged
+        except Unauthenticated:
+            return False
 
 
 GatewayInfo: TypeAlias = strawberry.Info[Context, None]

@@ -3,43 +3,62 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
-from graphql import parse
+from graphql import get_introspection_query, parse
 
-from graphql_gateway import cost as cost_module
+from graphql_gateway import context
 from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
-from shop.errors import ResourceExhausted
 from shop.platform.graphql.errors import RequestError
-from shop.platform.graphql.limits import check_shape, operations_of
+from shop.platform.graphql.limits import MOST_CHARACTERS, MOST_PAIRS, MOST_TOKENS, Shape, check_shape, operations_of
 
 SCHEMA = build_schema()._schema
+DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
 
 
 def cost(query: str, **variables: object) -> int:
     document = parse(query)
-    return CostModel(SCHEMA, document).check(operations_of(document)[0], variables)
+    return CostModel(SCHEMA, document).of(operations_of(document)[0], variables)
 
 
 @pytest.mark.parametrize(
-    ("query", "depth", "aliases"),
+    ("query", "depth", "aliases", "pairs"),
     [
-        ("{ product(id: 1) { title } }", 2, 0),
-        ("{ a: product(id: 1) { b: title title } }", 2, 2),
-        ("{ product(id: 1) { ...f } } fragment f on Product { price { currency } }", 3, 0),
-        ("{ product(id: 1) { ... on Product { price { c: currency } } } }", 3, 1),
-        ("{ product(id: 1) { ...f ...f } } fragment f on Product { a: title }", 2, 1),
-        ("{ product(id: 1) { ...unknown } }", 1, 0),
-        ("{ ...f } fragment f on Query { ...f }", 0, 0),
-        ("{ __schema { types { fields { type { ofType { ofType { ofType { ofType { name } } } } } } } } }", 1, 0),
+        ("{ product(id: 1) { title } }", 2, 0, 0),
+        ("{ a: product(id: 1) { b: title title } }", 2, 2, 0),
+        ("{ product(id: 1) { title title title } product(id: 1) { a: id title: id } }", 2, 2, 1 + 4 * 3 // 2),
+        ("{ product(id: 1) { ...f } } fragment f on Product { price { currency } }", 3, 0, 0),
+        ("{ product(id: 1) { ... on Product { price { c: currency } } } }", 3, 1, 0),
+        ("{ product(id: 1) { ... { id } ... on Node { id } } }", 2, 0, 1),
+        ("{ product(id: 1) { ...f ...f } } fragment f on Product { a: title }", 2, 1, 1),
+        ("{ ...f ...g } fragment f on Query { ...g } fragment g on Query { me { id } }", 2, 0, 3),
+        ("{ ...f } fragment f on Query { me { id } } fragment f on Query { me { id } }", 2, 0, 1 + 1),
+        ("query a($n: Int!) { products(first: $n) { edges { cursor } } } query b { me { id } }", 3, 0, 2 * 2),
+        ("{ product(id: 1) { ...unknown } }", 1, 0, 0),
+        ("{ ...f } fragment f on Query { ...f }", 0, 0, 1),
+        ("{ __schema { types { fields { type { ofType { ofType { ofType { name } } } } } } } }", 1, 0, 3),
     ],
 )
-def test_depth_and_aliases(query: str, depth: int, aliases: int) -> None:
-    shape = check_shape(parse(query))
+def test_shape(query: str, depth: int, aliases: int, pairs: int) -> None:
+    assert check_shape(parse(query)) == Shape(depth, aliases, pairs)
 
-    assert (shape.depth, shape.aliases) == (depth, aliases)
+
+@pytest.mark.parametrize("file", sorted(DOCUMENTS.glob("*.graphql")), ids=lambda file: file.stem)
+def test_the_generator_s_documents_are_far_below_the_limits(file: Path) -> None:
+    text = file.read_text()
+    parse(text, max_tokens=MOST_TOKENS // 5)
+    assert len(text) < MOST_CHARACTERS / 20
+    assert check_shape(parse(text)).pairs < MOST_PAIRS / 100
+
+
+def test_graphiql_s_query_for_the_whole_schema_is_below_the_limits() -> None:
+    text = get_introspection_query(descriptions=True, input_value_deprecation=True, specified_by_url=True, type_depth=9)
+    parse(text, max_tokens=MOST_TOKENS // 2)
+    assert len(text) < MOST_CHARACTERS / 5
+    assert check_shape(parse(text)).pairs < MOST_PAIRS / 5
 
 
 @pytest.mark.parametrize(
@@ -72,6 +91,8 @@ def test_depth_and_aliases(query: str, depth: int, aliases: int) -> None:
         ("{ orderLines(first: 10) { edges { node { lineNumber } } } }", {}, 50 + 10 * (2 + 4)),
         ("{ __schema { types { name } } }", {}, 2 + len(SCHEMA.type_map)),
         ("{ __schema { types { fields { name } } } }", {}, 2 + len(SCHEMA.type_map) * (1 + 2)),
+        ('{ __type(name: "Order") { ofType { name kind ofType { name } } } }', {}, 1 + 1),
+        ("{ me { email address { city } } }", {}, 50 + 16 + 16 + 1),
     ],
 )
 def test_cost(query: str, variables: dict[str, object], expected: int) -> None:
@@ -91,19 +112,18 @@ def test_cost_is_known_per_value_of_the_variables_it_depends_on() -> None:
     document = parse("query ($n: Int!, $c: String) { products(first: $n, category: $c) { edges { cursor } } }")
     model, (operation,) = CostModel(SCHEMA, document), operations_of(document)
 
-    assert [model.check(operation, {"n": number, "c": "x"}) for number in [*range(1, 101), 1]] == [
+    assert [model.of(operation, {"n": number, "c": "x"}) for number in [*range(1, 101), 1]] == [
         50 + number * 2 for number in [*range(1, 101), 1]
     ]
 
 
 def test_fragments_that_spread_each_other_many_times_are_measured_in_linear_time() -> None:
-    chain = "".join(f"fragment f{n} on Product {{ ...f{n + 1} ...f{n + 1} ...f{n + 1} }}" for n in range(60))
-    document = parse(f"{{ product(id: 1) {{ ...f0 }} }} {chain} fragment f60 on Product {{ title }}")
+    chain = "".join(f"fragment f{n} on Product {{ ...f{n + 1} ...f{n + 1} ...f{n + 1} }}" for n in range(25))
+    document = parse(f"{{ product(id: 1) {{ ...f0 }} }} {chain} fragment f25 on Product {{ title }}")
 
     assert check_shape(document).depth == 2
-    # 3^60 fields on paper, of which execution resolves one; it is refused all the same.
-    with pytest.raises(ResourceExhausted, match="cost"):
-        CostModel(SCHEMA, document).check(operations_of(document)[0], {})
+    # On paper; execution resolves one.
+    assert CostModel(SCHEMA, document).of(operations_of(document)[0], {}) == 50 + 3**25
 
 
 DEEP = """{ products { edges { node { reviews { author {
@@ -111,10 +131,22 @@ DEEP = """{ products { edges { node { reviews { author {
 REFUSED = [
     (DEEP, "depth of 12; the limit is 10"),
     ("{" + "".join(f"a{n}: __typename " for n in range(21)) + "}", "21 aliases; the limit is 20"),
-    ("{ product(id: 1) {" + "title " * 1000 + "} }", "more than 1000 tokens"),
-    ("{ product(id: 1) " * 400 + "}" * 400, "more than 1000 tokens"),
+    ("{ product(id: 1) {" + "title " * 1000 + "} }", "more than 500 tokens"),
+    ("{ product(id: 1) " * 400 + "}" * 400, "more than 500 tokens"),
     ("{ product(id: " + "[" * 480 + "]" * 480 + ") { id } }", "nested too deeply"),
-    ("{a" * 250 + "}" * 250, "nested too deeply"),
+    ("{a" * 160 + "}" * 160, "depth of 160; the limit is 10"),
+    ("{a" * 240 + "}" * 240, "nested too deeply"),
+    ("{ product(id: 1) {" + "id title " * 60 + "} }", "has 3540 pairs of fields with the same name"),
+    ("{" + "products { edges { node { price { currency } } } }" * 36 + "}", "has 3150 pairs"),
+    ("{" + "...f " * 100 + "} fragment f on Query { __typename }", "has 4950 pairs"),
+    (
+        "".join(f"query q{n} {{ ...f }} " for n in range(40))
+        + "fragment f on Query { product(id: ["
+        + "$a " * 80
+        + "]) { id } }",
+        f"has {40 * 80 + 40 * 39 // 2} pairs",
+    ),
+    ("{ __typename" + " " * 20_000 + "}", "20013 characters; the limit is 16384"),
     (
         "{ products(first: " + "1" * 4400 + ") { edges { cursor } } }",
         "line 1, column 19 has 4400 digits; the limit is 50",
@@ -125,13 +157,13 @@ REFUSED = [
         "{ a: __schema { ...s } b: __schema { ...s } } fragment s on __Schema { types { "
         + " ".join(f"a{n}: fields {{ name args {{ name }} type {{ name }} }}" for n in range(18))
         + " } }",
-        "the limit is 16000; ask for fewer items",
+        "the limit is 4000; ask for fewer items",
     ),
     ("{a" * 100 + "}" * 100, "depth of 100; the limit is 10"),
     (
         "{ products(first: 100) { edges { node { reviews(first: 20) { author { id name } id rating title body "
         "a: id b: id c: id d: id e: id f: id g: id h: id } } } } }",
-        "the limit is 16000; ask for fewer items (`first`)",
+        "the limit is 4000; ask for fewer items (`first`)",
     ),
 ]
 
@@ -154,7 +186,18 @@ async def test_a_variable_can_make_it_too_much(gateway: Any) -> None:
     code, _, message = await gateway.error(query, {"first": 1000}, partner=True)
 
     assert code == "RESOURCE_EXHAUSTED"
-    assert "has a cost of 33050; the limit is 16000" in message
+    assert "has a cost of 63050; the limit is 16000" in message
+
+
+async def test_only_partners_may_ask_for_the_most(gateway: Any) -> None:
+    query = "{ products(first: 100) { edges { node { reviews(first: 20) { id rating } } } } }"
+    refused = "the operation has a cost of 4350; the limit is 4000; ask for fewer items (`first`) or fields"
+
+    assert await gateway.error(query) == ("RESOURCE_EXHAUSTED", "", refused)
+    assert await gateway.error(query, user=1) == ("RESOURCE_EXHAUSTED", "", refused)
+    forged = await gateway.post({"query": query}, authorization="Bearer nobody")
+    assert forged.json()["errors"][0]["message"] == refused
+    await gateway.data(query, partner=True)
 
 
 FAN_OUT = "".join(f"fragment f{n} on Order {{ ...f{n + 1} ...f{n + 1} }} " for n in range(30)) + (
@@ -173,11 +216,11 @@ async def test_fragments_in_each_other_are_never_followed_one_by_one(
 
     assert time.thread_time() - began < 1
     assert code == "RESOURCE_EXHAUSTED"
-    assert "the limit is 16000" in message
+    assert "the limit is 4000" in message
 
 
 async def test_each_fragment_is_looked_at_once_for_what_it_asks(gateway: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cost_module, "MOST_COST", 2**40)
+    monkeypatch.setattr(context, "MOST_COST", 2**40)
     began = time.thread_time()
     data = await gateway.data(f'{{ order(id: "T3JkZXI6MQ==") {{ ...f0 }} }} {FAN_OUT}', user=1)
 

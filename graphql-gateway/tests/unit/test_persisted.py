@@ -82,21 +82,21 @@ async def test_malformed_hashes(gateway: Any, persisted: object) -> None:
     assert response.json()["errors"][0]["extensions"]["code"] == "INVALID_ARGUMENT"
 
 
-def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_queries_alone() -> None:
+async def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_queries_alone() -> None:
     documents = Documents(build_schema()._schema, capacity=2)
     texts = [f"query q{number} {{ __typename }}" for number in range(4)]
-    documents.find(texts[0], sha256(texts[0]))
+    await documents.find(texts[0], sha256(texts[0]))
     for text in texts:
-        documents.find(text, None)
-    kept = documents.find(None, sha256(texts[0]))
-    assert documents.find(texts[0], sha256(texts[0])) is kept
+        await documents.find(text, None)
+    kept = await documents.find(None, sha256(texts[0]))
+    assert await documents.find(texts[0], sha256(texts[0])) is kept
 
-    documents.find(texts[1], sha256(texts[1]))
-    documents.find(None, sha256(texts[0]))
-    documents.find(texts[2], sha256(texts[2]))
+    await documents.find(texts[1], sha256(texts[1]))
+    await documents.find(None, sha256(texts[0]))
+    await documents.find(texts[2], sha256(texts[2]))
     with pytest.raises(PersistedQueryNotFound):
-        documents.find(None, sha256(texts[1]))
-    assert documents.find(None, sha256(texts[0])) is kept
+        await documents.find(None, sha256(texts[1]))
+    assert await documents.find(None, sha256(texts[0])) is kept
 
 
 def test_the_latest_are_kept() -> None:

@@ -93,7 +93,9 @@ func TestFaultyShop(t *testing.T) {
 		{"bytes that are no gzip", target.GraphQL, badGzip, outcome.WrongAnswer, "cannot be decompressed"},
 		{"a connection dropped", target.GraphQL, dropped, outcome.Server, "POST /graphql"},
 		{"status 500 without JSON", target.GraphQL, text(500, "oops"), outcome.Server, "status 500"},
-		{"the edge's time-out", target.GraphQL, text(504, "upstream request timeout"), outcome.Timeout, "status 504"},
+		{"the edge's time-out", target.GraphQL, graphQLError(504, "DEADLINE_EXCEEDED"), outcome.Timeout, "DEADLINE_EXCEEDED"},
+		{"the edge's refusal", target.GraphQL, graphQLError(413, "RESOURCE_EXHAUSTED"), outcome.Client, "RESOURCE_EXHAUSTED"},
+		{"a proxy's time-out", target.GraphQL, text(504, "upstream request timeout"), outcome.Timeout, "status 504"},
 		{"too late", target.GraphQL, slow, outcome.Timeout, "no whole answer within 200ms"},
 		{"a body that never ends", target.GraphQL, slowBody, outcome.Timeout, "no whole answer within 200ms"},
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
-from mesh.edge.replies import REPLIES, Reply
+from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES, Reply
 from mesh.edge.routes import Match, Route, routes
 from mesh.envoy_config import (
     DESCRIPTOR,
@@ -44,6 +44,11 @@ _CALLS_GRPC = (
     # What the transcoder has made a call of came as JSON; no client can bring this header.
     {"header_filter": {"header": {"name": "x-envoy-original-method", "present_match": False}}},
 )
+
+_ASKS_GRAPHQL = (
+    {"header_filter": {"header": {"name": ":path", "string_match": {"safe_regex": {"regex": f"{GRAPHQL}([/?].*)?"}}}}},
+)
+_ACCEPTS_GRAPHQL = {"header_filter": {"header": {"name": "accept", "string_match": {"contains": GRAPHQL_TYPE}}}}
 
 
 def render(plan: EdgePlan) -> dict[str, Any]:
@@ -228,6 +233,15 @@ def _mappers_of(reply: Reply) -> Iterator[dict[str, Any]]:
         "headers_to_add": [{**status, "append_action": OVERWRITE}],
         "body_format_override": {"text_format_source": {"inline_string": detail}},
     }
+    error = {"message": detail, "extensions": {"code": reply.code}}
+    for media_type, filters in (
+        (GRAPHQL_TYPE, [*_ASKS_GRAPHQL, _ACCEPTS_GRAPHQL]),
+        ("application/json", _ASKS_GRAPHQL),
+    ):
+        yield {
+            "filter": {"and_filter": {"filters": [*filters, *within]}},
+            "body_format_override": {"content_type": media_type, "json_format": {"errors": [error]}},
+        }
     problem = {
         "type": reply.type,
         "title": reply.title,

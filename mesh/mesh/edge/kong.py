@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import consumers, plugins_of
-from mesh.edge.replies import REPLIES
+from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES
 from mesh.edge.routes import Match, Route, routes
 from mesh.errors import SwitchError
 from mesh.paths import ROOT
@@ -228,6 +228,8 @@ def _edge_lua() -> str:
         "removed_suffix": limits.REMOVED_SUFFIX,
         "calls": limits.CALLS,
         "checked": [asdict(checked) for checked in limits.CHECKED],
+        "graphql": GRAPHQL,
+        "graphql_type": GRAPHQL_TYPE,
         "replies": [
             {name: value for name, value in {**asdict(reply), "type": reply.type}.items() if value is not None}
             for reply in REPLIES

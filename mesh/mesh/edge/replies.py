@@ -1,12 +1,17 @@
 """What the edge itself answers when it cannot pass a request on: the shop's errors, shaped as a gateway shapes them.
 
-A problem (RFC 9457) over HTTP, a status and a message over gRPC; neither gives away what is behind the edge. Codes,
-titles and types are those of `shop.platform.error_table`.
+A problem (RFC 9457) over HTTP, errors as GraphQL has them where clients send GraphQL, a status and a message over gRPC;
+none gives away what is behind the edge. Codes, titles and types are those of `shop.platform.error_table`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+GRAPHQL = "/graphql"
+"""The path at and below which errors have GraphQL's shape."""
+GRAPHQL_TYPE = "application/graphql-response+json"
+"""Media type of GraphQL's answers; clients that do not accept it get `application/json`."""
 
 
 @dataclass(frozen=True)

@@ -187,6 +187,21 @@ def test_body_that_is_too_large_is_refused(client: httpx.Client, chunked: bool) 
     assert (answer.json()["code"], answer.json()["title"]) == ("RESOURCE_EXHAUSTED", "Request too large")
 
 
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        ("application/graphql-response+json, application/json;q=0.9", "application/graphql-response+json"),
+        ("*/*", "application/json"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/graphql", "/graphql?a=1", "/graphql/"])
+def test_graphql_gets_its_own_errors(client: httpx.Client, path: str, accept: str, media_type: str) -> None:
+    answer = client.post(path, content=b"x" * 200_000, headers={"accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (413, media_type)
+    error = {"message": "the body is too large", "extensions": {"code": "RESOURCE_EXHAUSTED"}}
+    assert answer.json() == {"errors": [error]}
+
+
 def test_headers_that_are_too_large_are_refused(edge: EdgeRun, client: httpx.Client) -> None:
     answer = client.get("/v1/products", headers={"x-any": "x" * 70_000})
     refused = {"envoy": (431, "RESOURCE_EXHAUSTED"), "kong": (400, "INVALID_ARGUMENT")}
@@ -342,9 +357,13 @@ def test_deadline_is_told_to_the_gateway(client: httpx.Client) -> None:
 
 def test_slow_gateway_is_cut_off_at_5_s(client: httpx.Client) -> None:
     began = time.monotonic()
-    answer = client.get("/v1/products", headers={"x-sleep": "6"})
+    answer = client.get("/graphql", headers={"x-sleep": "6"})
     assert answer.status_code == 504
-    assert answer.json()["status"] == 504
+    error = {
+        "message": "the shop did not answer in time; try again",
+        "extensions": {"code": "DEADLINE_EXCEEDED"},
+    }
+    assert answer.json() == {"errors": [error]}
     assert 4.9 < time.monotonic() - began < 5.6
 
 

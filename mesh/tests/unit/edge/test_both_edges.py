@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.edge.plugins import REQUEST_ID, REQUESTS_PER_S
-from mesh.edge.replies import REPLIES
+from mesh.edge.replies import GRAPHQL_TYPE, REPLIES
 from mesh.errors import SwitchError
 from mesh.ports import load_ports
 from mesh.switches import SWITCHES
@@ -198,8 +198,15 @@ def test_errors_have_the_same_shape(status: int) -> None:
         }
         return bool(bounds["GE"]["default_value"] <= status <= bounds["LE"]["default_value"])
 
-    call, problem, *_ = filter(covers, mappers)
+    call, accepted, graphql, problem, *_ = filter(covers, mappers)
     assert call["headers_to_add"][0]["header"]["value"] == str(told["grpc_status"])
+    for mapper, media_type in ((accepted, GRAPHQL_TYPE), (graphql, "application/json")):
+        assert mapper["body_format_override"]["content_type"] == media_type
+        (error,) = mapper["body_format_override"]["json_format"]["errors"]
+        assert error == {
+            "message": told.get("detail", envoy.LOCAL_REPLY),
+            "extensions": {"code": told["code"]},
+        }
     shape = problem["body_format_override"]["json_format"]
     assert (shape["type"], shape["title"], shape["code"]) == (told["type"], told["title"], told["code"])
     assert shape["detail"] == told.get("detail", envoy.LOCAL_REPLY)

@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from graphql import (
-    SKIP,
     DocumentNode,
-    GraphQLInputType,
     GraphQLSchema,
     GraphQLSyntaxError,
     OperationDefinitionNode,
     OperationType,
-    ValueNode,
-    ValuesOfCorrectTypeRule,
-    VisitorAction,
     parse,
-    recommended_rules,
-    specified_rules,
     validate,
-    validate_input_literal,
 )
 
 from shop.errors import InvalidArgument
 from shop.platform.graphql.errors import PersistedQueryNotFound, RequestError
 from shop.platform.graphql.limits import (
     MOST_TOKENS,
+    check_length,
     check_numbers,
     check_parser_limits,
     check_shape,
@@ -40,36 +35,24 @@ from shop.platform.graphql.limits import (
 )
 from shop.platform.telemetry import child_span
 
-# A document of 1,000 tokens takes about half a megabyte, so each of the two stores stays below 64.
+# A document of 500 tokens takes about a quarter of a megabyte, so each of the two stores stays below 32.
 MOST_DOCUMENTS = 128
+MOST_ERRORS = 5
+"""Mistakes of a document that its sender is told; validation ends with the next one."""
+REST = 3
+"""How long documents that are not known yet wait after one was prepared, in times of the CPU that it took."""
 
 V = TypeVar("V")
-
-
-class _ValuesOfCorrectType(ValuesOfCorrectTypeRule):
-    """graphql-core's rule without suggestions, which fail with texts whose lower case is longer: "\u0130"."""
-
-    def is_valid_value_node(self, node: ValueNode, input_type: GraphQLInputType | None) -> VisitorAction:
-        """Reports what is wrong with a value."""
-        if input_type is not None:
-            validate_input_literal(node, input_type, lambda error, _: self.report_error(error), hide_suggestions=True)
-        return SKIP
-
-
-_RULES = tuple(
-    _ValuesOfCorrectType if rule is ValuesOfCorrectTypeRule else rule for rule in (*specified_rules, *recommended_rules)
-)
 
 
 class Cost(Protocol):
     """The cost of one document, which may depend on its variables."""
 
-    def check(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
+    def of(self, operation: OperationDefinitionNode, values: Mapping[str, object]) -> int:
         """Returns the cost of an operation with these variables.
 
         Raises:
             RequestError: A variable that the cost depends on is missing, or of the wrong type.
-            ResourceExhausted: It is above the limit.
         """
 
 
@@ -147,6 +130,8 @@ class Documents:
     """Turns what clients send into documents that can be executed.
 
     Those sent by text and those persisted by hash are kept apart, so that no flood of texts drives out the latter.
+    Documents that are not known yet are prepared one after the other, beside the event loop and with rests in between,
+    so that a flood of them takes little from those who send known ones.
 
     Args:
         schema: Schema that documents are validated against.
@@ -157,10 +142,12 @@ class Documents:
     def __init__(self, schema: GraphQLSchema, measure: Measure | None = None, capacity: int = MOST_DOCUMENTS) -> None:
         self._schema = schema
         self._measure = measure
+        self._turn = asyncio.Lock()
+        self._rests_until = 0.0
         self._by_text: LruCache[Prepared] = LruCache(capacity)
         self._by_hash: LruCache[Prepared] = LruCache(capacity)
 
-    def find(self, text: str | None, sha256: str | None) -> Prepared:
+    async def find(self, text: str | None, sha256: str | None) -> Prepared:
         """Returns the document of a request.
 
         Args:
@@ -176,7 +163,7 @@ class Documents:
         if sha256 is None:
             if text is None:
                 raise InvalidArgument("query is missing; send the GraphQL document as its text", field="query")
-            return self._of_text(text)
+            return await self._of_text(text)
         known = self._by_hash.get(sha256)
         if text is None:
             if known is None:
@@ -188,16 +175,27 @@ class Documents:
                 field="extensions.persistedQuery.sha256Hash",
             )
         if known is None:
-            known = self._of_text(text)
+            known = await self._of_text(text)
             self._by_hash.put(sha256, known)
         return known
 
-    def _of_text(self, text: str) -> Prepared:
+    async def _of_text(self, text: str) -> Prepared:
         known = self._by_text.get(text)
         if known is None:
-            known = prepare(self._schema, text, self._measure)
-            self._by_text.put(text, known)
+            async with self._turn:
+                known = self._by_text.get(text)
+                if known is None:
+                    await asyncio.sleep(self._rests_until - time.monotonic())
+                    known = await asyncio.to_thread(self._prepare, text)
+                    self._by_text.put(text, known)
         return known
+
+    def _prepare(self, text: str) -> Prepared:
+        began = time.thread_time()
+        try:
+            return prepare(self._schema, text, self._measure)
+        finally:
+            self._rests_until = time.monotonic() + REST * (time.thread_time() - began)
 
 
 def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) -> Prepared:
@@ -212,13 +210,15 @@ def prepare(schema: GraphQLSchema, text: str, measure: Measure | None = None) ->
         RequestError: It is malformed, or not valid for the schema.
         ResourceExhausted: It passes a limit that does not depend on variables.
     """
+    check_length(text)
     try:
         with child_span("graphql.parse"):
             document = parse(text, max_tokens=MOST_TOKENS)
             check_numbers(document)
             check_shape(document)
         with child_span("graphql.validate"):
-            errors = validate(schema, document, _RULES, max_errors=5)
+            # Suggestions would cost more than all the rest, and fail with texts whose lower case is longer: "\u0130".
+            errors = validate(schema, document, max_errors=MOST_ERRORS, hide_suggestions=True)
     except GraphQLSyntaxError as error:
         check_parser_limits(error.message)
         raise RequestError([error]) from error

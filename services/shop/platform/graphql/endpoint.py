@@ -74,6 +74,7 @@ class Endpoint:
 
     async def _graphql(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = dict(scope["headers"])
+        media_type = _RESPONSE_JSON if _RESPONSE_JSON in headers.get(b"accept", b"") else _JSON
         try:
             if scope["method"] == "POST":
                 with deadline(work_s(_waits(headers))):
@@ -85,18 +86,15 @@ class Endpoint:
             status, body = await self._answer(request, self._made(headers), headers, scope["method"])
         except Refused as refused:
             body = _errors([shop_error(refused.error)])
-            await respond(send, refused.status, body, _JSON, refused.headers)
+            await respond(send, refused.status, body, media_type, refused.headers)
             return
         except Exception:
             _LOG.exception("a request failed")
-            await respond(send, 500, _errors([shop_error(Internal("internal error"))]), _JSON)
+            await respond(send, 500, _errors([shop_error(Internal("internal error"))]), media_type)
             return
         body, encoding = self._encoded(body, headers)
-        if _RESPONSE_JSON in headers.get(b"accept", b""):
-            await respond(send, status, body, _RESPONSE_JSON, encoding)
-        else:
-            # Of application/json, clients expect 200 for whatever was a GraphQL request.
-            await respond(send, 200, body, _JSON, encoding)
+        # Of application/json, clients expect 200 for whatever was a GraphQL request.
+        await respond(send, status if media_type == _RESPONSE_JSON else 200, body, media_type, encoding)
 
     def _encoded(self, body: bytes, headers: dict[bytes, bytes]) -> tuple[bytes, Headers]:
         if not self._compresses or len(body) < SMALLEST_BYTES:
@@ -115,28 +113,25 @@ class Endpoint:
         self, request: GraphQLRequest, context: RequestContext, headers: dict[bytes, bytes], method: str
     ) -> tuple[int, bytes]:
         try:
-            prepared = self._documents.find(request.query, request.sha256)
-            operation = prepared.operation(request.operation_name)
-            if method == "GET" and is_mutation(operation):
-                raise _bad_method("mutations need POST", b"POST")
-            name_operation(operation.operation.value, name_of(operation))
-            if prepared.cost is not None:
-                prepared.cost.check(operation, request.variables)
+            async with caller_limit(_waits(headers)):
+                prepared = await self._documents.find(request.query, request.sha256)
+                operation = prepared.operation(request.operation_name)
+                if method == "GET" and is_mutation(operation):
+                    raise _bad_method("mutations need POST", b"POST")
+                name_operation(operation.operation.value, name_of(operation))
+                if prepared.cost is not None:
+                    context.check_cost(prepared.cost.of(operation, request.variables))
+                context.document = prepared.document
+                with child_span("graphql.execute"):
+                    result = await self._schema.execute(
+                        None, request.variables, context, operation_name=request.operation_name
+                    )
         except PersistedQueryNotFound:
             return 200, _errors([not_found_by_hash()])
         except RequestError as error:
             return 400, _errors(graphql_errors(error.errors))
         except ShopError as error:
-            return 400, _errors([shop_error(error)])
-        context.document = prepared.document
-        try:
-            with child_span("graphql.execute"):
-                async with caller_limit(_waits(headers)):
-                    result = await self._schema.execute(
-                        None, request.variables, context, operation_name=request.operation_name
-                    )
-        except DeadlineExceeded as error:
-            return 200, _errors([shop_error(error)])
+            return 200 if isinstance(error, DeadlineExceeded) else 400, _errors([shop_error(error)])
         if not result.errors:
             return 200, orjson.dumps({"data": result.data})
         errors = graphql_errors(result.errors)

@@ -1,6 +1,9 @@
 """Limits on the document of a request, measured before anything runs.
 
+- characters: of the document, whatever they are.
 - tokens: of the document; the parser stops at the limit.
+- pairs: of fields with the same name in the answer, of fragments spread, and of operations and variables, wherever in
+  the document. Validation compares pairs, so its time grows with the square of whatever is repeated.
 - depth: fields inside fields; `{ product { title } }` has a depth of 2. Introspection does not count.
 - aliases: in the document, fragments once.
 - digits: of one number in the document; Python itself refuses to read numbers of thousands of digits.
@@ -12,7 +15,8 @@ Fragments are measured once however often they are spread, so measuring takes ti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from graphql import (
@@ -24,12 +28,16 @@ from graphql import (
     OperationDefinitionNode,
     SelectionNode,
     SelectionSetNode,
+    Token,
     TokenKind,
 )
 
 from shop.errors import ResourceExhausted
 
-MOST_TOKENS = 1000
+MOST_CHARACTERS = 16_384
+"""The query by which GraphiQL asks for the whole schema has about 1,500, 180 tokens and 300 pairs."""
+MOST_TOKENS = 500
+MOST_PAIRS = 3000
 MOST_DEPTH = 10
 MOST_ALIASES = 20
 MOST_DIGITS = 50
@@ -39,31 +47,51 @@ _NUMBERS = (TokenKind.INT, TokenKind.FLOAT)
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How deep a document is, and how many aliases it has."""
+    """How deep a document is, how many aliases it has, and how many pairs validation has to compare at most."""
 
     depth: int
     aliases: int
+    pairs: int
+
+
+def check_length(text: str) -> None:
+    """Looks at the length of a document.
+
+    Raises:
+        ResourceExhausted: It is above the limit.
+    """
+    if len(text) > MOST_CHARACTERS:
+        raise ResourceExhausted(
+            f"the document has {len(text)} characters; the limit is {MOST_CHARACTERS}; send values as variables"
+        )
 
 
 def check_shape(document: DocumentNode) -> Shape:
-    """Measures depth and aliases.
+    """Measures depth, aliases and pairs.
 
     Args:
-        document: Parsed, but not validated.
+        document: Parsed with locations, but not validated.
 
     Raises:
         ResourceExhausted: One of them is above its limit.
     """
     fragments = fragments_of(document)
     depths: dict[str, int] = {}
+    selections = list(_selections(document))
     shape = Shape(
         depth=max((_depth(one.selection_set, fragments, depths) for one in operations_of(document)), default=0),
-        aliases=sum(_aliases(one.selection_set) for one in [*operations_of(document), *fragments.values()]),
+        aliases=sum(isinstance(one, FieldNode) and one.alias is not None for one in selections),
+        pairs=_pairs(document, selections),
     )
     if shape.aliases > MOST_ALIASES:
         raise ResourceExhausted(f"the document has {shape.aliases} aliases; the limit is {MOST_ALIASES}")
     if shape.depth > MOST_DEPTH:
         raise ResourceExhausted(f"the operation has a depth of {shape.depth}; the limit is {MOST_DEPTH}")
+    if shape.pairs > MOST_PAIRS:
+        raise ResourceExhausted(
+            f"the document has {shape.pairs} pairs of fields with the same name, of fragments spread, or of operations "
+            f"and variables; the limit is {MOST_PAIRS}; ask for each field once"
+        )
     return shape
 
 
@@ -76,14 +104,12 @@ def check_numbers(document: DocumentNode) -> None:
     Raises:
         ResourceExhausted: One of them is above the limit.
     """
-    token = document.loc.start_token if document.loc is not None else None
-    while token is not None:
+    for token in _tokens(document):
         if token.kind in _NUMBERS and len(token.value or "") > MOST_DIGITS:
             raise ResourceExhausted(
                 f"the number at line {token.line}, column {token.column} has {len(token.value or '')} digits; "
                 f"the limit is {MOST_DIGITS}"
             )
-        token = token.next
 
 
 def check_parser_limits(message: str) -> None:
@@ -119,15 +145,34 @@ def inner_of(selection: SelectionNode) -> SelectionSetNode | None:
     return selection.selection_set if isinstance(selection, FieldNode | InlineFragmentNode) else None
 
 
-def _aliases(selection_set: SelectionSetNode) -> int:
-    total = 0
-    for selection in selection_set.selections:
-        if isinstance(selection, FieldNode) and selection.alias is not None:
-            total += 1
-        inner = inner_of(selection)
-        if inner is not None:
-            total += _aliases(inner)
-    return total
+def _tokens(document: DocumentNode) -> Iterator[Token]:
+    token = document.loc.start_token if document.loc is not None else None
+    while token is not None:
+        yield token
+        token = token.next
+
+
+def _selections(document: DocumentNode) -> Iterator[SelectionNode]:
+    """Yields all selections of all operations and fragments, also of fragments that share a name."""
+    definitions = (OperationDefinitionNode, FragmentDefinitionNode)
+    pending = [node.selection_set for node in document.definitions if isinstance(node, definitions)]
+    while pending:
+        for selection in pending.pop().selections:
+            yield selection
+            inner = inner_of(selection)
+            if inner is not None:
+                pending.append(inner)
+
+
+def _pairs(document: DocumentNode, selections: Iterable[SelectionNode]) -> int:
+    # Spreads have one name in common: validation compares each fragment with every other.
+    names = Counter(
+        (one.alias or one.name).value if isinstance(one, FieldNode) else None
+        for one in selections
+        if not isinstance(one, InlineFragmentNode)
+    )
+    variables = sum(token.kind is TokenKind.DOLLAR for token in _tokens(document))
+    return sum(count * (count - 1) // 2 for count in names.values()) + len(operations_of(document)) * variables
 
 
 def _depth(

@@ -23,6 +23,13 @@ class RequestContext:
 
     document: DocumentNode
 
+    def check_cost(self, cost: int) -> None:
+        """Looks at the cost of the operation; without a limit, unless a subclass has one.
+
+        Raises:
+            ResourceExhausted: It is above the limit for whoever is asking.
+        """
+
 
 class Schema(strawberry.Schema):
     """A schema with the shop's scalars, run by `shop.platform.graphql.endpoint`.
