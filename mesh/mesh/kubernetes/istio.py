@@ -62,9 +62,7 @@ def mesh_resources(
 
 def pod_annotations(component: str, places: ClusterPlaces, options: ClusterOptions) -> Mapping[str, str]:
     """What Istio is told of the sidecar of a component's pods."""
-    excluded = [str(places.ports[name]) for name in EXCLUDED]
-    if options.database_url:
-        excluded.append(str(options.managed_port))
+    excluded = [*(str(places.ports[name]) for name in EXCLUDED), str(options.managed_port)]
     # Clients are outside of the mesh: the edge's sidecar is for its calls only.
     door = {"traffic.sidecar.istio.io/excludeInboundPorts": str(places.ports[EDGE])} if component == EDGE else {}
     return {

@@ -364,14 +364,23 @@ def test_replicas_are_those_of_the_options_and_production_leaves_them_to_autosca
     assert scaled == {"product", "order", "user", "payment", "graphql-gateway", "rest-gateway", "edge"}
 
 
-def test_a_managed_database_takes_the_place_of_the_benchs_own() -> None:
-    options = ClusterOptions(tag="t", database_url="postgresql://admin:hush@db.example:5433/postgres")
-    resources = documents(manifests(load_topology("rest"), SWITCHES["istio"], options))
+@pytest.mark.parametrize(
+    ("overlay", "url", "port"),
+    [
+        (BENCH, "postgresql://admin:hush@db.example:5433/postgres", 5433),
+        (PRODUCTION, "postgresql://admin:hush@db.example:5433/postgres", 5433),
+        (PRODUCTION, None, 5432),
+    ],
+)
+def test_a_managed_database_takes_the_place_of_the_benchs_own(overlay: str, url: str | None, port: int) -> None:
+    options = ClusterOptions(tag="t", database_url=url)
+    resources = documents(manifests(load_topology("rest"), SWITCHES["istio"], options), overlay)
     assert not [each for each in resources if each["kind"] == "StatefulSet"]
     (rule,) = one(resources, "NetworkPolicy", "order-to-database")["spec"]["egress"]
-    assert rule == {"ports": [{"protocol": "TCP", "port": 5433}]}
+    assert rule == {"ports": [{"protocol": "TCP", "port": port}]}
+    # The sidecar knows the mesh and nothing else.
     excluded = one(resources, "Deployment", "order")["spec"]["template"]["metadata"]["annotations"]
-    assert "5433" in excluded["traffic.sidecar.istio.io/excludeOutboundPorts"].split(",")
+    assert str(port) in excluded["traffic.sidecar.istio.io/excludeOutboundPorts"].split(",")
     assert "hush" not in as_yaml(resources) + repr(options)
 
 
