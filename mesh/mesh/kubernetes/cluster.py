@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from mesh.database import POSTGRES, Database, own_database, require_external, superuser_password
 from mesh.edge.component import ACCESS_LOG
-from mesh.errors import ClusterError, ComponentDiedError, InputError, MeshError
+from mesh.errors import ClusterError, ComponentDiedError, InputError, MeshError, StartError
 from mesh.jaeger import JAEGER
 from mesh.keys import PRIVATE_KEY, KeyPair, key_pair
 from mesh.kubernetes.causes import causes, is_ready, name_of, restarted
@@ -24,6 +24,7 @@ from mesh.kubernetes.kubectl import Kubectl
 from mesh.kubernetes.manifests import documents, manifests
 from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
+from mesh.kubernetes.policies import LOAD, links
 from mesh.kubernetes.preflight import has_istio_cni, require_usable, require_usage
 from mesh.kubernetes.rollout import Rollout
 from mesh.kubernetes.secrets import KEYS_FOLDER, secrets
@@ -38,7 +39,7 @@ from mesh.shop_processes import Data
 from mesh.sidecars.stats import SidecarFacts
 from mesh.switches import Switches
 from mesh.system import System
-from mesh.topology import EDGE, Topology, port_name
+from mesh.topology import EDGE, Topology
 
 PREFIX = "hopwise-"
 READY_LIMIT_S = 180.0
@@ -208,16 +209,25 @@ class ClusterSystem(System):
         self._nodes = {(pod["metadata"]["labels"]["app.kubernetes.io/name"], pod["spec"]["nodeName"]) for pod in ready}
 
     def _await_routes(self, kubectl: Kubectl) -> None:
-        """Wait until every service leads to its pods: nodes hear of a pod a moment after it is ready."""
-        topology = self.topology
-        names = [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]
-        names += [EDGE] if self._has_edge else []
-        places = [place for name in names for place in self.places.reached(name)]
-        until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]
-        limit = f"{ROUTES_LIMIT_S:g}"
-        # Jaeger's pod has no sidecar, which would take the connections itself.
-        command = ("timeout", limit, "bash", "-c", "; ".join(until))
-        kubectl.execute(f"deployment/{JAEGER}", JAEGER, *command, limit_s=ROUTES_LIMIT_S + 10)
+        """Wait until callers reach whom they call: nodes and name servers hear of a pod a moment after it is ready.
+
+        Raises:
+            StartError: One does not in time.
+        """
+        for caller, called in links(self.topology, self.switches).items():
+            if caller == LOAD:  # its pods are yet to come
+                continue
+            places = [place for names in called.values() for name in names for place in self.places.reached(name)]
+            until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]
+            # Network policies let nobody else ask.
+            command = ("timeout", f"{ROUTES_LIMIT_S:g}", "bash", "-c", "; ".join(until))
+            try:
+                kubectl.execute(f"deployment/{caller}", caller, *command, limit_s=ROUTES_LIMIT_S + 10)
+            except ClusterError as error:
+                raise StartError(
+                    f"{caller} does not reach {', '.join(map(str, places))}, though their pods are ready: {error}. "
+                    "Look at the cluster's name server and at policies that are not the run's own."
+                ) from error
 
     def _database_in_cluster(self) -> Database:
         """The database as pods reach it.

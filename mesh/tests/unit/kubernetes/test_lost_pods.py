@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from stand_ins.cluster import FakeCluster
 
-from mesh.errors import ClusterError, ComponentDiedError
+from mesh.errors import ClusterError, ComponentDiedError, StartError
 from mesh.kubernetes.cluster import ClusterSystem
 from mesh.paths import RunFolder
 from mesh.ports import Ports
@@ -68,6 +69,18 @@ def system(cluster: FakeCluster, tmp_path: Path, free_ports: Callable[[], Ports]
     cluster.says(f"{namespace} get events", {"items": []})
     made.components()
     return made
+
+
+def test_it_has_begun_once_callers_reach_whom_they_call(cluster: FakeCluster, system: ClusterSystem) -> None:
+    asked = [line.split(" ", 3) for line in cluster.asked if " exec deployment/" in line]
+    reached = {pod.partition("/")[2]: {*re.findall(r"/dev/tcp/([a-z-]+)/", script)} for _, _, pod, script in asked}
+    # Nobody else may ask: network policies allow what the topology links.
+    assert reached.keys() == {*COMPONENTS} - {"jaeger"}
+    assert reached["edge"] == {"graphql-gateway", "rest-gateway", "jaeger"}
+    assert reached["order"] == {"product", "user", "payment", "jaeger"}
+    cluster.refuses(f"--namespace={system.namespace} exec deployment/order", "command terminated with exit code 124")
+    with pytest.raises(StartError, match=r"order does not reach product:18020, .*: command terminated"):
+        system.components()
 
 
 def test_nothing_is_wrong_with_pods_that_are_as_they_were(system: ClusterSystem) -> None:
