@@ -1,0 +1,100 @@
+"""Documents that are not known yet are prepared one after the other, and keep nobody waiting who sends known ones."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from graphql_gateway.schema import build_schema
+from shop.platform.graphql.documents import REST, Documents
+from shop.platform.graphql.endpoint import Endpoint
+from shop.platform.graphql.schema import RequestContext
+
+SCHEMA = build_schema()
+TEXTS = [f"query q{number} {{ __typename }}" for number in range(4)]
+PREPARES_S = 0.02
+
+
+class Preparation:
+    """Stands for the measuring of a document's cost, which is the last thing that is done to prepare it."""
+
+    def __init__(self) -> None:
+        self.documents: list[Any] = []
+        self.goes_on = threading.Event()
+        self.goes_on.set()
+
+    def __call__(self, schema: Any, document: Any) -> Any:
+        self.documents.append(document)
+        assert self.goes_on.wait(timeout=20)
+
+    async def begun(self, count: int) -> None:
+        """Waits until so many documents were about to be prepared."""
+        async with asyncio.timeout(20):
+            while len(self.documents) < count:  # noqa: ASYNC110 - another thread counts
+                await asyncio.sleep(0.001)
+
+
+@pytest.fixture
+def preparation() -> Iterator[Preparation]:
+    made = Preparation()
+    yield made
+    made.goes_on.set()
+
+
+async def test_whoever_sends_a_known_document_does_not_wait(preparation: Preparation) -> None:
+    documents = Documents(SCHEMA._schema, preparation)
+    known = await documents.find(TEXTS[0], None)
+    preparation.goes_on.clear()
+    unknown = [asyncio.create_task(documents.find(text, None)) for text in TEXTS[1:]]
+    await preparation.begun(2)
+
+    assert await documents.find(TEXTS[0], None) is known
+    await asyncio.sleep(0.05)
+    assert len(preparation.documents) == 2, "there are several at a time"
+    preparation.goes_on.set()
+    assert [next(iter(prepared.operations)) for prepared in await asyncio.gather(*unknown)] == ["q1", "q2", "q3"]
+
+
+async def test_a_document_that_many_send_at_once_is_prepared_once(preparation: Preparation) -> None:
+    documents = Documents(SCHEMA._schema, preparation)
+    first, *others = await asyncio.gather(*[documents.find(TEXTS[0], None) for _ in range(10)])
+
+    assert all(other is first for other in others)
+    assert len(preparation.documents) == 1
+
+
+async def test_after_each_there_is_a_rest() -> None:
+    times = []
+
+    def prepare(schema: Any, document: Any) -> Any:
+        times.append(time.monotonic())
+        began = time.thread_time()
+        while time.thread_time() - began < PREPARES_S:
+            pass
+        times.append(time.monotonic())
+
+    documents = Documents(SCHEMA._schema, prepare)
+    await asyncio.gather(*[documents.find(text, None) for text in TEXTS[:2]])
+
+    assert times[2] - times[1] >= REST * PREPARES_S
+
+
+async def test_a_turn_that_comes_too_late_is_answered_in_time(preparation: Preparation) -> None:
+    endpoint = Endpoint(SCHEMA, lambda _headers: RequestContext(), preparation)
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(endpoint), base_url="http://gateway") as client:
+        preparation.goes_on.clear()
+        waits = {"x-envoy-expected-rq-timeout-ms": "200"}
+        answers = await asyncio.gather(
+            *[client.post("/graphql", json={"query": text}, headers=waits) for text in TEXTS[:3]]
+        )
+        for answer in answers:
+            assert answer.json()["errors"][0]["extensions"]["code"] == "DEADLINE_EXCEEDED"
+        preparation.goes_on.set()
+        answer = await client.post("/graphql", json={"query": TEXTS[3]})
+        assert answer.json() == {"data": {"__typename": "Query"}}
