@@ -21,7 +21,7 @@ from mesh.edge.limits import MARK
 from mesh.keys import KeyPair
 from mesh.kubernetes.cluster import ClusterSystem
 from mesh.kubernetes.files import write
-from mesh.kubernetes.ingress import GATEWAY, PORT
+from mesh.kubernetes.ingress import GATEWAY_POD, PORT
 from mesh.kubernetes.kubectl import Kubectl
 from mesh.kubernetes.manifests import BASE, KUSTOMIZATION, PRODUCTION, manifests
 from mesh.kubernetes.options import cluster_options
@@ -39,8 +39,6 @@ pytestmark = [pytest.mark.integration, needs_cluster]
 
 READY_S = 300.0
 TIMEOUT = f"--timeout={READY_S:g}s"
-GATEWAY_POD = f"{GATEWAY}-istio"
-"""The name that Istio gives to the gateway's Deployment, its Service and its ServiceAccount."""
 SCALED = "app.kubernetes.io/component in (service, gateway, proxy)"
 SMALL = """\
 - op: replace

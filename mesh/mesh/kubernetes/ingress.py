@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 from mesh.istio.resource import NETWORKING, SECURITY
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.kubernetes.pods import SERVICE, Document, document
+from mesh.kubernetes.policies import autoscaler
 from mesh.switches import Switches
 from mesh.topology import EDGE, Topology
 
 GATEWAY_API = "gateway.networking.k8s.io/v1"
 GATEWAY = "shop"
-PORT = 80
+GATEWAY_POD = f"{GATEWAY}-istio"
+"""The name that Istio gives to the gateway's Deployment and Service."""
+PORT, TLS_PORT = 80, 443
+"""Where the gateway listens, and where with a certificate that others add."""
 
 
 def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
@@ -29,8 +35,10 @@ def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, optio
     route = {"parentRefs": [{"name": GATEWAY}], "rules": [{"backendRefs": [{"name": EDGE, "port": port}]}]}
     # The edge's port is no part of the mesh: its clients have no certificates.
     plain = {"host": EDGE, "trafficPolicy": {"tls": {"mode": "DISABLE"}}}
-    spec = {"gatewayClassName": "istio", "listeners": [listener]}
+    made_by = {"parametersRef": {"group": "", "kind": "ConfigMap", "name": GATEWAY_POD}}
+    spec = {"gatewayClassName": "istio", "infrastructure": made_by, "listeners": [listener]}
     return [
+        document("ConfigMap", "v1", GATEWAY_POD, options, of=GATEWAY, data=_pods(options)),
         document("Gateway", GATEWAY_API, GATEWAY, options, spec=spec),
         *(document(kind, GATEWAY_API, EDGE, options, spec=route) for kind in sorted(kinds)),
         document("DestinationRule", NETWORKING, EDGE, options, spec=plain),
@@ -47,11 +55,19 @@ _ANYBODY: Document = {
 }
 
 
+def _pods(options: ClusterOptions) -> dict[str, str]:
+    """What Istio adds to the resources that it makes of the Gateway: the namespace's standard, and a second pod."""
+    scaled = autoscaler(GATEWAY_POD, options)["spec"]
+    standard = {"template": {"spec": {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}}}
+    specs = {"deployment": standard, "horizontalPodAutoscaler": scaled, "podDisruptionBudget": {"maxUnavailable": 1}}
+    return {kind: json.dumps({"spec": spec}) for kind, spec in specs.items()}
+
+
 def _policy(edge_port: int) -> Document:
     edge = {"podSelector": {"matchLabels": {SERVICE: EDGE}}}
     return {
         "podSelector": {"matchLabels": {"gateway.networking.k8s.io/gateway-name": GATEWAY}},
         "policyTypes": ["Ingress", "Egress"],
-        "ingress": [{"ports": [{"protocol": "TCP", "port": PORT}]}],
+        "ingress": [{"ports": [{"protocol": "TCP", "port": port} for port in (PORT, TLS_PORT)]}],
         "egress": [{"to": [edge], "ports": [{"protocol": "TCP", "port": edge_port}]}],
     }

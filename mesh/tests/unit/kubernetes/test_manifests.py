@@ -269,8 +269,21 @@ def test_clients_without_a_certificate_may_enter_by_the_gateway_and_get_to_the_e
     edge = one(resources, "Deployment", backend["name"])["spec"]["template"]["metadata"]["annotations"]
     assert edge["traffic.sidecar.istio.io/excludeInboundPorts"] == str(backend["port"])
     ports = [{"protocol": "TCP", "port": backend["port"]}]
-    assert one(resources, "NetworkPolicy", "gateway")["spec"]["egress"][0]["ports"] == ports
+    around = one(resources, "NetworkPolicy", "gateway")["spec"]
+    assert [port["port"] for port in around["ingress"][0]["ports"]] == [80, 443]
+    assert around["egress"][0]["ports"] == ports
     assert one(resources, "NetworkPolicy", "edge")["spec"]["ingress"] == [{"ports": ports}]
+
+
+def test_pods_of_the_gateway_keep_to_the_namespaces_standard_and_are_two() -> None:
+    resources = everything("hybrid", "istio")
+    wanted = one(resources, "Gateway", "shop")["spec"]["infrastructure"]["parametersRef"]
+    data = one(resources, wanted["kind"], wanted["name"])["data"]
+    pod = json.loads(data["deployment"])["spec"]["template"]["spec"]
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    scaler = json.loads(data["horizontalPodAutoscaler"])["spec"]
+    assert (scaler["minReplicas"], scaler["scaleTargetRef"]["name"]) == (2, "shop-istio")
+    assert json.loads(data["podDisruptionBudget"])["spec"] == {"maxUnavailable": 1}
 
 
 def test_without_certificates_nobody_is_refused_and_the_gateway_needs_no_permission() -> None:
