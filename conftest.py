@@ -16,8 +16,8 @@ import pytest
 from hypothesis import settings
 
 import mesh  # noqa: F401
+from mesh.description.ports import Ports, load_ports
 from mesh.errors import PortError
-from mesh.ports import Ports, load_ports
 
 # How long an example takes depends on what else the machine does.
 settings.register_profile("hopwise", deadline=None)

@@ -1,6 +1,6 @@
 """`python -m experiment`."""
 
-from mesh.early_interrupt import end_quietly
+from mesh.supervisor.early_interrupt import end_quietly
 
 end_quietly()
 

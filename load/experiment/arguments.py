@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from experiment.errors import UsageError
+from mesh.description.topology import Topology, load_topology
 from mesh.paths import ROOT
-from mesh.topology import Topology, load_topology
 
 Profile = TypeVar("Profile")
 

@@ -21,10 +21,10 @@ from experiment.trial.files import TrialFiles
 from experiment.trial.trial import VEGETA, Trial
 from hops.run.documents import SCHEMA
 from hops.run.documents.trial import TrialRecord
+from mesh.components.shop_processes import Data
+from mesh.description.ports import Ports
 from mesh.paths import ROOT, kong, kong_version
-from mesh.ports import Ports
 from mesh.runtimes import system_of
-from mesh.shop_processes import Data
 
 if TYPE_CHECKING:
     from hops.analysis.precision import Decided
@@ -221,8 +221,8 @@ def _cluster_of(plan: Plan) -> dict[str, Any]:
     """What the cluster is made of, if the plan's arms run in one."""
     if not plan.arms[0].switches.in_cluster:
         return {}
-    from mesh.kubernetes.facts import cluster_facts
-    from mesh.kubernetes.kubectl import Kubectl
+    from mesh.kubernetes.cluster.facts import cluster_facts
+    from mesh.kubernetes.cluster.kubectl import Kubectl
 
     return {"cluster": cluster_facts(Kubectl.current(os.environ))}
 

@@ -19,7 +19,7 @@ from experiment.trial.files import RECORD
 from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
 from hops.run.network import network_text
-from mesh.ports import Ports
+from mesh.description.ports import Ports
 from mesh.runtimes import require_runtime
 
 T = TypeVar("T")

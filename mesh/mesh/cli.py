@@ -15,16 +15,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from mesh.components.database_owner import remove_cluster
+from mesh.components.shop_processes import Data
 from mesh.compose import FILE as COMPOSE_FILE
 from mesh.compose import compose_files
-from mesh.database_owner import remove_cluster
-from mesh.detached import start_detached
-from mesh.errors import InputError
-from mesh.kubernetes.files import make_secrets, write
-from mesh.kubernetes.manifests import BENCH
-from mesh.kubernetes.manifests import manifests as cluster_manifests
-from mesh.kubernetes.options import NAMESPACE, cluster_options
-from mesh.options import (
+from mesh.description.options import (
     Abort,
     Canary,
     Delay,
@@ -40,15 +35,20 @@ from mesh.options import (
     Tls,
     TopologyName,
 )
+from mesh.description.ports import load_ports
+from mesh.description.switches import aborts_in_words, delays_in_words, parse_switches
+from mesh.description.topology import load_topology, names
+from mesh.errors import InputError
+from mesh.kubernetes.manifests.bundle import BENCH
+from mesh.kubernetes.manifests.bundle import manifests as cluster_manifests
+from mesh.kubernetes.manifests.files import make_secrets, write
+from mesh.kubernetes.options import NAMESPACE, cluster_options
+from mesh.native.system import System, require_fit
 from mesh.paths import ROOT, RUNS, RunFolder
-from mesh.ports import load_ports
-from mesh.reporting import reported
-from mesh.restarts import Restarts
-from mesh.running_state import State, component_table, read_state, stop_run, write_state
-from mesh.shop_processes import Data
-from mesh.switches import aborts_in_words, delays_in_words, parse_switches
-from mesh.system import System, require_fit
-from mesh.topology import load_topology, names
+from mesh.supervisor.detached import start_detached
+from mesh.supervisor.reporting import reported
+from mesh.supervisor.restarts import Restarts
+from mesh.supervisor.running_state import State, component_table, read_state, stop_run, write_state
 
 app = typer.Typer(
     help="Starts a topology of the shop on this machine, and stops it.",

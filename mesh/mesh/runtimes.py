@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 
+from mesh.components.shop_processes import Data
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
+from mesh.native.system import System
 from mesh.paths import kong
-from mesh.ports import Ports
-from mesh.shop_processes import Data
-from mesh.switches import Switches
-from mesh.system import System
-from mesh.topology import Topology
 
 
 def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, *, data: Data | None = None) -> System:
@@ -29,7 +29,7 @@ def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, 
     if not switches.in_cluster:
         return System(topology, switches, ports, trial, data=data)
     # Imported here, as native runs do not need it.
-    from mesh.kubernetes.cluster import ClusterSystem
+    from mesh.kubernetes.cluster.system import ClusterSystem
 
     return ClusterSystem(topology, switches, ports, trial, data=data)
 
@@ -41,8 +41,8 @@ def require_runtime(switches: Switches) -> None:
         MeshError: It cannot; the message has the reason and what to do.
     """
     if switches.in_cluster:
-        from mesh.kubernetes.kubectl import Kubectl
-        from mesh.kubernetes.preflight import require_usable
+        from mesh.kubernetes.cluster.kubectl import Kubectl
+        from mesh.kubernetes.cluster.preflight import require_usable
 
         require_usable(Kubectl.current(os.environ), switches)
     elif switches.edge == "kong":

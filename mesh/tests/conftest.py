@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from mesh.database_owner import remove_cluster
+from mesh.components.database_owner import remove_cluster
+from mesh.description.ports import Ports
 from mesh.paths import RunFolder
-from mesh.ports import Ports
 
 
 @pytest.fixture

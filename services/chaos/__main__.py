@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from chaos.kills import Outcome, run_kills
 from chaos.shop import Shop
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import SERVICES
 from mesh.errors import MeshError, SwitchError
 from mesh.paths import RunFolder
-from mesh.ports import load_ports
-from mesh.switches import parse_switches
-from mesh.topology import SERVICES
 from shop.database.audit import print_table
 
 

@@ -10,14 +10,21 @@ from contextlib import closing
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from mesh.database import POSTGRES, database, postgres_components
-from mesh.keys import key_pair
+from mesh.components.database import POSTGRES, database, postgres_components
+from mesh.components.keys import key_pair
+from mesh.components.shop_processes import (
+    DATABASE_TASK,
+    TRIAL_DATABASE,
+    Data,
+    Surroundings,
+    database_task,
+    shop_component,
+)
+from mesh.description.ports import Ports, replica_name
+from mesh.description.topology import SERVICES, Protocol, load_topology, port_name
 from mesh.paths import RunFolder
-from mesh.ports import Ports, replica_name
-from mesh.processes import Component
-from mesh.run import Run
-from mesh.shop_processes import DATABASE_TASK, TRIAL_DATABASE, Data, Surroundings, database_task, shop_component
-from mesh.topology import SERVICES, Protocol, load_topology, port_name
+from mesh.supervisor.processes import Component
+from mesh.supervisor.run import Run
 
 # Sagas that are under way, by kind, state and step.
 UNFINISHED = """

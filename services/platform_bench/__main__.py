@@ -14,13 +14,13 @@ from hops.elements.element import Text
 from hops.elements.table import Column, Table, estimate, number, words
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
-from mesh.database import POSTGRES, database, postgres_components
+from mesh.components.database import POSTGRES, database, postgres_components
+from mesh.components.keys import key_pair
+from mesh.components.shop_processes import Data, database_task
+from mesh.description.ports import load_ports
 from mesh.errors import MeshError
-from mesh.keys import key_pair
 from mesh.paths import RunFolder
-from mesh.ports import load_ports
-from mesh.run import Run
-from mesh.shop_processes import Data, database_task
+from mesh.supervisor.run import Run
 from platform_bench.cases import CASES, Around, Case
 from platform_bench.graphql.cases import DOCUMENT_CASES, DocumentCase
 from platform_bench.measure import Measured, Served, measure

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from mesh.database import Database
-from mesh.keys import KeyPair
-from mesh.places import Place
-from mesh.ports import Ports
-from mesh.processes import Component
-from mesh.shop_processes import DATABASE_TASK, Surroundings, shop_component
-from mesh.topology import Protocol, load_topology, port_name
+from mesh.components.database import Database
+from mesh.components.keys import KeyPair
+from mesh.components.shop_processes import DATABASE_TASK, Surroundings, shop_component
+from mesh.description.places import Place
+from mesh.description.ports import Ports
+from mesh.description.topology import Protocol, load_topology, port_name
+from mesh.supervisor.processes import Component
 from platform_bench.load import UNDER_WAY, Calls, GetPath, GetProduct
 
 TARGET = 1.10

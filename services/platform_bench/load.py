@@ -9,9 +9,9 @@ from typing import Protocol
 
 import grpc
 
+from mesh.description.places import Place
 from mesh.errors import StartError
 from mesh.paths import ROOT
-from mesh.places import Place
 from shop.stubs import product_pb2, product_pb2_grpc
 
 SHOPLOAD = ROOT / ".tools" / "bin" / "shopload"

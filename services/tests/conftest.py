@@ -19,13 +19,13 @@ from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
-from mesh.database import Database, database, postgres_components
-from mesh.database_owner import remove_cluster
-from mesh.interrupts import Interrupts
+from mesh.components.database import Database, database, postgres_components
+from mesh.components.database_owner import remove_cluster
+from mesh.components.shop_processes import role_name, role_passwords
+from mesh.description.ports import Ports
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.processes import Supervisor
-from mesh.shop_processes import role_name, role_passwords
+from mesh.supervisor.interrupts import Interrupts
+from mesh.supervisor.processes import Supervisor
 from recorded_spans import ReadSpan, spans_of
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords

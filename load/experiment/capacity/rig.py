@@ -27,12 +27,12 @@ from experiment.trial.run import ready
 from experiment.trial.sender import JOURNEYS
 from experiment.trial.trial import VEGETA, Clock
 from hops.errors import HopsError
+from mesh.components.shop_processes import Data
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
 from mesh.errors import MeshError
-from mesh.ports import Ports
-from mesh.shop_processes import Data
-from mesh.switches import Switches
-from mesh.system import System
-from mesh.topology import Topology
+from mesh.native.system import System
 
 PARITY_SAMPLES = 3
 SEEDS_PER_RUN = 1_000_000

@@ -10,7 +10,7 @@ from experiment.capacity.step import Step, StepPlan, generator_limits
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import MOST_VUS, ClosedLoop
 from experiment.progress import minutes
-from mesh.topology import Topology
+from mesh.description.topology import Topology
 
 DEFAULT_USERS = "100,300,1000,3000,10000"
 MOST_STEPS = 20

@@ -11,8 +11,8 @@ from experiment.capacity.search import Plan, SearchResult, Seen, climb, confirm
 from experiment.capacity.step import Phase, Step, StepPlan, gate_value, generator_limits
 from experiment.progress import minutes
 from hops.gates.limits import gate_failure
-from mesh.system import System
-from mesh.topology import Topology
+from mesh.description.topology import Topology
+from mesh.native.system import System
 
 LEAST_JOURNEYS = 420
 """Fewer journeys leave the upper end of p99's 95 % interval unknown: 0.99^n must be below 2.5 %, so n above 366; the

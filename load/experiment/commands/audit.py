@@ -17,12 +17,12 @@ from experiment.trial.audit import audit, require_marked
 from experiment.trial.sender import JOURNEYS
 from hops.gates.trial import NOT_AUDITED
 from hops.run.files import TRIALS, Trials, read_document, trial_folder
-from mesh.options import Json
+from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.description.options import Json
+from mesh.description.ports import load_ports
+from mesh.native.system import open_database
 from mesh.paths import RunFolder
-from mesh.ports import load_ports
-from mesh.running_state import read_state
-from mesh.shop_processes import TRIAL_DATABASE
-from mesh.system import open_database
+from mesh.supervisor.running_state import read_state
 
 
 def audit_command(

@@ -16,7 +16,7 @@ from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES, profile_named
 from experiment.results.folder import RESULTS
 from hops.run.documents.summary import Summary
-from mesh.options import (
+from mesh.description.options import (
     Abort,
     Bandwidth,
     Canary,
@@ -40,9 +40,9 @@ from mesh.options import (
     Trace,
     Visit,
 )
-from mesh.ports import load_ports
-from mesh.switches import parse_switches
-from mesh.topology import load_topology
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
 
 
 def bench_command(

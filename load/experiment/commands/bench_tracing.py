@@ -24,12 +24,12 @@ from hops.commands.prove import give
 from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
-from mesh.options import Edge, Json, TopologyName
-from mesh.ports import load_ports
-from mesh.shop_processes import Data
-from mesh.switches import parse_switches
-from mesh.system import System
-from mesh.topology import Channel, Protocol, load_topology
+from mesh.components.shop_processes import Data
+from mesh.description.options import Edge, Json, TopologyName
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Channel, Protocol, load_topology
+from mesh.native.system import System
 
 MOST_ROUNDS = 100
 #: Fewer have no 95 % interval of their median.

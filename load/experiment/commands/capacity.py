@@ -31,9 +31,9 @@ from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of
 from hops.gates.limits import kind_of
-from mesh.options import Connections, Http, Json, Tls, Trace
-from mesh.ports import load_ports
-from mesh.switches import parse_switches
+from mesh.description.options import Connections, Http, Json, Tls, Trace
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
 
 #: No journey takes longer: then the generator gives it up.
 HIGHEST_OBJECTIVE = "5s"

@@ -15,7 +15,7 @@ from experiment.plan.profiles import profile_named
 from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
 from hops.kinds.compare.terminal import compare as compare_view
-from mesh.options import (
+from mesh.description.options import (
     Abort,
     Bandwidth,
     Canary,
@@ -38,7 +38,7 @@ from mesh.options import (
     Trace,
     Visit,
 )
-from mesh.switches import parse_switches
+from mesh.description.switches import parse_switches
 
 
 def compare_command(

@@ -25,7 +25,7 @@ from hops.kinds.two_runs.terminal import runs_view
 from hops.report.markdown import markdown
 from hops.run.files import MANIFEST, SUMMARY, read_run
 from hops.run.rows import write_whole
-from mesh.options import Json
+from mesh.description.options import Json
 
 #: Exit code of a comparison that shows a figure beyond the threshold.
 SLOWER = 4

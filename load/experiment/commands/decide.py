@@ -23,9 +23,9 @@ from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document, read_run
 from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
 from hops.run.network import Network as CustomersNetwork
-from mesh.network import Network as ChannelNetwork
-from mesh.options import Bandwidth, Json, Network, Rtt
-from mesh.switches import parse_switches
+from mesh.description.network import Network as ChannelNetwork
+from mesh.description.options import Bandwidth, Json, Network, Rtt
+from mesh.description.switches import parse_switches
 
 #: The kind of run that can be decided by.
 COMPARE = "compare"

@@ -22,7 +22,7 @@ from hops.conclusions.wording import plural
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.over_blocks import LEAST_BLOCKS
-from mesh.ports import load_ports
+from mesh.description.ports import load_ports
 
 MOST_RETRIES = 5
 #: Exit code of a run that ended well, without the precision that it was asked for.

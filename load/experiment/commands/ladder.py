@@ -14,8 +14,8 @@ from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
 from hops.kinds.ladder.arms import KIND
 from hops.kinds.ladder.terminal import ladder_view
-from mesh.options import Http, Json, TopologyName, Trace
-from mesh.topology import load_topology
+from mesh.description.options import Http, Json, TopologyName, Trace
+from mesh.description.topology import load_topology
 
 
 def ladder_command(

@@ -15,7 +15,7 @@ from experiment.progress import shown
 from hops.errors import HopsError
 from hops.kinds.ladder.arms import ARMS
 from hops.terminal.console import terminal
-from mesh.reporting import reported
+from mesh.supervisor.reporting import reported
 
 #: Exit code of a run that ended well but whose figures must not be trusted.
 SUSPECT = 3

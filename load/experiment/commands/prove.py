@@ -27,10 +27,10 @@ from hops.conclusions.wording import plural
 from hops.elements.element import Element, Points, Text
 from hops.elements.table import Cell, Column, Table, whole, words
 from hops.run.files import TRIALS
-from mesh.options import Json
+from mesh.description.options import Json
+from mesh.description.ports import load_ports
+from mesh.description.topology import load_topology
 from mesh.paths import RunFolder
-from mesh.ports import load_ports
-from mesh.topology import load_topology
 
 PROOF = "proof.json"
 #: One disturbed trial among sixty would widen all intervals of its delay, so it is repeated once.

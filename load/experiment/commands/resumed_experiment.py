@@ -10,7 +10,7 @@ from experiment.commands.options import reported_errors
 from experiment.results.folder import RESULTS
 from experiment.runner import run_trials, take_up
 from hops.run.files import SUMMARY, read_run, write_summary
-from mesh.ports import load_ports
+from mesh.description.ports import load_ports
 
 
 def main(name: str) -> None:

@@ -15,7 +15,7 @@ from experiment.results.folder import RESULTS
 from experiment.runner import begin, take_up
 from hops.kinds.rtt.arms import KIND
 from hops.kinds.rtt.terminal import rtt_view
-from mesh.options import Bandwidth, Edge, Http, Json, Trace
+from mesh.description.options import Bandwidth, Edge, Http, Json, Trace
 
 Rtts = Annotated[
     str, typer.Option(help="Round-trip times between customer and edge, comma-separated: 0,20,50,100 (ms), or 0ms,1s.")

@@ -28,8 +28,8 @@ from hops.terminal.trace import trace_tree
 from hops.traces.otlp import read_file
 from hops.traces.span import Span
 from hops.traces.tree import grow
-from mesh.ports import load_ports
-from mesh.trace_store import open_trace_store
+from mesh.description.ports import load_ports
+from mesh.native.trace_store import open_trace_store
 
 WATCH_S = 0.5
 

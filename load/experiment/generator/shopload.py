@@ -13,7 +13,7 @@ from typing import Any
 from experiment.errors import GeneratorError, UsageError
 from experiment.plan.closed_loop import ClosedLoop
 from mesh.paths import ROOT
-from mesh.processes import guarded
+from mesh.supervisor.processes import guarded
 
 GRACE_S = 60.0
 """Seconds that the generator may take beyond the load itself: connecting, the last answers, flushing its spans."""

@@ -15,10 +15,10 @@ from experiment.generator.shopload import Shopload, Tape
 from experiment.parity.answers import check_answers
 from experiment.parity.digest import digests
 from hops.elements.table import Column, Table, whole, words
-from mesh.ports import Ports
-from mesh.switches import Switches
-from mesh.system import System, trial_database_url
-from mesh.topology import Topology
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
+from mesh.native.system import System, trial_database_url
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import psycopg
 from experiment.errors import SHOWN, ParityError
 from experiment.generator.shopload import Shopload, Tape
 from experiment.parity.reference import Reference
-from mesh.system import System, trial_database_url
+from mesh.native.system import System, trial_database_url
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from experiment.errors import UsageError
 from experiment.plan.plan import Arm, arm_of
-from mesh.network import Network
-from mesh.topology import Topology
+from mesh.description.network import Network
+from mesh.description.topology import Topology
 
 NONE = "none"
 

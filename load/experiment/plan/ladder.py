@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from experiment.errors import UsageError
 from experiment.plan.plan import Arm, arm_of
 from hops.kinds.ladder import arms as ladder
-from mesh.topology import Topology
+from mesh.description.topology import Topology
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.NO_EDGE: {"edge": "none"},

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import BaseModel, Field, FiniteFloat, ValidationError
 
 from experiment.errors import UsageError
-from mesh.yaml_lines import YamlError, load_yaml, read_yaml
+from mesh.description.yaml_lines import YamlError, load_yaml, read_yaml
 
 
 class _Share(BaseModel):

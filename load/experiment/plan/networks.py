@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from experiment.errors import UsageError
+from mesh.description.network import Network
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Channel
+from mesh.description.yaml_lines import YamlError, line_of, load_yaml, read_yaml
 from mesh.errors import SwitchError
-from mesh.network import Network
-from mesh.switches import parse_switches
-from mesh.topology import Channel
-from mesh.yaml_lines import YamlError, line_of, load_yaml, read_yaml
 
 KEYS = ("network", "rtt", "bandwidth")
 _EXAMPLE = "a name such as 4g, or a mapping such as {rtt: 40ms, bandwidth: 10mbit/2mbit}"

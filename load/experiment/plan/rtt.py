@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from experiment.errors import UsageError
 from experiment.plan.plan import MOST_ARMS, Arm, arm_of
 from hops.kinds.rtt.arms import label_of
+from mesh.description.network import read_rtt
+from mesh.description.topology import Topology
 from mesh.errors import SwitchError
-from mesh.network import read_rtt
-from mesh.topology import Topology
 
 DEFAULT_RTTS = "0,20,50,100"
 

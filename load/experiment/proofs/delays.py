@@ -44,9 +44,9 @@ from hops.run.files import RunFiles, read_run
 from hops.statistics.over_blocks import LEAST_BLOCKS
 from hops.statistics.sample import CONFIDENCE
 from hops.units import NS_PER_MS
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Topology
 from mesh.paths import ROOT
-from mesh.switches import parse_switches
-from mesh.topology import Topology
 
 NAME = "prove-delays"
 BASELINE = "baseline"

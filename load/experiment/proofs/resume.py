@@ -24,9 +24,9 @@ from experiment.plan.profiles import Profile
 from experiment.results.folder import INCOMPLETE, PARTIAL, ResultsFolder, read_json
 from experiment.trial.files import RECORD
 from experiment.trial.trial import VEGETA
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
 from mesh.paths import ROOT, RunFolder
-from mesh.switches import parse_switches
-from mesh.topology import load_topology
 
 NAME = "prove-resume"
 TOPOLOGIES = ("grpc", "hybrid")

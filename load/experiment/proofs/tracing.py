@@ -27,8 +27,8 @@ from experiment.trial.sender import CLIENT, JOURNEYS
 from experiment.trial.trial import GENERATOR
 from hops.run.rows import read_journeys
 from hops.traces.jaeger import read_traces
+from mesh.native.system import System
 from mesh.paths import ROOT
-from mesh.system import System
 
 WORKLOAD = ROOT / "load" / "workloads" / "product-reads.yaml"
 USERS = ClosedLoop(vus=16, think_s=0.0)

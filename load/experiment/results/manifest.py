@@ -13,9 +13,9 @@ from typing import Any
 
 import psutil
 
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
 from mesh.paths import ROOT
-from mesh.switches import Switches
-from mesh.topology import Topology
 
 PACKAGES = (
     "grpcio",

@@ -16,13 +16,13 @@ from experiment.trial.pod_resources import PodSampler, renamed
 from experiment.trial.sender import CLIENT, JOURNEYS, Resources
 from hops.run.rows import read_journeys
 from mesh.errors import ClusterError
-from mesh.kubernetes.cluster import LOOK_EVERY_S, ClusterSystem
-from mesh.kubernetes.kubectl import Kubectl
-from mesh.kubernetes.load import OUT, TAPE, TARGET, LoadJob, load_document
-from mesh.kubernetes.machines import machine_times
-from mesh.kubernetes.policies import LOAD
-from mesh.kubernetes.rollout import Rollout
-from mesh.kubernetes.usage import usage_source
+from mesh.kubernetes.cluster.kubectl import Kubectl
+from mesh.kubernetes.cluster.machines import machine_times
+from mesh.kubernetes.cluster.rollout import Rollout
+from mesh.kubernetes.cluster.system import LOOK_EVERY_S, ClusterSystem
+from mesh.kubernetes.cluster.usage import usage_source
+from mesh.kubernetes.manifests.load import OUT, TAPE, TARGET, LoadJob, load_document
+from mesh.kubernetes.manifests.policies import LOAD
 
 RUNNING_LIMIT_S = 120.0
 POLL_S = 2.0

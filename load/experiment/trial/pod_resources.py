@@ -11,8 +11,8 @@ from types import TracebackType
 
 from experiment.trial.resources import Origin, Sample, peak_memory_mb, peak_memory_of_all_mb
 from mesh.errors import MeshError
-from mesh.kubernetes.machines import MachineTimes
-from mesh.kubernetes.usage import Usage
+from mesh.kubernetes.cluster.machines import MachineTimes
+from mesh.kubernetes.cluster.usage import Usage
 
 
 @dataclass(frozen=True, slots=True)

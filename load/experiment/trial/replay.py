@@ -29,7 +29,7 @@ from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
 from hops.traces.clock_offset import clock_offset_ms
 from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
-from mesh.system import System
+from mesh.native.system import System
 
 DRAIN_S = 20.0
 """Seconds that the last spans may take from their process to Jaeger's answer."""

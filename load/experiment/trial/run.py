@@ -21,7 +21,7 @@ from experiment.trial.audit import mark
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.sender import JOURNEYS, sender_of
 from experiment.trial.trial import PARITY, Clock, Trial
-from mesh.system import System
+from mesh.native.system import System
 
 Say = Callable[[str], None]
 """Tells a person what the trial is doing now."""

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from experiment.generator.shopload import Load, Shopload, stop
 from experiment.trial.resources import Origin, ResourceSampler, Sample
-from mesh.system import System
+from mesh.native.system import System
 
 WATCH_S = 0.25
 CLIENT = "client"
@@ -97,7 +97,7 @@ def sender_of(system: System, shopload: Shopload) -> Sender:
         return LocalSender(system, shopload)
     # Imported here, as native runs do not need it.
     from experiment.trial.cluster_sender import ClusterSender
-    from mesh.kubernetes.cluster import ClusterSystem
+    from mesh.kubernetes.cluster.system import ClusterSystem
 
     if not isinstance(system, ClusterSystem):
         raise TypeError(f"runtime={system.switches.runtime} of a {type(system).__name__}")

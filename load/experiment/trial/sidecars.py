@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hops.gates.trial import Sidecars
-from mesh.system import System
+from mesh.native.system import System
 
 
 def sidecars_of(system: System) -> Sidecars | None:

@@ -11,20 +11,20 @@ from typing import Any
 
 import pytest
 
-from mesh.database import POSTGRES, own_database
-from mesh.keys import key_pair_in
-from mesh.kubernetes.cluster import PREFIX, ClusterSystem
-from mesh.kubernetes.kubectl import Kubectl
+from mesh.components.database import POSTGRES, own_database
+from mesh.components.keys import key_pair_in
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
+from mesh.kubernetes.cluster.kubectl import Kubectl
+from mesh.kubernetes.cluster.rollout import Rollout
+from mesh.kubernetes.cluster.system import PREFIX, ClusterSystem
+from mesh.kubernetes.manifests.pods import account
+from mesh.kubernetes.manifests.secrets import secrets
+from mesh.kubernetes.manifests.stores import postgres
 from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.kubernetes.pods import account
-from mesh.kubernetes.rollout import Rollout
-from mesh.kubernetes.secrets import secrets
-from mesh.kubernetes.stores import postgres
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.switches import Switches
-from mesh.topology import load_topology
 
 
 @pytest.fixture

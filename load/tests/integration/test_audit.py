@@ -11,10 +11,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from mesh.database import database
+from mesh.components.database import database
+from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.description.ports import load_ports
 from mesh.paths import RunFolder
-from mesh.ports import load_ports
-from mesh.shop_processes import TRIAL_DATABASE
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 BASE = "21800"

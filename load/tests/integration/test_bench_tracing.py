@@ -14,13 +14,13 @@ from experiment.trial.sender import JOURNEYS
 from hops.budget.parts import budgets_of
 from hops.run.rows import read_journeys
 from hops.traces.jaeger import read_traces
-from mesh.database_owner import remove_cluster
+from mesh.components.database_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
 from mesh.envoy_config import OTLP_CLUSTER
+from mesh.native.system import System
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.switches import Switches
-from mesh.system import System
-from mesh.topology import load_topology
 
 pytestmark = [
     pytest.mark.integration,

@@ -11,9 +11,9 @@ from experiment.errors import EffectsDifferError, ParityError
 from experiment.generator.shopload import BINARY, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies
-from mesh.ports import load_ports
-from mesh.switches import parse_switches
-from mesh.topology import load_topology
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
 
 BASE = "21400"
 ONE_CENT_LESS = """

@@ -17,10 +17,10 @@ from experiment.trial.audit import auditing
 from experiment.trial.cluster_sender import ClusterSender
 from experiment.trial.sender import JOURNEYS
 from hops.run.rows import read_journeys
-from mesh.database import POSTGRES
+from mesh.components.database import POSTGRES
 from mesh.errors import ComponentDiedError
-from mesh.kubernetes.cluster import ClusterSystem
-from mesh.kubernetes.kubectl import Kubectl, said
+from mesh.kubernetes.cluster.kubectl import Kubectl, said
+from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import ROOT
 
 pytestmark = [pytest.mark.integration, needs_cluster]

@@ -19,9 +19,9 @@ from experiment.runner import begin, run_plan, take_up
 from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
 from hops.run.files import read_run
-from mesh.ports import load_ports
-from mesh.switches import parse_switches
-from mesh.topology import load_topology
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
 
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
 BASE = "21600"

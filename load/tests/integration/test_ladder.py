@@ -17,8 +17,8 @@ from hops.kinds.ladder.arms import KIND
 from hops.kinds.ladder.document import LadderRow
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles, read_run
-from mesh.ports import load_ports
-from mesh.topology import load_topology
+from mesh.description.ports import load_ports
+from mesh.description.topology import load_topology
 
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
 BASE = "22200"

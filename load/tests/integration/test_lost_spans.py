@@ -15,10 +15,10 @@ from experiment.runner import begin, run_plan
 from experiment.trial.run import run_trial
 from experiment.trial.trial import Trial
 from hops.run.files import read_run
-from mesh.ports import load_ports
-from mesh.switches import parse_switches
-from mesh.system import System
-from mesh.topology import load_topology
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+from mesh.native.system import System
 
 WORKLOAD = Path(__file__).resolve().parents[2] / "workloads" / "default.yaml"
 BASE = "22800"

@@ -16,21 +16,21 @@ from stand_ins.cluster import needs_cluster
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.answers import check_answers
-from mesh.database import Database
+from mesh.components.database import Database
+from mesh.components.keys import KeyPair
+from mesh.components.shop_processes import TRIAL_DATABASE, role_passwords
+from mesh.description.topology import EDGE, SERVICES
 from mesh.edge.limits import MARK
-from mesh.keys import KeyPair
-from mesh.kubernetes.cluster import ClusterSystem
-from mesh.kubernetes.files import write
-from mesh.kubernetes.ingress import GATEWAY_POD, PORT
-from mesh.kubernetes.kubectl import Kubectl
-from mesh.kubernetes.manifests import BASE, KUSTOMIZATION, PRODUCTION, manifests
+from mesh.kubernetes.cluster.kubectl import Kubectl
+from mesh.kubernetes.cluster.rollout import Rollout
+from mesh.kubernetes.cluster.system import ClusterSystem
+from mesh.kubernetes.manifests.bundle import BASE, KUSTOMIZATION, PRODUCTION, manifests
+from mesh.kubernetes.manifests.files import write
+from mesh.kubernetes.manifests.ingress import GATEWAY_POD, PORT
+from mesh.kubernetes.manifests.secrets import secrets
+from mesh.kubernetes.manifests.stores import JOB
 from mesh.kubernetes.options import cluster_options
-from mesh.kubernetes.rollout import Rollout
-from mesh.kubernetes.secrets import secrets
-from mesh.kubernetes.stores import JOB
-from mesh.processes import Component
-from mesh.shop_processes import TRIAL_DATABASE, role_passwords
-from mesh.topology import EDGE, SERVICES
+from mesh.supervisor.processes import Component
 from shop.database.seed import prepare
 from shop.database.trial import create_trial
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc

@@ -13,15 +13,15 @@ import pytest
 from experiment.errors import GeneratorError
 from experiment.generator.shopload import BINARY, Shopload, Tape
 from experiment.generator.tapes import parity_tape
+from mesh.components.keys import key_pair
+from mesh.description.ports import Ports
+from mesh.description.topology import load_topology
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
-from mesh.keys import key_pair
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.processes import Component
-from mesh.run import Run
 from mesh.sidecars.certificates import Certificate, issue, make_authority
-from mesh.topology import load_topology
+from mesh.supervisor.processes import Component
+from mesh.supervisor.run import Run
 
 pytestmark = pytest.mark.integration
 

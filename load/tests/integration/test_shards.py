@@ -18,14 +18,14 @@ from experiment.errors import GeneratorError
 from experiment.generator.nodes import ShardedReplay, node_arguments
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from hops.run.rows import read_journeys
-from mesh.database_owner import remove_cluster
+from mesh.components.database_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
 from mesh.errors import ComponentDiedError
+from mesh.native.system import System
 from mesh.paths import ROOT, RunFolder
-from mesh.ports import Ports
-from mesh.processes import guarded
-from mesh.switches import Switches
-from mesh.system import System
-from mesh.topology import load_topology
+from mesh.supervisor.processes import guarded
 
 pytestmark = [
     pytest.mark.integration,

@@ -18,12 +18,12 @@ from pathlib import Path
 import pytest
 
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
-from mesh.database_owner import remove_cluster
+from mesh.components.database_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
+from mesh.native.system import System
 from mesh.paths import ROOT, RunFolder
-from mesh.ports import Ports
-from mesh.switches import Switches
-from mesh.system import System
-from mesh.topology import load_topology
 
 pytestmark = pytest.mark.integration
 

@@ -20,9 +20,9 @@ from experiment.trial.files import TrialFiles
 from hops.run.files import MANIFEST
 from hops.statistics.sample import t_quantile
 from hops.statistics.two_stage import half_width_of
-from mesh.ports import load_ports
-from mesh.switches import Switches
-from mesh.topology import load_topology
+from mesh.description.ports import load_ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
 
 from .fake_trials import FakeRuns
 

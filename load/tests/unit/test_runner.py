@@ -23,10 +23,10 @@ from experiment.plan.profiles import PROFILES
 from experiment.plan.rtt import rtt_arms
 from experiment.runner import begin, load_line, run_plan, take_up
 from experiment.trial.files import TrialFiles
+from mesh.description.ports import load_ports
+from mesh.description.switches import Switches, parse_switches
+from mesh.description.topology import load_topology
 from mesh.errors import ComponentDiedError, NotInstalledError
-from mesh.ports import load_ports
-from mesh.switches import Switches, parse_switches
-from mesh.topology import load_topology
 
 from .fake_trials import FakeRuns
 

@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from experiment.generator.shopload import BINARY
+from mesh.description.topology import load_topology
 from mesh.paths import ROOT
-from mesh.topology import load_topology
 
 DOCS = ROOT / "docs"
 FILES = DOCS / "tutorial"

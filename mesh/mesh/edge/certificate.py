@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from mesh.description.ports import HOST
+from mesh.description.topology import EDGE
 from mesh.paths import RunFolder
-from mesh.ports import HOST
 from mesh.sidecars.certificates import Certificate, issue, make_authority
-from mesh.topology import EDGE
 
 NAMES = ("localhost", HOST, EDGE)
 """The hosts by which clients may reach the edge."""

@@ -12,14 +12,14 @@ from typing import Any
 
 import yaml
 
+from mesh.description.topology import EDGE
 from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan
 from mesh.envoy_config import command, pipe_address
 from mesh.paths import RunFolder
 from mesh.paths import kong as kong_program
-from mesh.processes import Component
-from mesh.readiness import http_ok, http_ok_at
-from mesh.topology import EDGE
+from mesh.supervisor.processes import Component
+from mesh.supervisor.readiness import http_ok, http_ok_at
 
 ACCESS_LOG = "edge.access.jsonl"
 """In the folder of the logs; a JSON object for each request, complete once the edge has stopped."""

@@ -6,6 +6,8 @@ import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from mesh.description.places import Place
+from mesh.description.topology import GATEWAYS, Protocol, Topology
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import plugins_of
@@ -22,8 +24,6 @@ from mesh.envoy_config import (
     pipe_address,
     tcp_address,
 )
-from mesh.places import Place
-from mesh.topology import GATEWAYS, Protocol, Topology
 
 if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate

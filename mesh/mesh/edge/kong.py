@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from mesh.description.topology import EDGE, Protocol, Topology
 from mesh.edge import limits
 from mesh.edge.plan import EdgePlan, Upstream
 from mesh.edge.plugins import consumers, plugins_of
@@ -14,7 +15,6 @@ from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES
 from mesh.edge.routes import Match, Route, routes
 from mesh.errors import SwitchError
 from mesh.paths import ROOT
-from mesh.topology import EDGE, Protocol, Topology
 
 if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate

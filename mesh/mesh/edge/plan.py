@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mesh.places import Place, Places
+from mesh.description.places import Place, Places
+from mesh.description.topology import EDGE, Protocol, Topology, port_name
 from mesh.sidecars.workloads import Workload
-from mesh.topology import EDGE, Protocol, Topology, port_name
 
 if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from mesh.topology import SERVICES, Protocol, Topology
+from mesh.description.topology import SERVICES, Protocol, Topology
 
 
 class Match(Enum):

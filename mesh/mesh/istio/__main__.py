@@ -8,15 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
+from mesh.description.ports import load_ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology, names
 from mesh.errors import MeshError
 from mesh.istio.resource import write_resources
 from mesh.istio.resources import resources
 from mesh.istio.validation import require_consistent, require_valid
 from mesh.paths import RunFolder
-from mesh.ports import load_ports
 from mesh.sidecars.workloads import workloads
-from mesh.switches import Switches
-from mesh.topology import load_topology, names
 
 
 def check(name: str, mtls: str, canary: int) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
 from mesh.istio.resource import NATIVE, SECURITY, Naming, Resource
 from mesh.sidecars.workloads import Workload, link_of
-from mesh.switches import Switches
-from mesh.topology import Topology
 
 
 def access_resources(

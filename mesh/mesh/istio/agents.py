@@ -10,6 +10,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from mesh.description.ports import Ports
 from mesh.envoy_config import base_config, pipe_address
 from mesh.istio.control_plane import CLUSTER, ISTIOD
 from mesh.istio.proxies import SPAN_EXPORT
@@ -17,12 +18,11 @@ from mesh.istio.resource import ROOT_NAMESPACE
 from mesh.istio.services import labels
 from mesh.istio.tokens import TokenIssuer
 from mesh.paths import RunFolder, envoy, istio_program
-from mesh.ports import Ports
-from mesh.processes import Component, guarded
-from mesh.readiness import Check, UnixConnection
 from mesh.sidecars.certificates import Authority
 from mesh.sidecars.static import BASE_FILE
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
+from mesh.supervisor.processes import Component, guarded
+from mesh.supervisor.readiness import Check, UnixConnection
 
 DNS_DOMAIN = f"{NAMESPACE}.svc.{TRUST_DOMAIN}"
 NO_ADMIN_PORT = 1

@@ -7,16 +7,16 @@ from typing import Any
 
 import yaml
 
+from mesh.description.ports import Ports
 from mesh.istio.proxies import TRACES
 from mesh.istio.resource import ROOT_NAMESPACE
 from mesh.istio.services import JAEGER_HOST, JAEGER_PORT
 from mesh.istio.tokens import TokenIssuer
 from mesh.paths import RunFolder, istio_program
-from mesh.ports import Ports
-from mesh.processes import Component
-from mesh.readiness import tcp
 from mesh.sidecars.certificates import Authority
 from mesh.sidecars.workloads import TRUST_DOMAIN
+from mesh.supervisor.processes import Component
+from mesh.supervisor.readiness import tcp
 
 ISTIOD = "istiod"
 CLUSTER = "Kubernetes"

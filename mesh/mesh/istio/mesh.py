@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
 from mesh.istio.agents import agent_component, token_file
 from mesh.istio.control_plane import istiod_component
 from mesh.istio.resource import Resource, write_resources
@@ -12,12 +15,9 @@ from mesh.istio.resources import resources
 from mesh.istio.tokens import TokenIssuer, is_due
 from mesh.istio.validation import require_valid
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.processes import Component
 from mesh.sidecars.certificates import Authority
 from mesh.sidecars.workloads import Workload
-from mesh.switches import Switches
-from mesh.topology import Topology
+from mesh.supervisor.processes import Component
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from mesh.description.ports import Ports
 from mesh.envoy_config import TYPES, base_config
 from mesh.istio.resource import ENVOY, NATIVE, ROOT_NAMESPACE, TELEMETRY, Naming, Resource
 from mesh.istio.services import JAEGER, JAEGER_PORT, selector
-from mesh.ports import Ports
 from mesh.sidecars.static import BASE_FILE, name_spans
 from mesh.sidecars.workloads import Outbound, Workload, host
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
 from mesh.istio.access import access_resources
 from mesh.istio.proxies import proxy_resources
 from mesh.istio.resource import Resource
 from mesh.istio.services import service_resources
 from mesh.istio.traffic import traffic_resources
 from mesh.paths import RunFolder
-from mesh.ports import Ports
 from mesh.sidecars.workloads import Workload
-from mesh.switches import Switches
-from mesh.topology import Topology
 
 
 def resources(

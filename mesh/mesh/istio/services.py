@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from mesh.description.ports import HOST, Ports
+from mesh.description.topology import Protocol
 from mesh.istio.resource import Resource
-from mesh.ports import HOST, Ports
 from mesh.sidecars.workloads import Inbound, Workload, host
-from mesh.topology import Protocol
 
 JAEGER = "jaeger"
 JAEGER_HOST = host(JAEGER)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mesh.description.switches import Switches
+from mesh.description.topology import Protocol, Topology
 from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
 from mesh.sidecars.contract import repeatable_paths
 from mesh.sidecars.static import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, REPEATED_WHEN, TIMEOUT
 from mesh.sidecars.workloads import Inbound, Workload, callers, link_of, weights
-from mesh.switches import Switches
-from mesh.topology import Protocol, Topology
 
 
 def traffic_resources(

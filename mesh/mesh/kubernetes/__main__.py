@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology, names
 from mesh.errors import MeshError, StartError
 from mesh.istio.validation import require_sound
-from mesh.kubernetes.files import as_yaml
-from mesh.kubernetes.manifests import BENCH, PRODUCTION, documents, manifests
+from mesh.kubernetes.cluster.preflight import OLDEST
+from mesh.kubernetes.manifests.bundle import BENCH, PRODUCTION, documents, manifests
+from mesh.kubernetes.manifests.files import as_yaml
+from mesh.kubernetes.manifests.pods import Document
 from mesh.kubernetes.options import ClusterOptions
-from mesh.kubernetes.pods import Document
-from mesh.kubernetes.preflight import OLDEST
 from mesh.paths import ROOT
-from mesh.switches import Switches
-from mesh.topology import load_topology, names
 
 LINTER = ROOT / ".tools" / "bin" / "kube-score"
 LIMIT_S = 60.0

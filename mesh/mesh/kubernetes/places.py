@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mesh.places import Place
-from mesh.ports import HOST, Ports, load_ports
-from mesh.topology import EDGE
+from mesh.description.places import Place
+from mesh.description.ports import HOST, Ports, load_ports
+from mesh.description.topology import EDGE
 
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - within a pod; network policies say who may call
 OWN_POD = frozenset({f"{EDGE}-admin"})

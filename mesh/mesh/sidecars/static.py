@@ -9,6 +9,9 @@ from typing import Any
 
 import yaml
 
+from mesh.description.ports import HOST, Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Protocol
 from mesh.envoy_config import (
     EDGE_FILE,
     ON_ANOTHER_INSTANCE,
@@ -21,14 +24,11 @@ from mesh.envoy_config import (
     tcp_address,
 )
 from mesh.paths import ROOT, RunFolder
-from mesh.ports import HOST, Ports
-from mesh.processes import Component
-from mesh.readiness import http_ok_at
 from mesh.sidecars.certificates import Certificate
 from mesh.sidecars.contract import repeatable_paths
 from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, weights
-from mesh.switches import Switches
-from mesh.topology import Protocol
+from mesh.supervisor.processes import Component
+from mesh.supervisor.readiness import http_ok_at
 
 BASE_FILE = ROOT / "mesh" / "envoy" / "sidecar.yaml"
 """The part of the configuration that does not depend on the workload."""

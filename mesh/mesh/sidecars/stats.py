@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mesh.readiness import UnixConnection
 from mesh.sidecars.workloads import Workload
+from mesh.supervisor.readiness import UnixConnection
 
 LIMIT_S = 2.0
 STATS = "stats?format=json&filter=(update_rejected|ssl.handshake)$"

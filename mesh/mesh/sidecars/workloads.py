@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mesh.description.ports import Ports, replica_name
+from mesh.description.topology import CLIENT, EDGE, TRANSCODER, Protocol, Topology, port_name
 from mesh.paths import RunFolder
-from mesh.ports import Ports, replica_name
-from mesh.topology import CLIENT, EDGE, TRANSCODER, Protocol, Topology, port_name
 
 TRUST_DOMAIN = "cluster.local"
 NAMESPACE = "default"

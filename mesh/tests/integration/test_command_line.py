@@ -16,7 +16,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mesh.ports import Ports
+from mesh.description.ports import Ports
 
 pytestmark = pytest.mark.integration
 

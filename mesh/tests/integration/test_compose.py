@@ -21,13 +21,13 @@ from stand_ins.containers import IMAGE_PREFIX, IMAGE_TAG, image, needs_container
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_fixed
 
 from mesh.compose import FILE, FOLDER
+from mesh.description.topology import EDGE, GATEWAYS, SERVICES, load_topology
 from mesh.edge import kong
 from mesh.edge.plan import edge_plan
-from mesh.kubernetes.edge import KONG_FILE
+from mesh.kubernetes.manifests.edge import KONG_FILE
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ROOT
 from mesh.paths import kong as kong_program
-from mesh.topology import EDGE, GATEWAYS, SERVICES, load_topology
 
 pytestmark = pytest.mark.integration
 

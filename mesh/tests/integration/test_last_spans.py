@@ -11,12 +11,12 @@ import httpx
 import pytest
 from stand_ins.stored_spans import stored_spans
 
-from mesh.database_owner import remove_cluster
+from mesh.components.database_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+from mesh.native.system import System
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.switches import parse_switches
-from mesh.system import System
-from mesh.topology import load_topology
 
 pytestmark = pytest.mark.integration
 

@@ -18,16 +18,16 @@ import psutil
 import pytest
 from stand_ins import needs_istio
 
-from mesh.database_owner import STATE, remove_cluster
+from mesh.components.database_owner import STATE, remove_cluster
+from mesh.components.shop_processes import role_passwords
+from mesh.description.ports import Ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, port_name
 from mesh.edge.component import ACCESS_LOG
 from mesh.edge.plugins import PLUGIN_LOG
 from mesh.istio.agents import TRUSTED, agent_folder, token_file
+from mesh.native.system import System
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.shop_processes import role_passwords
-from mesh.switches import parse_switches
-from mesh.system import System
-from mesh.topology import EDGE, GATEWAYS, SERVICES, Protocol, load_topology, port_name
 
 pytestmark = [
     pytest.mark.integration,

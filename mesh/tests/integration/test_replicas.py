@@ -14,14 +14,14 @@ import httpx
 import pytest
 from stand_ins.stored_spans import stored_spans
 
-from mesh.database_owner import remove_cluster
+from mesh.components.database_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
 from mesh.errors import PortError
+from mesh.native.system import System
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.process_record import read_record
-from mesh.switches import parse_switches
-from mesh.system import System
-from mesh.topology import load_topology
+from mesh.supervisor.process_record import read_record
 
 pytestmark = pytest.mark.integration
 

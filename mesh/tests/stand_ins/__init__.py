@@ -18,16 +18,16 @@ from typing import Any
 import httpx
 import pytest
 
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology, port_name
 from mesh.istio.mesh import IstioMesh
 from mesh.paths import ROOT, RunFolder
-from mesh.ports import Ports
-from mesh.processes import Component
-from mesh.run import Run
 from mesh.sidecars.certificates import Authority, issue_all, make_authority
 from mesh.sidecars.static import StaticMesh
 from mesh.sidecars.workloads import Outbound, Workload, workloads
-from mesh.switches import Switches
-from mesh.topology import Topology, port_name
+from mesh.supervisor.processes import Component
+from mesh.supervisor.run import Run
 
 needs_istio = pytest.mark.skipif(
     not (ROOT / ".tools" / "bin" / "istiod").is_file(), reason="Istio is not built: run `make istio`"

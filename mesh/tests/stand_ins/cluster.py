@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mesh.kubernetes.kubectl import Kubectl
+from mesh.kubernetes.cluster.kubectl import Kubectl
 
 CONTEXT = os.environ.get("HOPWISE_TEST_CONTEXT", "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import httpx
 
-from mesh.system import System
+from mesh.native.system import System
 
 
 def stored_spans(shop: System, trace: str) -> list[tuple[dict[str, str], int]]:

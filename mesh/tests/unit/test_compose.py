@@ -17,15 +17,15 @@ from jsonschema import Draft7Validator
 from typer.testing import CliRunner
 
 from mesh.cli import app
+from mesh.components.shop_processes import Data
 from mesh.compose import FILE, FOLDER, JAEGER_IMAGE, KONG, SECRETS, compose_files
+from mesh.description.topology import EDGE, load_topology, names
 from mesh.edge import envoy, kong
 from mesh.edge.plan import edge_plan
-from mesh.kubernetes.edge import ACCESS_LOG, CONFIG, ENVOY_FILE, KONG_FILE, edge_config
+from mesh.kubernetes.manifests.edge import ACCESS_LOG, CONFIG, ENVOY_FILE, KONG_FILE, edge_config
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import ROOT
-from mesh.shop_processes import Data
-from mesh.topology import EDGE, load_topology, names
 
 TASKS = {"secrets", "database"}
 """Services that run to their end."""

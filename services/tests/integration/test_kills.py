@@ -10,9 +10,9 @@ import pytest
 
 from chaos.kills import run_kills
 from chaos.shop import Shop
+from mesh.description.ports import Ports
+from mesh.description.topology import SERVICES
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.topology import SERVICES
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
 KILLS = 8

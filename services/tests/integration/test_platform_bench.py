@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mesh.ports import Ports
+from mesh.description.ports import Ports
 from platform_bench.__main__ import ALL_CASES, main
 
 pytestmark = pytest.mark.integration

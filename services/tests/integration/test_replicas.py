@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable
 import psutil
 import pytest
 
-from mesh.readiness import grpc_serving, http_ok
+from mesh.supervisor.readiness import grpc_serving, http_ok
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient
 from shop.money import Money

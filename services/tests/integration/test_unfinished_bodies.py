@@ -17,13 +17,13 @@ from stand_ins import needs_kong
 
 from graphql_gateway.app import build_app as graphql_gateway
 from memory_shop import MemoryShop
+from mesh.description.ports import HOST, Ports
+from mesh.description.topology import load_topology
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
-from mesh.interrupts import Interrupts
 from mesh.paths import RunFolder
-from mesh.ports import HOST, Ports
-from mesh.processes import Supervisor
-from mesh.topology import load_topology
+from mesh.supervisor.interrupts import Interrupts
+from mesh.supervisor.processes import Supervisor
 from rest_gateway.app import build_app as rest_gateway
 from shop.platform.access import Authenticator, NoVerifier
 from shop.platform.auth import TokenVerifier

@@ -30,10 +30,10 @@ from hops.errors import JaegerError, MalformedRunError
 from hops.gates.trial import Evidence, evaluate, left_out
 from hops.run.documents.trial import TrialRecord
 from hops.terminal.console import terminal
+from mesh.description.ports import load_ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology, load_topology
 from mesh.errors import ComponentDiedError
-from mesh.ports import load_ports
-from mesh.switches import Switches
-from mesh.topology import Topology, load_topology
 
 WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
 

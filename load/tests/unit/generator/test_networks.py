@@ -11,9 +11,9 @@ import pytest
 
 from experiment.generator.shopload import BINARY
 from hops.run.network import NAMED
+from mesh.description.network import NAMES
+from mesh.description.switches import parse_switches
 from mesh.errors import SwitchError
-from mesh.network import NAMES
-from mesh.switches import parse_switches
 
 DOCS = Path(__file__).resolve().parents[4] / "docs" / "customer-network.md"
 pytestmark = pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`")

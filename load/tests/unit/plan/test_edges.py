@@ -6,7 +6,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.plan.edges import edge_arms
-from mesh.topology import Topology, load_topology
+from mesh.description.topology import Topology, load_topology
 
 HYBRID, REST, TRANSCODED = (load_topology(name) for name in ("hybrid", "rest", "hybrid-transcoded"))
 

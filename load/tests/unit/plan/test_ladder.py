@@ -7,7 +7,7 @@ import pytest
 from experiment.errors import UsageError
 from experiment.plan.ladder import SWITCHES, ladder_arms
 from hops.kinds.ladder import arms as ladder
-from mesh.topology import load_topology
+from mesh.description.topology import load_topology
 
 HYBRID, REST = load_topology("hybrid"), load_topology("rest")
 BOTTOM = "no-edge,edge,untraced"

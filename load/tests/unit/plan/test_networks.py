@@ -12,9 +12,9 @@ from experiment.plan.edges import edge_arms
 from experiment.plan.networks import channel_networks, refuse_networks
 from experiment.plan.plan import Plan, arms_of, plan_of
 from experiment.plan.profiles import profile_named
-from mesh.network import Network
-from mesh.switches import parse_switches
-from mesh.topology import load_topology
+from mesh.description.network import Network
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
 
 DISTANT = WORKLOADS / "distant.yaml"
 NETWORKS = {"web": Network("wifi"), "mobile": Network("4g"), "partner": Network("lan")}

@@ -12,9 +12,9 @@ from experiment.errors import UsageError
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.plan import Plan, arms_of, plan_of
 from experiment.plan.profiles import PROFILES
+from mesh.description.switches import Switches, parse_switches
+from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
-from mesh.switches import Switches, parse_switches
-from mesh.topology import load_topology
 
 NAMES = ("rest", "graphql", "grpc", "hybrid")
 

@@ -23,8 +23,8 @@ from hops.run.documents import SCHEMA
 from hops.run.files import MANIFEST, SUMMARY
 from hops.statistics.sample import t_quantile
 from hops.statistics.two_stage import half_width_of
-from mesh.switches import Switches
-from mesh.topology import load_topology
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
 
 BLOCK_S = 140.0
 

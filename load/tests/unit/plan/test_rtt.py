@@ -11,7 +11,7 @@ from experiment.plan.plan import Plan, plan_of
 from experiment.plan.profiles import PROFILES
 from experiment.plan.rtt import DEFAULT_RTTS, rtt_arms
 from hops.kinds.rtt.arms import KIND
-from mesh.topology import load_topology
+from mesh.description.topology import load_topology
 
 REST, HYBRID = load_topology("rest"), load_topology("hybrid")
 FOUR = [load_topology(name) for name in ("rest", "graphql", "grpc", "hybrid")]

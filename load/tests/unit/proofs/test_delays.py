@@ -14,8 +14,8 @@ from hops.budget.parts import DELAY_TOOK
 from hops.synthetic.run import Noise, write_generated_run
 from hops.terminal.console import terminal
 from hops.terminal.render import rendered
+from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
-from mesh.topology import load_topology
 from shop.platform.injected_delay import TOOK_ATTRIBUTE
 
 QUIET = Noise(sigma=0.1, correlation=0.1, block=0.01, trial=0.002)

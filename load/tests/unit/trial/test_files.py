@@ -16,8 +16,8 @@ import pytest
 from experiment.plan.plan import Arm, Planned
 from experiment.trial.files import RECORD, TrialFiles
 from experiment.trial.resources import Origin
-from mesh.switches import Switches
-from mesh.topology import load_topology
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
 
 from ..fake_trials import fake_trial
 

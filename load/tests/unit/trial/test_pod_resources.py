@@ -9,8 +9,8 @@ import pytest
 from experiment.trial.pod_resources import Look, PodResources, PodSampler, renamed
 from experiment.trial.resources import Origin
 from mesh.errors import ClusterError
-from mesh.kubernetes.machines import MachineTimes
-from mesh.kubernetes.usage import Usage
+from mesh.kubernetes.cluster.machines import MachineTimes
+from mesh.kubernetes.cluster.usage import Usage
 
 S = 10**9
 NOON = 1_795_333_200 * S

@@ -7,8 +7,8 @@ from typing import Any, cast
 
 from experiment.trial.sidecars import sidecars_of
 from hops.gates.trial import Sidecars
+from mesh.native.system import System
 from mesh.sidecars.stats import SidecarFacts
-from mesh.system import System
 
 
 def system(facts: SidecarFacts | None, *, encrypted: bool = True) -> System:

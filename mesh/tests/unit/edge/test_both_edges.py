@@ -14,14 +14,14 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mesh.description.ports import load_ports
+from mesh.description.switches import SWITCHES
+from mesh.description.topology import Topology, load_topology, names, parse_topology
 from mesh.edge import envoy, kong, limits
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.edge.plugins import REQUEST_ID, REQUESTS_PER_S
 from mesh.edge.replies import GRAPHQL_TYPE, REPLIES
 from mesh.errors import SwitchError
-from mesh.ports import load_ports
-from mesh.switches import SWITCHES
-from mesh.topology import Topology, load_topology, names, parse_topology
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 OWN = """

@@ -4,12 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mesh.description.places import Place
+from mesh.description.ports import load_ports
+from mesh.description.topology import load_topology
 from mesh.edge.envoy import render
 from mesh.edge.plan import edge_plan
-from mesh.places import Place
-from mesh.ports import load_ports
 from mesh.sidecars.certificates import Certificate
-from mesh.topology import load_topology
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 

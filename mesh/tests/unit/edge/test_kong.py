@@ -7,16 +7,16 @@ import pytest
 import yaml
 
 from mesh import paths
+from mesh.description.places import Place
+from mesh.description.ports import load_ports
+from mesh.description.topology import EDGE, load_topology
 from mesh.edge import kong
 from mesh.edge.component import kong_component, write_config
 from mesh.edge.plan import edge_plan
 from mesh.errors import NotInstalledError
 from mesh.paths import ROOT, RunFolder, kong_version
 from mesh.paths import kong as kong_program
-from mesh.places import Place
-from mesh.ports import load_ports
 from mesh.sidecars.workloads import workloads
-from mesh.topology import EDGE, load_topology
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 PLAN = edge_plan(load_topology("hybrid"), PORTS, Path("/logs/edge.jsonl"))

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
+from mesh.components.keys import key_pair
+from mesh.description.ports import load_ports
+from mesh.description.topology import GATEWAYS, SERVICES, load_topology, names
 from mesh.edge.component import ACCESS_LOG, write_config
 from mesh.edge.envoy import render
 from mesh.edge.plan import edge_plan
 from mesh.edge.routes import OF_GATEWAYS, OF_SERVICES, routes
 from mesh.envoy_config import command
-from mesh.keys import key_pair
 from mesh.paths import RunFolder
-from mesh.ports import load_ports
-from mesh.topology import GATEWAYS, SERVICES, load_topology, names
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mesh.kubernetes.causes import causes, is_ready, last_warning, restarted
+from mesh.kubernetes.cluster.causes import causes, is_ready, last_warning, restarted
 
 
 def pod(*containers: dict[str, Any], ready: bool = False, **status: Any) -> dict[str, Any]:

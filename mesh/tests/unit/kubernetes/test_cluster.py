@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from stand_ins.cluster import FakeCluster
 
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
 from mesh.errors import ClusterError, InputError, StartError
-from mesh.interrupts import Interrupted
-from mesh.kubernetes.cluster import ClusterSystem
+from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.switches import Switches
-from mesh.topology import load_topology
+from mesh.supervisor.interrupts import Interrupted
 
 JOB = {"kind": "Job", "metadata": {"name": "database"}, "spec": {"completions": 1}, "status": {}}
 FAILED = {"conditions": [{"type": "Failed", "status": "True", "message": "the database job has failed"}]}

@@ -7,7 +7,7 @@ from typing import Any
 
 from stand_ins.cluster import FakeCluster
 
-from mesh.kubernetes.facts import cluster_facts
+from mesh.kubernetes.cluster.facts import cluster_facts
 
 
 def node(cores: str, kernel: str) -> dict[str, Any]:

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from stand_ins.cluster import FakeCluster
 
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
 from mesh.errors import ClusterError, ComponentDiedError, StartError
-from mesh.kubernetes.cluster import ClusterSystem
+from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.switches import Switches
-from mesh.topology import load_topology
 
 COMPONENTS = ("jaeger", "edge", "product", "order", "user", "payment", "graphql-gateway", "rest-gateway")
 EVICTED = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI", "message": "evicting"}

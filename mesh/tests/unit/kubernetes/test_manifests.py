@@ -13,15 +13,15 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology, names, parse_topology
 from mesh.errors import SwitchError
-from mesh.kubernetes.files import as_yaml, make_secrets, write
-from mesh.kubernetes.manifests import BASE, BENCH, KUSTOMIZATION, PRODUCTION, Manifests, documents, manifests
+from mesh.kubernetes.cluster.preflight import OLDEST
+from mesh.kubernetes.manifests.bundle import BASE, BENCH, KUSTOMIZATION, PRODUCTION, Manifests, documents, manifests
+from mesh.kubernetes.manifests.files import as_yaml, make_secrets, write
+from mesh.kubernetes.manifests.secrets import DATABASE, DATABASE_KEYS, KEYS
 from mesh.kubernetes.options import ClusterOptions, cluster_options
-from mesh.kubernetes.preflight import OLDEST
-from mesh.kubernetes.secrets import DATABASE, DATABASE_KEYS, KEYS
-from mesh.switches import Switches
-from mesh.system import require_fit
-from mesh.topology import load_topology, names, parse_topology
+from mesh.native.system import require_fit
 
 PUBLIC_KEY = "\n".join(
     [

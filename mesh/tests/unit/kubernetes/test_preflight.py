@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from stand_ins.cluster import FakeCluster
 
+from mesh.description.switches import Switches
 from mesh.errors import ClusterError, NotInstalledError
-from mesh.kubernetes.kubectl import Kubectl
-from mesh.kubernetes.preflight import require_usable, require_usage
-from mesh.switches import Switches
+from mesh.kubernetes.cluster.kubectl import Kubectl
+from mesh.kubernetes.cluster.preflight import require_usable, require_usage
 
 VERSION = {"serverVersion": {"major": "1", "minor": "36+", "gitVersion": "v1.36.3"}}
 IN_CLUSTER = Switches(runtime="kubernetes")

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mesh.kubernetes.cluster import ClusterSystem
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import load_topology
+from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import RunFolder
-from mesh.ports import load_ports
-from mesh.switches import parse_switches
-from mesh.topology import load_topology
 
 
 def test_replicas_are_pods_of_one_service(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from stand_ins.cluster import FakeCluster
 
 from mesh.errors import StartError
-from mesh.interrupts import Interrupted
-from mesh.kubernetes.rollout import Rollout
+from mesh.kubernetes.cluster.rollout import Rollout
+from mesh.supervisor.interrupts import Interrupted
 
 LABELS = {"app.kubernetes.io/name": "order"}
 DEPLOYMENT = {

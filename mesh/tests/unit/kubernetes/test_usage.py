@@ -10,8 +10,8 @@ import pytest
 from stand_ins.cluster import FakeCluster
 
 from mesh.errors import ClusterError
-from mesh.kubernetes.machines import MachineTimes, machine_times, times_of
-from mesh.kubernetes.usage import KUBELET, METRICS_API, Kubelets, MetricsApi, Usage, usage_of, usage_source
+from mesh.kubernetes.cluster.machines import MachineTimes, machine_times, times_of
+from mesh.kubernetes.cluster.usage import KUBELET, METRICS_API, Kubelets, MetricsApi, Usage, usage_of, usage_source
 
 NOON_MS = 1_795_333_200_000
 NAMESPACE = "hopwise-1"

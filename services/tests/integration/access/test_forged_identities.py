@@ -20,14 +20,14 @@ import httpx
 import pytest
 from stand_ins import needs_istio, needs_kong
 
-from mesh.database_owner import remove_cluster
+from mesh.components.database_owner import remove_cluster
+from mesh.description.ports import Ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import EDGE, Protocol, load_topology
+from mesh.native.system import System
 from mesh.paths import RunFolder
-from mesh.ports import Ports
 from mesh.sidecars.certificates import Authority, issue
 from mesh.sidecars.workloads import identity
-from mesh.switches import parse_switches
-from mesh.system import System
-from mesh.topology import EDGE, Protocol, load_topology
 
 from .over_grpc import METHODS
 from .over_rest import service_documents

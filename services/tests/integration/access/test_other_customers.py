@@ -21,11 +21,11 @@ import httpx
 import psycopg
 import pytest
 
-from mesh.ports import load_ports
-from mesh.switches import parse_switches
-from mesh.system import System, trial_database_url
-from mesh.topology import Protocol, Topology, load_topology
-from mesh.topology import names as topology_names
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Protocol, Topology, load_topology
+from mesh.description.topology import names as topology_names
+from mesh.native.system import System, trial_database_url
 from shop.platform import page_token
 from shop.platform.auth import Principal, TokenSigner
 

@@ -16,13 +16,13 @@ from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset, TrailersReceived
 from stand_ins import KONG, NO_KONG
 
-from mesh.database_owner import remove_cluster
-from mesh.keys import key_pair
+from mesh.components.database_owner import remove_cluster
+from mesh.components.keys import key_pair
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import load_topology
+from mesh.native.system import System
 from mesh.paths import RunFolder
-from mesh.ports import Ports
-from mesh.switches import Switches
-from mesh.system import System
-from mesh.topology import load_topology
 from shop.platform.auth import Principal, TokenSigner
 
 Header = tuple[bytes, bytes]

@@ -1,0 +1,1 @@
+"""What every system consists of, wherever it runs: database, trace store, and the shop's own processes."""

@@ -1,0 +1,196 @@
+"""The shop's own processes: their commands and settings, made from a topology."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mesh.components.database import Database
+from mesh.components.keys import KeyPair
+from mesh.description.places import Places
+from mesh.description.ports import replica_name
+from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, port_name
+from mesh.paths import GRAPHIQL
+from mesh.sidecars.workloads import Workload, identity
+from mesh.supervisor.processes import Component
+from mesh.supervisor.readiness import grpc_serving, grpc_serving_at, http_ok, http_ok_at
+
+SCHEMES: Mapping[Protocol, str] = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "graphql"}
+TRIAL_DATABASE = "shop_trial"
+DATABASE_TASK = "database"
+GATEWAY_RANK, SERVICE_RANK = 1, 2
+"""Stop ranks: gateways are stopped before what they call."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """The data that a run begins with.
+
+    Attributes:
+        scale: Size of the data; 1 is 10,000 users, products and orders.
+        seed: Seed of the generated data.
+    """
+
+    scale: int = 1
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What all processes of a run have in common.
+
+    Attributes:
+        topology: Which components run, and which calls which.
+        places: Where everything listens and is reached.
+        database: The database server.
+        keys: Key pair of the tokens.
+        trial: Name of the trial, for its traces.
+        extra: More settings, by component.
+        store: Where the services keep their data: "postgres", or "memory" that is filled from it.
+        delay_ms: Time added to every request that a component serves, by component.
+        workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
+        encrypted: Whether the sidecars prove their identities to each other.
+        telemetry: Folder in which every process accounts for its spans; None for no account.
+    """
+
+    topology: Topology
+    places: Places
+    database: Database
+    keys: KeyPair
+    trial: str
+    extra: Mapping[str, Mapping[str, str]]
+    store: str = "postgres"
+    delay_ms: Mapping[str, float] = field(default_factory=dict)
+    workloads: Mapping[str, Workload] = field(default_factory=dict)
+    encrypted: bool = False
+    telemetry: Path | None = None
+
+
+def role_name(service: str) -> str:
+    """The name of a service's role in the database."""
+    return f"shop_{service}"
+
+
+def role_passwords(database: Database) -> dict[str, str]:
+    """The password of each service's role."""
+    return {role: database.password(role) for role in map(role_name, SERVICES)}
+
+
+def module_of(service: str) -> str:
+    """The Python module that runs a service or gateway."""
+    return service.replace("-", "_") if service in GATEWAYS else f"shop.{service}"
+
+
+def environment(component: str, around: Surroundings, replica: int = 1) -> dict[str, str]:
+    """The settings of one of the shop's processes.
+
+    Args:
+        component: Name of the component.
+        around: Surroundings of the run.
+        replica: Which of the component's processes it is, from 1.
+    """
+    topology, places = around.topology, around.places
+    workload = around.workloads.get(replica_name(component, replica))
+    service = workload.service if workload else component
+    env = {
+        "SHOP_COMPONENT": component,
+        "SHOP_TOPOLOGY": topology.name,
+        "SHOP_TRIAL": around.trial,
+        "OTEL_SERVICE_NAME": component,
+        "OTEL_EXPORTER_OTLP_ENDPOINT": places.reached("jaeger-otlp-grpc")[0].url,
+    }
+    # A component that clients reach checks their tokens; `user` also signs them.
+    if service in GATEWAYS or service in topology.exposed or service == "user":
+        env["SHOP_JWT_PUBLIC_KEY_FILE"] = str(around.keys.public)
+    if service not in GATEWAYS:
+        env["SHOP_STORE"] = around.store
+        env["SHOP_DATABASE_URL"] = around.database.url(role_name(service), TRIAL_DATABASE)
+    for protocol in topology.protocols_of(service):
+        kind = "HTTP" if service in GATEWAYS else protocol.upper()
+        tcp = places.listens(port_name(service, protocol), replica)
+        env[f"SHOP_LISTEN_{kind}"] = f"unix:{workload.inbound_of(protocol).socket}" if workload else str(tcp)
+    if Protocol.GRAPHQL in topology.protocols_of(service):
+        env["SHOP_GRAPHIQL"] = str(GRAPHIQL)
+    if service == "graphql-gateway" and topology.plan is Plan.NAIVE:
+        env["SHOP_GRAPHQL_LOADERS"] = "off"
+    if service == "user":
+        env["SHOP_JWT_PRIVATE_KEY_FILE"] = str(around.keys.private)
+    for callee, protocol in topology.links.get(service, {}).items():
+        reached = ",".join(map(str, places.reached(port_name(callee, protocol))))
+        env[f"SHOP_PEER_{callee.upper()}"] = f"{SCHEMES[protocol]}://{reached}"
+    for outbound in workload.outbound if workload else ():
+        env[f"SHOP_PEER_{outbound.callee.upper()}"] = f"{SCHEMES[outbound.protocol]}://{outbound.authority}"
+        env[f"SHOP_SOCKET_{outbound.callee.upper()}"] = str(outbound.socket)
+    if around.encrypted:
+        env["SHOP_EDGE_IDENTITY"] = identity(EDGE)
+    if component in around.delay_ms:
+        env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
+    return {**env, **around.extra.get(component, {})}
+
+
+def shop_component(component: str, around: Surroundings, after: frozenset[str], replica: int = 1) -> Component:
+    """What to run for a service or a gateway.
+
+    Args:
+        component: Name of the component.
+        around: Surroundings of the run.
+        after: Components that must be ready before a service connects; a gateway connects on its first request, and
+            waits for none.
+        replica: Which of the component's processes it is, from 1.
+    """
+    name = replica_name(component, replica)
+    workload = around.workloads.get(name)
+    service = workload.service if workload else component
+    protocol = around.topology.protocols_of(service)[0]
+    is_gateway = service in GATEWAYS
+    if workload:
+        listener = workload.inbound_of(protocol).socket
+        ready = grpc_serving_at(listener) if protocol is Protocol.GRPC else http_ok_at(listener, "/healthz")
+    else:
+        place = around.places.listens(port_name(component, protocol), replica)
+        serving = protocol is Protocol.GRPC
+        ready = grpc_serving(place.port, place.host) if serving else http_ok(place.port, "/healthz", place.host)
+    account = {} if around.telemetry is None else {"SHOP_TELEMETRY_FOLDER": str(around.telemetry)}
+    return Component(
+        name,
+        argv=lambda: [sys.executable, "-m", module_of(service)],
+        env={
+            **environment(component, around, replica),
+            "SHOP_INSTANCE": name,
+            **account,
+            **({} if is_gateway else {"SHOP_AWAIT_STDIN": "on"}),
+        },
+        ready=ready,
+        after=frozenset() if is_gateway else after,
+        imports_meanwhile=not is_gateway,
+        stop_rank=GATEWAY_RANK if is_gateway else SERVICE_RANK,
+        replica_of=component if replica > 1 else "",
+    )
+
+
+def database_task(database: Database, data: Data, after: frozenset[str]) -> Component:
+    """The task that gives a run its data: the seeded template if it is not there, then a copy of it.
+
+    Args:
+        database: The database server.
+        data: The data.
+        after: Components that must be ready before it connects.
+    """
+    command = ["prepare", "--scale", str(data.scale), "--seed", str(data.seed), "--trial", TRIAL_DATABASE]
+    return Component(
+        DATABASE_TASK,
+        argv=lambda: [sys.executable, "-m", "shop.database", *command],
+        env={
+            "SHOP_ADMIN_URL": database.admin_url,
+            "SHOP_ROLE_PASSWORDS": json.dumps(role_passwords(database)),
+            "SHOP_AWAIT_STDIN": "on",
+        },
+        after=after,
+        imports_meanwhile=True,
+        start_limit_s=180.0 + 70.0 * data.scale,
+        stop_rank=SERVICE_RANK,
+        echo=True,
+    )

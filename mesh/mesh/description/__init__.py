@@ -1,0 +1,1 @@
+"""What is to run, as users describe it: topology, switches, customers' network, and the places of everything."""

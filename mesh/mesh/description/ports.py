@@ -1,0 +1,153 @@
+"""Every port of a run, from one base."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import yaml
+
+from mesh.description.places import Place
+from mesh.errors import PortError
+from mesh.paths import PORTS_FILE
+
+HOST = "127.0.0.1"
+LOWEST_BASE = 1024
+HIGHEST_PORT = 65535
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The ports of a run.
+
+    Args:
+        base: First port of the run's range.
+        offsets: Distance from the base, by the port's name.
+        addresses: Loopback address of each component's sidecar.
+        replicas: How many processes a component runs as; components that are not named run as one.
+    """
+
+    base: int
+    offsets: Mapping[str, int]
+    addresses: Mapping[str, str] = field(default_factory=dict)
+    replicas: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> int:
+        return self.base + self.offsets[name]
+
+    def address(self, name: str) -> str:
+        """`127.0.0.1:port` of a port's name."""
+        return f"{HOST}:{self[name]}"
+
+    def url(self, name: str) -> str:
+        """`http://127.0.0.1:port` of a port's name."""
+        return f"http://{self.address(name)}"
+
+    def listens(self, name: str, replica: int = 1) -> Place:
+        """Where a process of this machine listens, by its port's name."""
+        return Place(at_replica(HOST, replica), self[name])
+
+    def reached(self, name: str) -> Sequence[Place]:
+        """Where its callers find it: the place of each replica."""
+        component = name if name in self.replicas else name.rpartition("-")[0]
+        return [self.listens(name, replica) for replica in self.replicas_of(component)]
+
+    def replicas_of(self, component: str) -> Sequence[int]:
+        """The numbers of a component's replicas, from 1."""
+        return range(1, self.replicas.get(component, 1) + 1)
+
+    def sidecar_address(self, component: str, replica: int = 1) -> str:
+        """Loopback address of the sidecar of one of a component's replicas."""
+        return at_replica(self.addresses[component], replica)
+
+    def require_free(self, names: Iterable[str], at: str | None = None, *, udp: bool = False) -> None:
+        """Checks that nothing listens on these ports.
+
+        Args:
+            names: Names of the ports.
+            at: Address that they are at; None for wherever callers find them.
+            udp: Whether they are ports of UDP, not of TCP.
+
+        Raises:
+            PortError: Some are taken; the message names each of them, the process that has it, and what to do.
+        """
+        places = [
+            (name, place) for name in names for place in (self.reached(name) if at is None else [Place(at, self[name])])
+        ]
+        taken = [(name, place) for name, place in places if not _free(place, udp=udp)]
+        if not taken:
+            return
+        owners, over = _owners(udp=udp), ", UDP" if udp else ""
+        lines = [f"  {place} ({name}{over}){owners.get(place.port, '')}" for name, place in taken]
+        raise PortError(
+            "These ports are in use:\n"
+            + "\n".join(lines)
+            + f"\nStop the processes that use them, or choose another base: SHOP_PORT_BASE={self._other_base()} make …"
+        )
+
+    def _other_base(self) -> int:
+        span = 200
+        return self.base + span if self.base + 2 * span <= HIGHEST_PORT else LOWEST_BASE
+
+
+def at_replica(address: str, replica: int) -> str:
+    """The loopback address of a replica, given the first one's: `127.0.1.5` for the second, `127.0.0.5` given."""
+    first, second, third, fourth = address.split(".")
+    return f"{first}.{second}.{int(third) + replica - 1}.{fourth}"
+
+
+def replica_name(component: str, replica: int) -> str:
+    """The name of a replica's process and log: `product`, `product-2`, `product-3`."""
+    return component if replica == 1 else f"{component}-{replica}"
+
+
+def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
+    """Reads the ports file, for the base that the environment names.
+
+    Args:
+        environ: `SHOP_PORT_BASE` is read from it.
+        file: The ports file.
+
+    Returns:
+        The run's ports.
+
+    Raises:
+        PortError: The base is not a number, or its range does not fit between 1024 and 65535.
+    """
+    data = yaml.safe_load(file.read_text())
+    highest = HIGHEST_PORT - (data["span"] - 1)
+    given = environ.get("SHOP_PORT_BASE") or str(data["default_base"])
+    if not (given.isascii() and given.isdigit() and LOWEST_BASE <= int(given) <= highest):
+        raise PortError(
+            f"SHOP_PORT_BASE={given}: must be an integer from {LOWEST_BASE} to {highest}; "
+            f"a run uses the {data['span']} ports from it on."
+        )
+    return Ports(int(given), dict(data["offsets"]), dict(data["addresses"]))
+
+
+def _free(place: Place, *, udp: bool) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as probe:
+        if not udp:
+            # Connections of the run before may still linger in TIME_WAIT; only a listener is in the way.
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((place.host, place.port))
+        except OSError:
+            return False
+    return True
+
+
+def _owners(*, udp: bool) -> dict[int, str]:
+    owners: dict[int, str] = {}
+    # Listing other users' connections may be forbidden; the owner is only a help.
+    with contextlib.suppress(psutil.Error, OSError):
+        for connection in psutil.net_connections(kind="udp" if udp else "tcp"):
+            if (udp or connection.status == psutil.CONN_LISTEN) and connection.pid and connection.laddr:
+                with contextlib.suppress(psutil.Error):
+                    name = psutil.Process(connection.pid).name()
+                    owners[connection.laddr.port] = f": process {connection.pid}, {name}"
+    return owners

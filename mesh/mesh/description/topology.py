@@ -1,0 +1,334 @@
+"""A topology: the components, and the protocol of every link between them, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from graphlib import CycleError, TopologicalSorter
+from itertools import combinations
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from mesh.description.yaml_lines import YamlError, line_of, load_yaml, read_yaml
+from mesh.errors import TopologyError
+from mesh.paths import TOPOLOGIES
+
+
+class Protocol(StrEnum):
+    """Protocol of a link."""
+
+    GRPC = "grpc"
+    REST = "rest"
+    GRAPHQL = "graphql"
+
+
+class Channel(StrEnum):
+    """Kind of client that sends a journey."""
+
+    WEB = "web"
+    MOBILE = "mobile"
+    PARTNER = "partner"
+
+
+class Plan(StrEnum):
+    """Whether a topology makes the best use of its protocols."""
+
+    BEST = "best"
+    NAIVE = "naive"
+
+
+SERVICES: Mapping[str, frozenset[str]] = {
+    "product": frozenset(),
+    "user": frozenset(),
+    "payment": frozenset(),
+    "order": frozenset({"product", "user", "payment"}),
+}
+"""The services, callees before their callers, and which others each one calls."""
+
+GATEWAYS: Mapping[str, Protocol] = {"graphql-gateway": Protocol.GRAPHQL, "rest-gateway": Protocol.REST}
+"""The components between the edge and the services, and what their clients speak."""
+
+CLIENT, TRANSCODER = "client", "transcoder"
+"""Callers that are no components of their own: the client itself, and the edge's gRPC-JSON transcoder."""
+
+SERVICES_ENTRY = "services"
+"""Where a channel enters whose client composes its journeys from the services' own answers."""
+
+EDGE = "edge"
+"""The proxy in front of the topology."""
+
+ENTRIES = (*GATEWAYS, SERVICES_ENTRY, TRANSCODER)
+"""Where a channel may enter."""
+
+SERVES: Mapping[str, frozenset[Protocol]] = {
+    **dict.fromkeys(SERVICES, frozenset(Protocol)),
+    **{gateway: frozenset({protocol}) for gateway, protocol in GATEWAYS.items()},
+}
+"""Which protocols each component can serve; a link may use no other."""
+
+CALLS: Mapping[str, frozenset[str]] = {
+    **SERVICES,
+    **dict.fromkeys((*GATEWAYS, CLIENT, TRANSCODER), frozenset(SERVICES)),
+}
+"""Which components each caller needs a link to."""
+
+SPEAKS: Mapping[str, frozenset[Protocol]] = {
+    CLIENT: frozenset({Protocol.GRPC, Protocol.REST}),
+    TRANSCODER: frozenset({Protocol.GRPC}),
+}
+"""Callers that can speak only some of the protocols."""
+
+LONGEST_NAME = 60
+"""Characters of a topology's name."""
+
+
+class Topology(BaseModel):
+    """Which components run, which calls which, and over which protocol.
+
+    Attributes:
+        name: Name of the topology: letters, digits and hyphens, as folders of results are named after it.
+        about: One sentence about it.
+        entry: Where each channel's requests go behind the edge, one of `ENTRIES`.
+        links: Callees of each caller, with the protocol of the link.
+        plan: `naive` sends a request for each item, and makes no use of a protocol's batches; never the default.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9]+(-[A-Za-z0-9]+)*$", max_length=LONGEST_NAME)]
+    about: str
+    entry: dict[Channel, str]
+    links: dict[str, dict[str, Protocol]]
+    plan: Plan = Plan.BEST
+
+    @property
+    def gateways(self) -> list[str]:
+        """The gateways that channels enter by, each once, in the order of the channels."""
+        return list(dict.fromkeys(entry for entry in self.entry.values() if entry in GATEWAYS))
+
+    @property
+    def entered_by_gateways(self) -> bool:
+        """Whether every channel enters by a gateway, so that clients can do without an edge."""
+        return all(entry in GATEWAYS for entry in self.entry.values())
+
+    @property
+    def exposed(self) -> dict[str, Protocol]:
+        """The services that the edge itself leads to, and the protocol that it speaks with each."""
+        callers = [caller for caller in (CLIENT, TRANSCODER) if caller in self.links]
+        return {callee: protocol for caller in callers for callee, protocol in self.links[caller].items()}
+
+    @property
+    def behind_edge(self) -> dict[str, Protocol]:
+        """The gateways and services that the edge leads to, and the protocol that it speaks with each."""
+        return {**{gateway: GATEWAYS[gateway] for gateway in self.gateways}, **self.exposed}
+
+    @property
+    def transcodes(self) -> bool:
+        """Whether the edge turns REST requests into gRPC calls."""
+        return TRANSCODER in self.entry.values()
+
+    def client_speaks(self, channel: Channel) -> str:
+        """What the clients of a channel send: `graphql`, `rest`, `rest-services`, `rest-transcoded` or `grpc`.
+
+        With `rest`, a journey is one request to the REST gateway; with `rest-services`, the client composes it from the
+        services' own APIs.
+        """
+        entry = self.entry[channel]
+        if entry in GATEWAYS:
+            return GATEWAYS[entry].value
+        if entry == TRANSCODER:
+            return "rest-transcoded"
+        (spoken,) = set(self.links[CLIENT].values())
+        return "grpc" if spoken is Protocol.GRPC else "rest-services"
+
+    @property
+    def speaks_grpc_only(self) -> bool:
+        """Whether the clients of every channel speak gRPC, which always has HTTP/2."""
+        return all(self.client_speaks(channel) == "grpc" for channel in self.entry)
+
+    @property
+    def services(self) -> list[str]:
+        """The services that a link leads to, callees before their callers."""
+        return [name for name in SERVICES if any(name in callees for callees in self.links.values())]
+
+    @property
+    def components(self) -> list[str]:
+        """Services and gateways, callees before their callers."""
+        return [*self.services, *self.gateways]
+
+    def protocols_of(self, component: str) -> list[Protocol]:
+        """The protocols that a component has to serve here, in a fixed order."""
+        spoken = {callees[component] for callees in self.links.values() if component in callees}
+        if component in self.gateways:
+            spoken.add(GATEWAYS[component])
+        return [protocol for protocol in Protocol if protocol in spoken]
+
+
+def port_name(component: str, protocol: Protocol) -> str:
+    """The name of the port at which a component serves a protocol."""
+    return component if component in GATEWAYS else f"{component}-{protocol}"
+
+
+def names(folder: Path = TOPOLOGIES) -> list[str]:
+    """The names of the topologies that come with the project."""
+    return sorted(path.stem for path in folder.glob("*.yaml"))
+
+
+def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
+    """Loads a topology by its name, or from any other file.
+
+    Args:
+        which: A name such as `hybrid`, or the path of a YAML file.
+        folder: Folder of the topologies that have names.
+
+    Returns:
+        The checked topology.
+
+    Raises:
+        TopologyError: It is unknown or wrong; the message names the file, the line and the mistake.
+    """
+    file = folder / f"{which}.yaml"
+    if which.endswith((".yaml", ".yml")) or "/" in which:
+        file = Path(which).expanduser()
+        if not file.is_file():
+            raise TopologyError(f"topology={which}: there is no such file. {_choices(folder)}")
+    elif which not in names(folder):
+        raise TopologyError(f"topology={which} is unknown. {_choices(folder)}")
+    try:
+        text = read_yaml(file)
+    except YamlError as error:
+        raise TopologyError(str(error)) from error
+    except OSError as error:
+        raise TopologyError(f"{file}: cannot be read: {error}") from error
+    return parse_topology(text, str(file))
+
+
+def parse_topology(text: str, source: str) -> Topology:
+    """Parses and checks the text of a topology file.
+
+    Args:
+        text: YAML.
+        source: Name of the file, for messages.
+
+    Raises:
+        TopologyError: It is not YAML, has the wrong shape, or describes a system that cannot run.
+    """
+    try:
+        data = load_yaml(text, source)
+    except YamlError as error:
+        raise TopologyError(str(error)) from error
+    if not isinstance(data, dict):
+        raise TopologyError(f"{source}:1: must be a mapping with the keys name, about, entry and links")
+    try:
+        topology = Topology.model_validate(data)
+    except ValidationError as error:
+        raise TopologyError("\n".join(_explain(error, text, source))) from error
+    problems = [f"{source}:{line_of(text, path)}: {problem}" for path, problem in _problems(topology)]
+    if problems:
+        raise TopologyError("\n".join(problems))
+    return topology
+
+
+def _choices(folder: Path) -> str:
+    return f"Valid: {', '.join(names(folder))}, or the path of a YAML file."
+
+
+def _explain(error: ValidationError, text: str, source: str) -> Iterator[str]:
+    for item in error.errors():
+        path = [key for key in item["loc"] if key != "[key]"]
+        yield f"{source}:{line_of(text, path)}: {'.'.join(map(str, path))}: {_what(item)}"
+
+
+def _what(item: Any) -> str:
+    kind = item["type"]
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        return f"is not a key of a topology; valid: {', '.join(Topology.model_fields)}"
+    if kind == "enum":
+        return f"{item['input']!r} is unknown; valid: {item['ctx']['expected']}"
+    if kind in ("string_pattern_mismatch", "string_too_long"):
+        return (
+            f"{item['input']!r} is not a valid name; use letters and digits, with single hyphens between them, "
+            f"{LONGEST_NAME} characters at most, as my-topology"
+        )
+    return str(item["msg"])
+
+
+Problem = tuple[list[str], str]
+
+
+def _problems(topology: Topology) -> Iterator[Problem]:
+    """Everything that keeps a well-formed topology from running, with the place of each in the file."""
+    unknown = list(_unknown_components(topology))
+    if unknown:
+        yield from unknown
+        return
+    yield from _entry_problems(topology)
+    try:
+        TopologicalSorter(topology.links).prepare()
+    except CycleError as error:
+        callers = error.args[1][::-1]
+        yield ["links", callers[0]], f"makes a cycle: {' -> '.join(callers)}"
+        return
+    yield from _link_problems(topology)
+    yield from _mixture_problems(topology)
+
+
+def _unknown_components(topology: Topology) -> Iterator[Problem]:
+    known = ", ".join(SERVES)
+    for channel, component in topology.entry.items():
+        if component not in SERVES and component not in ENTRIES:
+            yield ["entry", channel], f"{component} is an unknown component; valid: {', '.join(ENTRIES)}"
+    for caller, callees in topology.links.items():
+        if caller not in CALLS:
+            yield ["links", caller], f"{caller} is an unknown component; valid: {', '.join(CALLS)}"
+        for callee in callees:
+            if callee not in SERVES:
+                yield ["links", caller, callee], f"{callee} is an unknown component; valid: {known}"
+
+
+def _entry_problems(topology: Topology) -> Iterator[Problem]:
+    for channel in Channel:
+        if channel not in topology.entry:
+            yield ["entry"], f"channel {channel} is missing; {', '.join(Channel)} must each enter somewhere"
+    for channel, component in topology.entry.items():
+        if component not in ENTRIES:
+            yield ["entry", channel], f"{component} cannot be an entry; valid: {', '.join(ENTRIES)}"
+
+
+def _link_problems(topology: Topology) -> Iterator[Problem]:
+    entries = {CLIENT if entry == SERVICES_ENTRY else entry for entry in topology.entry.values()}
+    running = {*entries, *(callee for callees in topology.links.values() for callee in callees)}
+    for caller, callees in topology.links.items():
+        if caller not in running:
+            yield ["links", caller], f"nothing leads to {caller}: no channel enters it and nothing links to it"
+        for callee, protocol in callees.items():
+            place = ["links", caller, callee]
+            if callee not in CALLS[caller]:
+                calls = ", ".join(sorted(CALLS[caller])) or "nobody"
+                yield place, f"{caller} does not call {callee}; it calls {calls}"
+            elif protocol not in SERVES[callee]:
+                valid = ", ".join(sorted(SERVES[callee]))
+                yield place, f"{callee} does not serve {protocol}; valid: {valid}"
+            elif protocol not in SPEAKS.get(caller, frozenset(Protocol)):
+                valid = ", ".join(sorted(SPEAKS[caller]))
+                yield place, f"{caller} does not speak {protocol}; valid: {valid}"
+    for caller in sorted(running):
+        for callee in sorted(CALLS[caller] - set(topology.links.get(caller, {}))):
+            place = ["links", caller] if caller in topology.links else ["links"]
+            yield place, f"the link {caller} -> {callee} is missing; {caller} needs it"
+
+
+def _mixture_problems(topology: Topology) -> Iterator[Problem]:
+    spoken = sorted(set(topology.links.get(CLIENT, {}).values()))
+    if len(spoken) > 1:
+        yield ["links", CLIENT], f"{CLIENT} speaks {' and '.join(spoken)}; it must speak one of them to every service"
+    for one, other in combinations((TRANSCODER, SERVICES_ENTRY, "rest-gateway"), 2):
+        if {one, other} <= set(topology.entry.values()):
+            yield (
+                ["entry"],
+                f"{one} and {other} cannot both be entries: the edge could not tell requests below /v1 apart",
+            )

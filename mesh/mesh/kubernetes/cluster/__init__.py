@@ -1,0 +1,1 @@
+"""A run in a cluster, and what the cluster says about it."""

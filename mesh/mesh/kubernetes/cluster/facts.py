@@ -1,0 +1,38 @@
+"""What a cluster is made of, for the record of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from mesh.errors import ClusterError
+from mesh.kubernetes.cluster.kubectl import Kubectl
+
+KIB_PER_MIB = 1024
+
+
+def cluster_facts(kubectl: Kubectl) -> dict[str, Any]:
+    """Versions and nodes of a cluster; what the user may not read is left out.
+
+    Args:
+        kubectl: Calls the cluster.
+    """
+    facts: dict[str, Any] = {"kubernetes": kubectl.version()}
+    try:
+        nodes = kubectl.get("nodes")["items"]
+    except ClusterError:
+        return facts
+    told = [(node["status"]["nodeInfo"], node["status"]["capacity"]) for node in nodes]
+    return {
+        **facts,
+        "nodes": len(nodes),
+        "cores": sum(int(capacity["cpu"]) for _, capacity in told),
+        "memory_mb": sum(int(capacity["memory"].removesuffix("Ki")) for _, capacity in told) // KIB_PER_MIB,
+        "kernel": _distinct(info["kernelVersion"] for info, _ in told),
+        "runtime": _distinct(info["containerRuntimeVersion"] for info, _ in told),
+        "architecture": _distinct(info["architecture"] for info, _ in told),
+    }
+
+
+def _distinct(values: Iterable[str]) -> str:
+    return ", ".join(sorted(set(values)))

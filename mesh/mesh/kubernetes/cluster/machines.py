@@ -1,0 +1,61 @@
+"""How busy the nodes of a run are, as a pod sees it: `/proc/stat` is the whole machine's in every container."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mesh.kubernetes.cluster.kubectl import Kubectl
+from mesh.kubernetes.cluster.sidecars import PROXY
+
+#: Ticks of `/proc/stat` in a second: USER_HZ, the same on every Linux that Kubernetes runs on.
+TICKS = 100
+COMMAND = "date +%s%N; head -n 1 /proc/stat"
+
+
+@dataclass(frozen=True, slots=True)
+class MachineTimes:
+    """CPU seconds of a node since it started.
+
+    Attributes:
+        at_ns: When, in nanoseconds of the Unix epoch by the node's clock.
+        total_s: All, of all processors.
+        busy_s: At work.
+        steal_s: Taken away by the host.
+    """
+
+    at_ns: int
+    total_s: float
+    busy_s: float
+    steal_s: float
+
+
+def machine_times(kubectl: Kubectl) -> dict[str, MachineTimes]:
+    """Asks one container on each node that the namespace's pods run on.
+
+    Args:
+        kubectl: Calls the namespace.
+
+    Returns:
+        The times by the node's name.
+
+    Raises:
+        ClusterError: A container does not answer.
+    """
+    places: dict[str, tuple[str, str]] = {}
+    for pod in kubectl.get("pods")["items"]:
+        if pod["status"]["phase"] == "Running":
+            container = next(one["name"] for one in pod["spec"]["containers"] if one["name"] != PROXY)
+            places.setdefault(pod["spec"]["nodeName"], (pod["metadata"]["name"], container))
+    return {
+        node: times_of(kubectl.execute(pod, container, "sh", "-c", COMMAND))
+        for node, (pod, container) in places.items()
+    }
+
+
+def times_of(text: str) -> MachineTimes:
+    """Reads the time and the first line of `/proc/stat` (proc_stat(5))."""
+    at_ns, line = text.splitlines()[:2]
+    # cpu  user nice system idle iowait irq softirq steal; what follows is in user and nice already.
+    user, nice, system, idle, iowait, irq, softirq, steal = (int(ticks) / TICKS for ticks in line.split()[1:9])
+    busy_s = user + nice + system + irq + softirq
+    return MachineTimes(int(at_ns), busy_s + idle + iowait + steal, busy_s, steal)

@@ -1,0 +1,96 @@
+"""Whether a cluster can run the shop at all, asked before anything is made in it."""
+
+from __future__ import annotations
+
+import re
+
+from mesh.description.switches import Switches
+from mesh.errors import ClusterError
+from mesh.kubernetes.cluster.kubectl import REQUEST_LIMIT, Kubectl
+
+OLDEST = (1, 30)
+"""Kubernetes from this version on has what the manifests use: sleep as a preStop action, and native sidecars."""
+ISTIO_KINDS = "networking.istio.io"
+INJECTOR = "istio-sidecar-injector"
+CNI = "k8s-app=istio-cni-node"
+NEEDED = tuple((verb, "namespaces") for verb in ("create", "patch", "get", "list", "watch", "delete"))
+"""What a run does with its namespace: server-side apply patches it, and its end is watched."""
+USAGE = (("nodes", "--subresource=proxy"), ("pods.metrics.k8s.io",))
+"""What says how much CPU containers use; one of the two is enough."""
+
+
+def require_usable(kubectl: Kubectl, switches: Switches) -> None:
+    """Check that the current context's cluster answers, lets this user make namespaces, and has what the switches need.
+
+    Args:
+        kubectl: Calls its context.
+        switches: The switches of the run.
+
+    Raises:
+        ClusterError: It cannot; the message has the reason and what to do.
+    """
+    _require_answer(kubectl)
+    for verb, resource in NEEDED:
+        if not _may(kubectl, verb, resource):
+            raise ClusterError(
+                f"the context {kubectl.context} may not {verb} {resource}, and each run has a namespace of its own. "
+                "Use a context that may, or ask who runs the cluster for the right to."
+            )
+    if switches.mesh == "istio":
+        _require_istio(kubectl)
+
+
+def require_usage(kubectl: Kubectl) -> None:
+    """Check that this user may read what the containers of a namespace use.
+
+    Args:
+        kubectl: Calls the namespace, which is there: making it may give the user rights in it.
+
+    Raises:
+        ClusterError: Nothing may be read; the message has what would do.
+    """
+    if not any(_may(kubectl, "get", *resource) for resource in USAGE):
+        raise ClusterError(
+            f"the context {kubectl.context} may get neither nodes/proxy nor pods.metrics.k8s.io, one of which says how "
+            "much CPU and memory the pods use. Use a context that may, or ask who runs the cluster for the right to."
+        )
+
+
+def _may(kubectl: Kubectl, verb: str, *resource: str) -> bool:
+    return kubectl.ask("auth", "can-i", verb, *resource, REQUEST_LIMIT).stdout.strip() == "yes"
+
+
+def has_istio_cni(kubectl: Kubectl) -> bool:
+    """Whether the cluster's nodes redirect traffic to sidecars, so that pods need no privilege for it."""
+    asked = kubectl.ask("get", "daemonsets", "--all-namespaces", f"--selector={CNI}", "--output=name", REQUEST_LIMIT)
+    return asked.returncode == 0 and bool(asked.stdout.strip())
+
+
+def _require_answer(kubectl: Kubectl) -> None:
+    try:
+        version = kubectl.version()
+    except ClusterError as error:
+        raise ClusterError(
+            f"the cluster of the context {kubectl.context} does not answer: {error}. Start it, or choose another "
+            "context with `kubectl config use-context NAME`."
+        ) from error
+    numbers = tuple(map(int, re.findall(r"[0-9]+", version)[:2]))
+    if numbers < OLDEST:
+        raise ClusterError(
+            f"the cluster of the context {kubectl.context} is Kubernetes {version}; "
+            f"{'.'.join(map(str, OLDEST))} or later is needed."
+        )
+
+
+def _require_istio(kubectl: Kubectl) -> None:
+    kinds = kubectl.run("api-resources", f"--api-group={ISTIO_KINDS}", "--output=name", REQUEST_LIMIT)
+    injector = kubectl.ask("get", "mutatingwebhookconfigurations", "--output=name", REQUEST_LIMIT)
+    lacks = [] if "envoyfilters" in kinds else [f"resources of {ISTIO_KINDS}"]
+    # Whoever may not list webhooks learns from the pods whether they have sidecars.
+    if injector.returncode == 0 and INJECTOR not in injector.stdout:
+        lacks.append("webhook that injects sidecars")
+    if lacks:
+        raise ClusterError(
+            f"mesh=istio: the context {kubectl.context} has no Istio: its cluster has no {', and no '.join(lacks)}. "
+            "Install Istio there (`istioctl install`), or give mesh=none."
+        )

@@ -1,0 +1,158 @@
+"""Waits for what was applied, and says at once why it will not come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mesh.errors import ClusterError, StartError
+from mesh.kubernetes.cluster.causes import (
+    Cause,
+    Resource,
+    causes,
+    is_done,
+    is_ready,
+    last_warning,
+    name_of,
+    running_container,
+)
+from mesh.kubernetes.cluster.kubectl import Kubectl
+
+POLL_S = 0.5
+LOG_LINES = 15
+WATCHED = "pods,deployments,statefulsets,replicasets,jobs"
+PATIENCE = 3
+"""Looks in a row at which something must be wrong: a first pull, or a pod that is being replaced, may look so once."""
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """The state of a namespace.
+
+    Attributes:
+        kubectl: Calls the namespace.
+        pause: Called between two looks; may raise to end the wait.
+    """
+
+    kubectl: Kubectl
+    pause: Callable[[], None]
+
+    def until_ready(self, names: Sequence[str], limit_s: float) -> None:
+        """Wait until the pods of these components are ready.
+
+        Args:
+            names: Values of the label `app.kubernetes.io/name`.
+            limit_s: How long it may take, in seconds.
+
+        Raises:
+            StartError: They will not be, or were not in time; the message has the first cause.
+        """
+        self._until(lambda state: _all_ready(state, names), f"{', '.join(names)} not ready", limit_s)
+
+    def until_done(self, job: str, limit_s: float) -> None:
+        """Wait until a job has succeeded.
+
+        Raises:
+            StartError: It failed, or was not done in time; the message has the first cause.
+        """
+        self._until(lambda state: _is_done(state, job), f"the job {job} is not done", limit_s)
+
+    def until_running(self, job: str, limit_s: float) -> None:
+        """Wait until every pod of a job runs.
+
+        Raises:
+            StartError: One cannot, or did not in time; the message has the first cause.
+        """
+        self._until(lambda state: _all_running(state, job), f"the job {job} is not running", limit_s)
+
+    def _until(self, reached: Callable[[Sequence[Resource]], bool], wanted: str, limit_s: float) -> None:
+        began, seen = time.monotonic(), 0
+        while True:
+            state: list[Any] = self.kubectl.get(WATCHED)["items"]
+            if reached(state):
+                return
+            wrong = next(self.causes(state), None)
+            seen = seen + 1 if wrong else 0
+            if wrong is not None and seen >= PATIENCE:
+                raise StartError(self.explained(wrong))
+            if time.monotonic() - began > limit_s:
+                raise StartError(f"{wanted} within {limit_s:g} s. {self._why_not(state)}".rstrip())
+            self.pause()
+            time.sleep(POLL_S)
+
+    def causes(self, state: Sequence[Resource]) -> Iterator[Cause]:
+        """What will not mend itself by waiting."""
+        pods = [item for item in state if item["kind"] == "Pod"]
+        return causes(pods, (item for item in state if item["kind"] != "Pod"))
+
+    def explained(self, cause: Cause) -> str:
+        """A cause, with the end of the container's log where that says more."""
+        if not cause.crashed:
+            return cause.message
+        warning = self.warning(cause.pod)
+        # That it is not started again at once is a result, and no cause.
+        why = f" ({warning})" if warning and not warning.startswith("BackOff") else ""
+        return f"{cause.message}{why}" + (self._end_of_log(cause.pod, cause.container) or "; its log is empty.")
+
+    def _end_of_log(self, pod: str, container: str) -> str:
+        """The last lines of a container, of before its restart if there was one; empty if it wrote none."""
+        for which in ("--previous=true", "--previous=false"):
+            log = self.kubectl.ask("logs", pod, f"--container={container}", f"--tail={LOG_LINES}", which)
+            lines = log.stdout.splitlines()
+            if log.returncode == 0 and lines:
+                return ". End of its log:\n" + "\n".join(f"  {line}" for line in lines)
+        return ""
+
+    def _why_not(self, state: Sequence[Resource]) -> str:
+        """What is known of the first pod that is not ready."""
+        waiting = [item for item in state if item["kind"] == "Pod" and not is_ready(item) and not is_done(item)]
+        if not waiting:
+            return "No pod was made for it."
+        pod, status = name_of(waiting[0]), waiting[0]["status"]
+        why = f"{pod}: {self.warning(pod) or status.get('phase', 'unknown')}"
+        running = running_container(waiting[0])
+        return why if running is None else f"{why}; {running} runs" + self._end_of_log(pod, running)
+
+    def warning(self, pod: str) -> str:
+        """The newest warning about a pod; empty if there is none, or nobody may read them."""
+        try:
+            events = self.kubectl.get("events", f"--field-selector=involvedObject.name={pod}")["items"]
+        except ClusterError:
+            return ""
+        return last_warning(events, pod)
+
+
+def _of(state: Sequence[Resource], kind: str, name: str) -> list[Resource]:
+    return [
+        item
+        for item in state
+        if item["kind"] == kind and item["metadata"].get("labels", {}).get("app.kubernetes.io/name") == name
+    ]
+
+
+def _all_ready(state: Sequence[Resource], names: Sequence[str]) -> bool:
+    for name in names:
+        owners = [*_of(state, "Deployment", name), *_of(state, "StatefulSet", name)]
+        wanted = sum(owner["spec"].get("replicas", 1) for owner in owners)
+        living = [pod for pod in _of(state, "Pod", name) if "deletionTimestamp" not in pod["metadata"]]
+        if not owners or sum(map(is_ready, living)) < wanted:
+            return False
+    return True
+
+
+def _is_done(state: Sequence[Resource], job: str) -> bool:
+    return any(
+        item["status"].get("succeeded", 0) >= item["spec"].get("completions", 1)
+        for item in state
+        if item["kind"] == "Job" and item["metadata"]["name"] == job
+    )
+
+
+def _all_running(state: Sequence[Resource], job: str) -> bool:
+    wanted = [
+        item["spec"]["completions"] for item in state if item["kind"] == "Job" and item["metadata"]["name"] == job
+    ]
+    labelled = [item for item in state if item["metadata"].get("labels", {}).get("batch.kubernetes.io/job-name") == job]
+    return bool(wanted) and sum(map(is_ready, labelled)) >= wanted[0]

@@ -1,0 +1,31 @@
+"""What the injected sidecars of a namespace say of themselves."""
+
+from __future__ import annotations
+
+from mesh.description.topology import EDGE
+from mesh.kubernetes.cluster.kubectl import Kubectl
+from mesh.sidecars.stats import STATS, Answer, SidecarFacts, counters_of, facts_of
+
+PROXY = "istio-proxy"
+INBOUND = "0.0.0.0_15006"
+"""Where Istio's iptables lead whatever comes to a pod."""
+
+
+def read_facts(kubectl: Kubectl, *, encrypted: bool) -> SidecarFacts:
+    """Ask every sidecar.
+
+    Args:
+        kubectl: Calls the namespace.
+        encrypted: Whether the sidecars use TLS.
+    """
+    answers = []
+    for pod in kubectl.get("pods")["items"]:
+        spec, labels = pod["spec"], pod["metadata"].get("labels", {})
+        if PROXY not in [container["name"] for container in [*spec["containers"], *spec.get("initContainers", [])]]:
+            continue
+        asked = kubectl.ask(
+            "exec", pod["metadata"]["name"], f"--container={PROXY}", "--", "pilot-agent", "request", "GET", STATS
+        )
+        serves = labels.get("app.kubernetes.io/name") != EDGE
+        answers.append(Answer(counters_of(asked.stdout), INBOUND if serves else None))
+    return facts_of(answers, encrypted=encrypted)

@@ -1,0 +1,333 @@
+"""A topology that runs in a Kubernetes cluster, in a namespace of its own that is gone afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+import time
+import uuid
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from mesh.components.database import POSTGRES, Database, own_database, require_external, superuser_password
+from mesh.components.jaeger import JAEGER
+from mesh.components.keys import PRIVATE_KEY, KeyPair, key_pair
+from mesh.components.shop_processes import Data
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, Topology
+from mesh.edge.component import ACCESS_LOG
+from mesh.errors import ClusterError, ComponentDiedError, InputError, MeshError, StartError
+from mesh.kubernetes.cluster.causes import causes, is_ready, name_of, restarted
+from mesh.kubernetes.cluster.kubectl import Kubectl
+from mesh.kubernetes.cluster.preflight import has_istio_cni, require_usable, require_usage
+from mesh.kubernetes.cluster.rollout import Rollout
+from mesh.kubernetes.cluster.sidecars import read_facts
+from mesh.kubernetes.manifests.bundle import documents, manifests
+from mesh.kubernetes.manifests.edge import ACCESS_LOG as EDGE_LOG
+from mesh.kubernetes.manifests.policies import LOAD, links
+from mesh.kubernetes.manifests.secrets import KEYS_FOLDER, secrets
+from mesh.kubernetes.manifests.stores import JOB, database_limit_s
+from mesh.kubernetes.options import cluster_options
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.native.system import System
+from mesh.paths import RunFolder
+from mesh.sidecars.stats import SidecarFacts
+from mesh.supervisor.process_record import write_json
+from mesh.supervisor.processes import Component
+from mesh.supervisor.readiness import tcp
+
+PREFIX = "hopwise-"
+READY_LIMIT_S = 180.0
+ROUTES_LIMIT_S = 30.0
+DELETE_LIMIT_S = 180.0
+LOOK_EVERY_S = 60.0
+"""Each look is a call of kubectl, whose CPU a cluster of one node must spare while it is measured."""
+UNREADY = "no longer ready"
+FLUSH_S = 1.5
+"""The edge writes its log at least once a second."""
+
+
+class ClusterSystem(System):
+    """The same as `System`, in the cluster of the current kubectl context.
+
+    Its database, trace store and edge are forwarded to the ports where they are natively, so that whoever looks at a
+    system from outside need not know where it runs.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: The switches that it runs with.
+        ports: Ports of the run.
+        trial: Name of the trial; every span carries it.
+        data: The data that the run begins with; by default, the switches' scale and seed 1.
+        environ: `DATABASE_URL`, `KUBECTL_BIN`, `IMAGE_PREFIX` and `IMAGE_TAG` are read from it; by default, the
+            process's environment.
+        folder: Folder of the run; by default, `.run/<base>`.
+    """
+
+    def __init__(
+        self,
+        topology: Topology,
+        switches: Switches,
+        ports: Ports,
+        trial: str,
+        *,
+        data: Data | None = None,
+        environ: Mapping[str, str] | None = None,
+        folder: RunFolder | None = None,
+    ) -> None:
+        super().__init__(topology, switches, ports, trial, data=data, environ=environ, folder=folder)
+        self.namespace = f"{PREFIX}{uuid.uuid4().hex[:8]}"
+        self.places = ClusterPlaces.default()
+        self.options = replace(
+            cluster_options(
+                self._environ,
+                namespace=self.namespace,
+                replicas=switches.replicas,
+                istio_cni=False,
+                seed=self._data.seed,
+            ),
+            run=self.namespace.removeprefix(PREFIX),
+            trial=trial,
+        )
+        self._note = self.folder.path / "namespace.json"
+        self._kubectl: Kubectl | None = None
+        self._ready: set[str] = set()
+        self._nodes: set[tuple[str, str]] = set()
+        self._looked = -LOOK_EVERY_S
+
+    @property
+    def kubectl(self) -> Kubectl:
+        """Calls the namespace of the run, which has begun."""
+        if self._kubectl is None:
+            raise ClusterError("the run has no namespace yet")
+        return self._kubectl
+
+    @property
+    def in_words(self) -> str:
+        return f"{super().in_words}, in a namespace of its own"
+
+    def port_names(self) -> Sequence[str]:
+        return [name for names in self._forwarded().values() for name in names]
+
+    def components(self) -> Sequence[Component]:
+        kubectl = Kubectl.current(self._environ)
+        self._remove_leftover()
+        require_usable(kubectl, self.switches)
+        database = self._database_in_cluster()
+        keys = key_pair(self.folder)
+        self.options = replace(self.options, istio_cni=has_istio_cni(kubectl), jwt_public_key=keys.public.read_text())
+        write_json(self.target, self._target(str(keys.private), self.ports))
+        write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
+        self._kubectl = kubectl.within(self.namespace)
+        try:
+            self._roll_out(self._kubectl, keys, database)
+        except MeshError:
+            self._keep_logs()
+            raise
+        return [self._forward(service, name) for service, names in self._forwarded().items() for name in names]
+
+    @contextlib.contextmanager
+    def watching(self, pods: Iterable[str]) -> Iterator[None]:
+        """Looks after further pods, which are ready, for as long as the context lasts.
+
+        Raises:
+            ComponentDiedError: A call of the cluster failed, because a pod was lost; the message has the pod's reason.
+        """
+        further = set(pods)
+        self._ready |= further
+        try:
+            yield
+        except ClusterError as error:
+            with contextlib.suppress(ClusterError):
+                for lost in self._lost():
+                    raise lost from error
+            raise
+        finally:
+            self._ready -= further
+
+    def ended(self) -> list[ComponentDiedError]:
+        dead = super().ended()
+        if not dead and time.monotonic() - self._looked > LOOK_EVERY_S:
+            dead = self._lost()
+            self._looked = time.monotonic()
+        return dead
+
+    def check_now(self) -> None:
+        """The same as `check`, however short ago the last look at the cluster was."""
+        self._looked = -LOOK_EVERY_S
+        self.check()
+
+    def sidecar_facts(self) -> SidecarFacts | None:
+        return None if self.switches.mesh == "none" else read_facts(self.kubectl, encrypted=self.switches.encrypted)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        # Whoever interrupts a run waits for nothing but the cluster's deletion.
+        if kind is None or issubclass(kind, Exception):
+            self._interrupts.hold()
+            self._keep_logs()
+        super().__exit__(kind, error, trace)
+
+    def stop_serving(self) -> None:
+        """Does nothing: the pods end with their namespace, and what runs here are the ways to them."""
+
+    def tidy(self) -> None:
+        super().tidy()
+        if self._kubectl is not None:
+            self._remove(self._kubectl.context, self.namespace)
+
+    def node_of(self, component: str) -> str:
+        nodes = {node for name, node in self._nodes if name == component}
+        return nodes.pop() if len(nodes) == 1 else ""
+
+    def _roll_out(self, kubectl: Kubectl, keys: KeyPair, database: Database) -> None:
+        """Make everything, the data before what reads it."""
+        rollout = Rollout(kubectl, self._interrupts.check)
+        every = documents(manifests(self.topology, self.switches, self.options))
+        shop = [one for one in every if one["kind"] == "Deployment" and name_of(one) != JAEGER]
+        around = [one for one in every if one not in shop]
+        (namespace,) = [one for one in around if one["kind"] == "Namespace"]
+        told = secrets(keys, database, self.options)
+        kubectl.apply([namespace, *told, *(one for one in around if one is not namespace)])
+        require_usage(kubectl)
+        rollout.until_done(JOB, database_limit_s(self.switches))
+        # The edge looks up the others when it starts; a name that leads to no pod yet stays unknown for a while.
+        edge = [one for one in shop if name_of(one) == EDGE]
+        for stage in ([one for one in shop if one not in edge], edge):
+            if stage:
+                kubectl.apply(stage)
+                rollout.until_ready([JAEGER, *map(name_of, stage)], READY_LIMIT_S)
+        self._await_routes(kubectl)
+        ready = [pod for pod in kubectl.get("pods")["items"] if is_ready(pod)]
+        self._ready = {name_of(pod) for pod in ready}
+        self._nodes = {(pod["metadata"]["labels"]["app.kubernetes.io/name"], pod["spec"]["nodeName"]) for pod in ready}
+
+    def _await_routes(self, kubectl: Kubectl) -> None:
+        """Wait until callers reach whom they call: nodes and name servers hear of a pod a moment after it is ready.
+
+        Raises:
+            StartError: One does not in time.
+        """
+        for caller, called in links(self.topology, self.switches).items():
+            if caller == LOAD:  # its pods are yet to come
+                continue
+            places = [place for names in called.values() for name in names for place in self.places.reached(name)]
+            until = [f"until (exec 3<>/dev/tcp/{place.host}/{place.port}) 2>&-; do sleep 0.1; done" for place in places]
+            # Network policies let nobody else ask.
+            command = ("timeout", f"{ROUTES_LIMIT_S:g}", "bash", "-c", "; ".join(until))
+            try:
+                kubectl.execute(f"deployment/{caller}", caller, *command, limit_s=ROUTES_LIMIT_S + 10)
+            except ClusterError as error:
+                raise StartError(
+                    f"{caller} does not reach {', '.join(map(str, places))}, though their pods are ready: {error}. "
+                    "Look at the cluster's name server and at policies that are not the run's own."
+                ) from error
+
+    def _database_in_cluster(self) -> Database:
+        """The database as pods reach it.
+
+        Raises:
+            InputError: They cannot reach the server that DATABASE_URL names.
+            StartError: It does not answer.
+        """
+        if self.database.embedded:
+            return own_database(superuser_password(self.folder), self.places)
+        host = urlsplit(self.database.admin_url).hostname or ""
+        if host == "localhost" or host.startswith("127.") or host == "::1":
+            raise InputError(
+                f"DATABASE_URL: to a pod, {host} is the pod itself. Name the server by an address that this machine "
+                "and the pods both reach."
+            )
+        require_external(self.database)
+        return self.database
+
+    @property
+    def target_in_cluster(self) -> dict[str, Any]:
+        """What the load generators in the cluster are told of the system."""
+        return self._target(str(KEYS_FOLDER / PRIVATE_KEY), self.places)
+
+    def _forwarded(self) -> dict[str, list[str]]:
+        """The ports that this machine needs of the cluster, by the service that has them."""
+        entrances = [EDGE] if self._has_edge else [*self.topology.gateways]
+        return {
+            **({POSTGRES: [POSTGRES]} if self.database.embedded else {}),
+            JAEGER: ["jaeger-query-http", "jaeger-metrics"],
+            **{name: [name] for name in entrances},
+        }
+
+    def _forward(self, service: str, name: str) -> Component:
+        # A process for each port: of several, kubectl would go on with those that it can have.
+        port = f"{self.ports[name]}:{self.places.listens(name).port}"
+        command = self.kubectl.command("port-forward", "--address=127.0.0.1", f"service/{service}", port)
+        # Where its context and credentials are is in variables that only it knows.
+        return Component(f"{name}-forward", argv=lambda: command, env=self._environ, ready=tcp(self.ports[name]))
+
+    def _lost(self) -> list[ComponentDiedError]:
+        """The pods that have ended, are being ended, or no longer take calls, since the run began."""
+        pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
+        rollout = Rollout(self.kubectl, self._interrupts.check)
+        known = [*causes(pods), *restarted(pods)]
+        dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in known]
+        lost = {
+            **{name_of(pod): UNREADY for pod in pods if not is_ready(pod)},
+            **{name_of(pod): "being deleted" for pod in pods if "deletionTimestamp" in pod["metadata"]},
+            **dict.fromkeys(sorted(self._ready - set(map(name_of, pods))), "gone"),
+        }
+        for name, what in lost.items():
+            if name not in {cause.pod for cause in known}:
+                unsaid = "the cluster does not say why" if what == UNREADY else "somebody may have deleted it"
+                why = rollout.warning(name) or unsaid
+                dead.append(ComponentDiedError(name, f"{name} is {what}: {why}"))
+        return dead
+
+    def _keep_logs(self) -> None:
+        """Fetch the logs of all pods, and the edge's access log once it is whole."""
+        with contextlib.suppress(MeshError):
+            for pod in self.kubectl.get("pods")["items"]:
+                name = pod["metadata"]["name"]
+                log = self.kubectl.ask("logs", name, "--all-containers", "--prefix")
+                (self.logs / f"{name}.log").write_text(log.stdout)
+                if self._has_edge and pod["metadata"]["labels"].get("app.kubernetes.io/name") == EDGE:
+                    time.sleep(FLUSH_S)
+                    self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
+
+    def _remove_leftover(self) -> None:
+        """Remove the namespace of an earlier run that could not do it itself."""
+        try:
+            left = json.loads(self._note.read_text())
+        except (OSError, ValueError):
+            return
+        print(f"Removing the namespace {left['namespace']}, which an earlier run did not.", file=sys.stderr)
+        self._remove(left["context"], left["namespace"])
+
+    def _remove(self, context: str, namespace: str) -> None:
+        kubectl = Kubectl.current(self._environ).for_context(context)
+        try:
+            kubectl.run("delete", "namespace", namespace, "--ignore-not-found", "--wait=false")
+            # No client is left for whom a pod would have to end slowly.
+            kubectl.within(namespace).run("delete", "pods", "--all", "--grace-period=1", "--wait=false")
+            limit = f"--timeout={DELETE_LIMIT_S:g}s"
+            kubectl.run("wait", "--for=delete", f"namespace/{namespace}", limit, limit_s=DELETE_LIMIT_S + 10)
+        except ClusterError as error:
+            print(
+                f"The namespace {namespace} is not removed yet: {_why_left(kubectl, namespace) or error}. "
+                f"Look after it with: kubectl --context={context} get namespace {namespace}",
+                file=sys.stderr,
+            )
+        else:
+            self._note.unlink(missing_ok=True)
+
+
+def _why_left(kubectl: Kubectl, namespace: str) -> str:
+    """What keeps a namespace that is being deleted; empty if the cluster does not say."""
+    try:
+        conditions = kubectl.get("namespace", namespace)["status"].get("conditions", [])
+    except ClusterError:
+        return ""
+    return "; ".join(condition["message"] for condition in conditions if condition["status"] == "True")

@@ -1,0 +1,188 @@
+"""Everything that a cluster is told of a system, made from its topology, the ports and the switches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from mesh.components.database import POSTGRES
+from mesh.components.jaeger import JAEGER
+from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, Topology
+from mesh.kubernetes.manifests.edge import edge_config, edge_service, edge_workload, plan_of
+from mesh.kubernetes.manifests.ingress import ingress
+from mesh.kubernetes.manifests.istio import mesh_resources, pod_annotations
+from mesh.kubernetes.manifests.pods import Document, Workload, account, deployment, labels, service
+from mesh.kubernetes.manifests.policies import (
+    LOAD,
+    autoscaler,
+    database_policies,
+    disruption_budget,
+    managed_database_policies,
+    network_policies,
+)
+from mesh.kubernetes.manifests.secrets import DATABASE, DATABASE_KEYS, KEYS
+from mesh.kubernetes.manifests.shop import shop_service, shop_workloads
+from mesh.kubernetes.manifests.stores import JOB, database_job, jaeger, jaeger_service_ports, migration_job, postgres
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.sidecars.workloads import CANARY
+
+BASE, BENCH, PRODUCTION = "base", "overlays/bench", "overlays/production"
+KUSTOMIZATION = "kustomization.yaml"
+SECRETS = "secrets"
+"""Folder of the bench's secrets, a file for each value."""
+Manifests = dict[str, list[Document]]
+"""The documents of each file, by its path."""
+
+
+def manifests(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
+    """All files: a Kustomize base, and the overlays `bench` and `production`.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: The switches that it runs with.
+        options: Names, images and sizes.
+    """
+    places = ClusterPlaces.default()
+    files = {
+        **_base(topology, switches, places, options),
+        **_bench(topology, switches, places, options),
+        **_production(topology, switches, places, options),
+    }
+    return {**files, **_kustomizations(files, options)}
+
+
+def documents(files: Mapping[str, Sequence[Document]], overlay: str = BENCH) -> list[Document]:
+    """The resources of one overlay and the base, in the order in which they may be applied.
+
+    Args:
+        files: What `manifests` gave.
+        overlay: Folder of the overlay; what it patches in the base, as `production` does, stays as the base has it.
+    """
+    return [
+        resource
+        for folder in (BASE, overlay)
+        for path, resources in files.items()
+        if path.startswith(f"{folder}/") and not path.endswith(KUSTOMIZATION)
+        for resource in resources
+    ]
+
+
+def _base(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
+    scaled = _scaled(topology, switches)
+    files: Manifests = {
+        "namespace.yaml": [_namespace(switches, options)],
+        "accounts.yaml": [account(name, options) for name in [*scaled, JAEGER, LOAD]],
+        "network.yaml": network_policies(topology, switches, places, options),
+        "disruptions.yaml": [disruption_budget(name, options) for name in [*scaled, *_canaries(switches)]],
+        "jaeger.yaml": [
+            service(JAEGER, jaeger_service_ports(places), options),
+            deployment(jaeger(places, options), options),
+        ],
+    }
+    if switches.meshed:
+        files["mesh.yaml"] = mesh_resources(topology, switches, places, options)
+    for workload in shop_workloads(topology, switches, places, options):
+        has_service = workload.name == workload.service
+        files[f"{workload.name}.yaml"] = [
+            *([shop_service(workload.name, topology, switches, places, options)] if has_service else []),
+            deployment(_meshed(workload, switches, places, options), options),
+        ]
+    if switches.edge != "none":
+        plan = plan_of(topology, switches, places, options)
+        config = edge_config(switches.edge, plan, options)
+        edge = _meshed(edge_workload(switches.edge, plan, config, options), switches, places, options)
+        files[f"{EDGE}.yaml"] = [config, edge_service(plan, options), deployment(edge, options)]
+    return {f"{BASE}/{name}": resources for name, resources in files.items()}
+
+
+def _bench(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
+    owners = [JOB] if options.database_url else [POSTGRES, JOB]
+    files: Manifests = {
+        "accounts.yaml": [account(name, options) for name in owners],
+        "database.yaml": [database_job(switches, options)],
+    }
+    if options.database_url:
+        files["network.yaml"] = managed_database_policies(topology, options.managed_port, options)
+    else:
+        files["network.yaml"] = database_policies(topology, places, options)
+        files["postgres.yaml"] = postgres(places, options)
+    return {f"{BENCH}/{name}": resources for name, resources in files.items()}
+
+
+def _production(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Manifests:
+    files: Manifests = {
+        "accounts.yaml": [account(JOB, options)],
+        "autoscalers.yaml": [autoscaler(name, options) for name in _scaled(topology, switches)],
+        "database.yaml": [migration_job(options)],
+        "network.yaml": managed_database_policies(topology, options.managed_port, options),
+    }
+    if switches.meshed and switches.edge != "none":
+        files["ingress.yaml"] = ingress(topology, switches, places, options)
+    return {f"{PRODUCTION}/{name}": resources for name, resources in files.items()}
+
+
+def _meshed(workload: Workload, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> Workload:
+    if not switches.meshed:
+        return workload
+    annotations = pod_annotations(workload.name, places, options)
+    return replace(workload, annotations={**workload.annotations, **annotations})
+
+
+def _scaled(topology: Topology, switches: Switches) -> list[str]:
+    return [*topology.components, *([EDGE] if switches.edge != "none" else [])]
+
+
+def _canaries(switches: Switches) -> list[str]:
+    return [CANARY] if switches.canary else []
+
+
+def _namespace(switches: Switches, options: ClusterOptions) -> Document:
+    standards = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "audit", "warn")}
+    injected = {"istio-injection": "enabled"} if switches.meshed else {}
+    if switches.meshed and not options.istio_cni:
+        # The init container that Istio injects redirects the pod's traffic, which needs NET_ADMIN and root.
+        standards["pod-security.kubernetes.io/enforce"] = "privileged"
+    own = {**labels("hopwise", options), **standards, **injected}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace, "labels": own}}
+
+
+def _kustomizations(files: Mapping[str, Sequence[Document]], options: ClusterOptions) -> Manifests:
+    made = {}
+    for folder in (BASE, BENCH, PRODUCTION):
+        resources = [path.removeprefix(f"{folder}/") for path in files if path.startswith(f"{folder}/")]
+        kustomization = {
+            "apiVersion": "kustomize.config.k8s.io/v1beta1",
+            "kind": "Kustomization",
+            "namespace": options.namespace,
+            "resources": [*([] if folder == BASE else [f"../../{BASE}"]), *resources],
+        }
+        more = {BENCH: _generated(options), PRODUCTION: {"patches": [_SCALED]}}.get(folder, {})
+        made[f"{folder}/{KUSTOMIZATION}"] = [kustomization | more]
+    return made
+
+
+def _generated(options: ClusterOptions) -> Document:
+    """The bench's secrets, whose values lie beside it."""
+    named = {KEYS: (PRIVATE_KEY, PUBLIC_KEY), DATABASE: DATABASE_KEYS}
+    return {
+        "generatorOptions": {"disableNameSuffixHash": True, "labels": labels("hopwise", options)},
+        "secretGenerator": [
+            {"name": name, "files": [f"{SECRETS}/{key}" for key in keys]} for name, keys in named.items()
+        ],
+    }
+
+
+# Autoscalers say how many pods there are, and how busy they are is counted against what they are promised.
+_SCALED: Document = {
+    "target": {"kind": "Deployment", "labelSelector": "app.kubernetes.io/component in (service, gateway, proxy)"},
+    "patch": """\
+- op: remove
+  path: /spec/replicas
+- op: replace
+  path: /spec/template/spec/containers/0/resources/requests/cpu
+  value: 500m
+""",
+}

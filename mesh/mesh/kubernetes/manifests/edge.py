@@ -1,0 +1,142 @@
+"""The edge in a cluster."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, Topology
+from mesh.edge import envoy, kong, limits
+from mesh.edge.component import config_text
+from mesh.edge.plan import EdgePlan, edge_plan
+from mesh.envoy_config import DESCRIPTOR, OPTIONS
+from mesh.kubernetes.manifests.pods import (
+    DRAIN_S,
+    LEAVES_S,
+    Document,
+    Size,
+    Workload,
+    container,
+    document,
+    exposed,
+    probes,
+    service,
+)
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+
+LOGS = Path("/var/log/hopwise")
+ACCESS_LOG = LOGS / "edge.access.jsonl"
+CONFIG = Path("/etc/hopwise/edge")
+ENVOY_FILE, KONG_FILE = "envoy.yaml", "kong.yaml"
+KONG_PREFIX = Path("/var/lib/kong")
+"""Folder that Kong writes its own files to."""
+
+
+def plan_of(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> EdgePlan:
+    """The plan of the edge in a cluster."""
+    public_key = options.jwt_public_key
+    plan = edge_plan(topology, places, ACCESS_LOG, plugins=switches.plugins, jwt_public_key=public_key)
+    if not switches.meshed:
+        return plan
+    # A sidecar finds out from a request's host where it is to go.
+    named = {name: replace(to, authority=str(to.places[0])) for name, to in plan.upstreams.items()}
+    return replace(plan, upstreams=named)
+
+
+def edge_config(program: str, plan: EdgePlan, options: ClusterOptions) -> Document:
+    """The edge's configuration.
+
+    Args:
+        program: `envoy` or `kong`.
+        plan: What the edge must do.
+        options: For names.
+    """
+    if program == "kong":
+        return document("ConfigMap", "v1", EDGE, options, data={KONG_FILE: config_text(kong.render(plan))})
+    binary: Document = {}
+    if plan.topology.transcodes:
+        descriptor = base64.b64encode(DESCRIPTOR.read_bytes()).decode()
+        binary = {"binaryData": {DESCRIPTOR.name: descriptor}}
+    return document("ConfigMap", "v1", EDGE, options, data={ENVOY_FILE: envoy_text(plan)}, **binary)
+
+
+def envoy_text(plan: EdgePlan) -> str:
+    """Envoy's configuration in a container, which has its files in the folder `CONFIG`."""
+    return config_text(envoy.render(plan)).replace(str(DESCRIPTOR), str(CONFIG / DESCRIPTOR.name))
+
+
+def edge_workload(program: str, plan: EdgePlan, config: Document, options: ClusterOptions) -> Workload:
+    """The edge's pods.
+
+    Args:
+        program: `envoy` or `kong`.
+        plan: What the edge must do.
+        config: Its configuration; a change of it makes new pods.
+        options: For images and names.
+    """
+    digest = hashlib.sha256(json.dumps([config.get("data"), config.get("binaryData")]).encode()).hexdigest()
+    mounts: list[Document] = [
+        {"name": "config", "mountPath": str(CONFIG), "readOnly": True},
+        {"name": "logs", "mountPath": str(LOGS)},
+    ]
+    volumes: list[Document] = [
+        {"name": "config", "configMap": {"name": EDGE}},
+        {"name": "logs", "emptyDir": {"sizeLimit": "1Gi"}},
+    ]
+    asked = probes({"httpGet": {"path": limits.HEALTH_PATH, "port": plan.listen.port}})
+    ports = exposed(edge_ports(plan))
+    if program == "kong":
+        own = {
+            **kong.settings(plan),
+            "KONG_PREFIX": str(KONG_PREFIX),
+            "KONG_DECLARATIVE_CONFIG": str(CONFIG / KONG_FILE),
+        }
+        main = container(
+            EDGE,
+            options.kong_image,
+            options,
+            Size(memory="256Mi", most_memory="1Gi"),
+            mounts=[*mounts, {"name": "prefix", "mountPath": str(KONG_PREFIX)}],
+            env=[{"name": name, "value": value} for name, value in own.items()],
+            ports=ports,
+            **asked,
+            # Its image has it told to end gracefully: requests under way are answered.
+            lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S}}},
+        )
+        volumes.append({"name": "prefix", "emptyDir": {"sizeLimit": "512Mi"}})
+    else:
+        main = container(
+            EDGE,
+            options.image("edge-envoy"),
+            options,
+            Size(),
+            mounts=mounts,
+            # The access log is read while it is written.
+            args=["-c", str(CONFIG / ENVOY_FILE), *OPTIONS, "--file-flush-interval-msec", "1000"],
+            ports=ports,
+            **asked,
+            lifecycle={"preStop": {"exec": {"command": ["bash", "-c", _leave(plan)]}}},
+        )
+    return Workload(EDGE, [main], volumes=volumes, annotations={"hopwise/config": digest[:16]})
+
+
+def edge_service(plan: EdgePlan, options: ClusterOptions) -> Document:
+    """The edge's service."""
+    return service(EDGE, edge_ports(plan), options)
+
+
+def edge_ports(plan: EdgePlan) -> dict[int, str]:
+    """The port that clients reach, and what is spoken there: HTTP/1.1 and HTTP/2."""
+    return {plan.listen.port: "h2c"}
+
+
+def _leave(plan: EdgePlan) -> str:
+    # Envoy ends at once when it is told to. Before, each answer over a connection must be its last.
+    admin = plan.admin
+    request = f"POST /healthcheck/fail HTTP/1.1\\r\\nhost: {admin.host}\\r\\ncontent-length: 0\\r\\n\\r\\n"
+    return f"exec 3<>/dev/tcp/{admin.host}/{admin.port} && printf '{request}' >&3; sleep {LEAVES_S + DRAIN_S}"

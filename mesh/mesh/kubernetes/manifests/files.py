@@ -1,0 +1,78 @@
+"""Manifests as files, for `kubectl apply --kustomize`."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mesh.components.database import Database, own_database
+from mesh.components.keys import KeyPair, key_pair_in
+from mesh.kubernetes.manifests.bundle import BENCH, SECRETS
+from mesh.kubernetes.manifests.pods import Document
+from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, database_values
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+
+HEADER = "# Made by `make manifests`: change the topology, the switches or an overlay of your own, and not this file.\n"
+
+
+class _Plain(yaml.SafeDumper):
+    """Repeats what occurs twice: people and Kustomize read no aliases."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        return True
+
+
+# What kubectl reads as a number, where PyYAML reads a text: the text then needs its quotes.
+_Plain.add_implicit_resolver(
+    "tag:yaml.org,2002:float",
+    re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$|0o[0-7]+$"),
+    list("-+.0123456789"),
+)
+
+
+def as_yaml(documents: Sequence[Document]) -> str:
+    """Documents as YAML: the same bytes for the same documents."""
+    return yaml.dump_all(documents, Dumper=_Plain, sort_keys=False, width=120)
+
+
+def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
+    """Write manifests, in place of those that an earlier call has written.
+
+    Args:
+        files: What `manifests` gave.
+        out: Folder to write into.
+    """
+    for folder in {Path(path).parent for path in files}:
+        for old in (out / folder).glob("*.yaml"):
+            old.unlink()
+        (out / folder).mkdir(parents=True, exist_ok=True)
+    for path, documents in files.items():
+        (out / path).write_text(HEADER + as_yaml(documents))
+
+
+def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
+    """Make the values of the bench's secrets, or keep those that an earlier call has made; gives back the key pair.
+
+    Args:
+        out: Folder that the manifests are written into.
+        options: For the database that the secrets are for.
+    """
+    folder = out / BENCH / SECRETS
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    keys = key_pair_in(folder)
+    if options.database_url:
+        database = Database(options.database_url, embedded=False)
+    else:
+        kept = folder / ADMIN_PASSWORD
+        password = kept.read_text() if kept.is_file() else secrets.token_hex(32)
+        database = own_database(password, ClusterPlaces.default())
+    for key, value in database_values(database).items():
+        (folder / key).write_text(value)
+    return keys

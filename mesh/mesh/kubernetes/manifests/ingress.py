@@ -1,0 +1,73 @@
+"""How clients outside of the cluster reach the edge of a mesh: by the Gateway API."""
+
+from __future__ import annotations
+
+import json
+
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, Topology
+from mesh.istio.resource import NETWORKING, SECURITY
+from mesh.kubernetes.manifests.pods import SERVICE, Document, document
+from mesh.kubernetes.manifests.policies import autoscaler
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+
+GATEWAY_API = "gateway.networking.k8s.io/v1"
+GATEWAY = "shop"
+GATEWAY_POD = f"{GATEWAY}-istio"
+"""The name that Istio gives to the gateway's Deployment and Service."""
+PORT, TLS_PORT = 80, 443
+"""Where the gateway listens, and where with a certificate that others add."""
+
+
+def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+    """A gateway of Istio's, and the routes from it to the edge for what clients of the topology send.
+
+    Args:
+        topology: For what clients send.
+        switches: For mTLS.
+        places: The ports.
+        options: For namespace and labels.
+    """
+    port = places.ports[EDGE]
+    listener = {"name": "http", "port": PORT, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "Same"}}}
+    kinds = {"GRPCRoute" if topology.client_speaks(channel) == "grpc" else "HTTPRoute" for channel in topology.entry}
+    route = {"parentRefs": [{"name": GATEWAY}], "rules": [{"backendRefs": [{"name": EDGE, "port": port}]}]}
+    # The edge's port is no part of the mesh: its clients have no certificates.
+    plain = {"host": EDGE, "trafficPolicy": {"tls": {"mode": "DISABLE"}}}
+    made_by = {"parametersRef": {"group": "", "kind": "ConfigMap", "name": GATEWAY_POD}}
+    spec = {"gatewayClassName": "istio", "infrastructure": made_by, "listeners": [listener]}
+    return [
+        document("ConfigMap", "v1", GATEWAY_POD, options, of=GATEWAY, data=_pods(options)),
+        document("Gateway", GATEWAY_API, GATEWAY, options, spec=spec),
+        *(document(kind, GATEWAY_API, EDGE, options, spec=route) for kind in sorted(kinds)),
+        document("DestinationRule", NETWORKING, EDGE, options, spec=plain),
+        *([document("AuthorizationPolicy", SECURITY, GATEWAY, options, spec=_ANYBODY)] if switches.encrypted else []),
+        document("NetworkPolicy", "networking.k8s.io/v1", "gateway", options, of=GATEWAY, spec=_policy(port)),
+    ]
+
+
+# The namespace refuses whom no link permits, at the gateway's pods too; and the gateway's clients have no certificates.
+_ANYBODY: Document = {
+    "targetRefs": [{"group": GATEWAY_API.partition("/")[0], "kind": "Gateway", "name": GATEWAY}],
+    "action": "ALLOW",
+    "rules": [{}],
+}
+
+
+def _pods(options: ClusterOptions) -> dict[str, str]:
+    """What Istio adds to the resources that it makes of the Gateway: the namespace's standard, and a second pod."""
+    scaled = autoscaler(GATEWAY_POD, options)["spec"]
+    standard = {"template": {"spec": {"securityContext": {"seccompProfile": {"type": "RuntimeDefault"}}}}}
+    specs = {"deployment": standard, "horizontalPodAutoscaler": scaled, "podDisruptionBudget": {"maxUnavailable": 1}}
+    return {kind: json.dumps({"spec": spec}) for kind, spec in specs.items()}
+
+
+def _policy(edge_port: int) -> Document:
+    edge = {"podSelector": {"matchLabels": {SERVICE: EDGE}}}
+    return {
+        "podSelector": {"matchLabels": {"gateway.networking.k8s.io/gateway-name": GATEWAY}},
+        "policyTypes": ["Ingress", "Egress"],
+        "ingress": [{"ports": [{"protocol": "TCP", "port": port} for port in (PORT, TLS_PORT)]}],
+        "egress": [{"to": [edge], "ports": [{"protocol": "TCP", "port": edge_port}]}],
+    }

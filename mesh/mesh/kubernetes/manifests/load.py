@@ -1,0 +1,77 @@
+"""The load generators in a cluster: the pods of an indexed job, each with its shard of one tape."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mesh.components.keys import PRIVATE_KEY
+from mesh.kubernetes.manifests.pods import Document, Size, Workload, container, document, pod_template, selected
+from mesh.kubernetes.manifests.policies import LOAD
+from mesh.kubernetes.manifests.secrets import KEYS_MOUNT, keys_volume
+from mesh.kubernetes.options import ClusterOptions
+
+FOLDER = "/var/lib/hopwise"
+TAPE, TARGET, OUT = f"{FOLDER}/tape.jsonl", f"{FOLDER}/target.json", f"{FOLDER}/out"
+"""Where a generator waits for what it needs, and leaves what it measured."""
+CPU_M, LEAST_CPU_M = 500, 100
+"""Thousandths of a processor that all generators together claim, and that each claims at least."""
+EXTRA_S = 600
+"""How long a generator may live beyond its load, in seconds: starting, waiting for the others, being read."""
+
+
+@dataclass(frozen=True)
+class LoadJob:
+    """What the generators are to do.
+
+    Attributes:
+        name: Name of the job.
+        nodes: Number of generators.
+        arguments: Arguments of the generator.
+        duration_s: Seconds of load.
+    """
+
+    name: str
+    nodes: int
+    arguments: Sequence[str]
+    duration_s: float
+
+
+def load_document(job: LoadJob, options: ClusterOptions) -> Document:
+    """The job, whose pods wait for their tape and target.
+
+    Args:
+        job: What the generators are to do.
+        options: Where they run.
+    """
+    generator = container(
+        LOAD,
+        options.image("shopload"),
+        options,
+        # A larger claim than any component's: a generator that waits for a processor measures itself.
+        Size(cpu=f"{max(LEAST_CPU_M, CPU_M // job.nodes)}m", most_memory="1Gi"),
+        mounts=[KEYS_MOUNT, {"name": "data", "mountPath": FOLDER}],
+        args=list(job.arguments),
+    )
+    workload = Workload(
+        LOAD,
+        [generator],
+        volumes=[keys_volume(PRIVATE_KEY), {"name": "data", "emptyDir": {"sizeLimit": "1Gi"}}],
+        sidecar=False,
+    )
+    # Generators keep away from each other where there are nodes enough.
+    spread = {
+        "maxSkew": 1,
+        "topologyKey": "kubernetes.io/hostname",
+        "whenUnsatisfiable": "ScheduleAnyway",
+        "labelSelector": selected(LOAD),
+    }
+    spec = {
+        "completionMode": "Indexed",
+        "completions": job.nodes,
+        "parallelism": job.nodes,
+        "backoffLimit": 0,
+        "activeDeadlineSeconds": round(job.duration_s) + EXTRA_S,
+        "template": pod_template(workload, options, restartPolicy="Never", topologySpreadConstraints=[spread]),
+    }
+    return document("Job", "batch/v1", job.name, options, of=LOAD, spec=spec)

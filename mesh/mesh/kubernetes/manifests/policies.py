@@ -1,0 +1,168 @@
+"""Who may talk to whom, and how many pods there are: network policies, disruption budgets, autoscalers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from mesh.components.database import POSTGRES
+from mesh.components.jaeger import JAEGER
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, Topology, port_name
+from mesh.kubernetes.manifests.pods import SERVICE, Document, document, selected
+from mesh.kubernetes.manifests.stores import JOB
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+
+LOAD = "load"
+"""The load generator's pods."""
+ISTIOD_PORT = 15012
+BUSY = "700m"
+"""CPU of a pod above which another one is added: one Python process is never busier than one core."""
+MOST_PODS = 8
+
+
+def links(topology: Topology, switches: Switches) -> dict[str, dict[str, set[str]]]:
+    """Whom each component calls, with the names of the ports, from the topology's links and what stands around them.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: For the edge.
+    """
+    called: dict[str, dict[str, set[str]]] = {}
+
+    def add(caller: str, callee: str, port: str) -> None:
+        called.setdefault(caller, {}).setdefault(callee, set()).add(port)
+
+    for caller in topology.components:
+        for callee, protocol in topology.links.get(caller, {}).items():
+            add(caller, callee, port_name(callee, protocol))
+        add(caller, JAEGER, "jaeger-otlp-grpc")
+    entrance = LOAD if switches.edge == "none" else EDGE
+    for callee, protocol in topology.behind_edge.items():
+        add(entrance, callee, port_name(callee, protocol))
+    if entrance == EDGE:
+        add(LOAD, EDGE, EDGE)
+        for port in ("jaeger-otlp-grpc", "jaeger-otlp-http"):
+            add(EDGE, JAEGER, port)
+    add(LOAD, JAEGER, "jaeger-otlp-grpc")
+    return called
+
+
+def network_policies(
+    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
+) -> list[Document]:
+    """Nobody may talk to anybody, but for what the topology's links and their surroundings need.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: For edge and mesh.
+        places: The ports.
+        options: For namespace and labels.
+    """
+    called = links(topology, switches)
+    names = sorted({*called, *(callee for callees in called.values() for callee in callees)})
+    everybody: Document = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+    return [
+        document("NetworkPolicy", "networking.k8s.io/v1", "nobody", options, of="hopwise", spec=everybody),
+        document("NetworkPolicy", "networking.k8s.io/v1", "names", options, of="hopwise", spec=_names(switches)),
+        *(
+            document("NetworkPolicy", "networking.k8s.io/v1", name, options, spec=_policy(name, called, places))
+            for name in names
+        ),
+    ]
+
+
+def database_policies(topology: Topology, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+    """The services and the job may talk to the database of the bench, which may talk to nobody."""
+    callers = [*topology.services, JOB]
+    ports = [POSTGRES]
+    return [
+        *(_to_database(caller, _rule("to", POSTGRES, ports, places), options) for caller in callers),
+        document(
+            "NetworkPolicy",
+            "networking.k8s.io/v1",
+            POSTGRES,
+            options,
+            spec={
+                "podSelector": {"matchLabels": {SERVICE: POSTGRES}},
+                "policyTypes": ["Ingress"],
+                "ingress": [_rule("from", caller, ports, places) for caller in callers],
+            },
+        ),
+    ]
+
+
+def managed_database_policies(topology: Topology, port: int, options: ClusterOptions) -> list[Document]:
+    """The services and the job may talk to a database outside of the cluster, wherever it is."""
+    anywhere: Document = {"ports": [{"protocol": "TCP", "port": port}]}
+    return [_to_database(caller, anywhere, options) for caller in [*topology.services, JOB]]
+
+
+def _to_database(caller: str, rule: Document, options: ClusterOptions) -> Document:
+    return document(
+        "NetworkPolicy",
+        "networking.k8s.io/v1",
+        f"{caller}-to-database",
+        options,
+        of=caller,
+        spec={"podSelector": {"matchLabels": {SERVICE: caller}}, "policyTypes": ["Egress"], "egress": [rule]},
+    )
+
+
+def _names(switches: Switches) -> Document:
+    """Everybody may look up names, and a sidecar may ask istiod."""
+    system = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}}
+    lookups = [{"protocol": protocol, "port": 53} for protocol in ("UDP", "TCP")]
+    egress: list[Document] = [{"to": [system], "ports": lookups}]
+    if switches.meshed:
+        istio = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "istio-system"}}}
+        egress.append({"to": [istio], "ports": [{"protocol": "TCP", "port": ISTIOD_PORT}]})
+    return {"podSelector": {}, "policyTypes": ["Egress"], "egress": egress}
+
+
+def _policy(name: str, called: Mapping[str, Mapping[str, Iterable[str]]], places: ClusterPlaces) -> Document:
+    egress = [_rule("to", callee, ports, places) for callee, ports in called.get(name, {}).items()]
+    ingress = [
+        _rule("from", caller, callees[name], places) for caller, callees in sorted(called.items()) if name in callees
+    ]
+    if name == EDGE:
+        # The door for everybody; whoever wants it narrower adds a policy in front of it.
+        ingress = [{"ports": _ports([EDGE], places)}]
+    return {
+        "podSelector": {"matchLabels": {SERVICE: name}},
+        "policyTypes": ["Ingress", "Egress"],
+        # A cluster keeps no empty list, and would take one for a change at each `kubectl apply`.
+        **({"ingress": ingress} if ingress else {}),
+        **({"egress": egress} if egress else {}),
+    }
+
+
+def _rule(direction: str, peer: str, ports: Iterable[str], places: ClusterPlaces) -> Document:
+    return {direction: [{"podSelector": {"matchLabels": {SERVICE: peer}}}], "ports": _ports(ports, places)}
+
+
+def _ports(names: Iterable[str], places: ClusterPlaces) -> list[Document]:
+    return [{"protocol": "TCP", "port": places.listens(name).port} for name in sorted(names)]
+
+
+def disruption_budget(name: str, options: ClusterOptions) -> Document:
+    """At most one pod of a component at a time may be taken away on purpose."""
+    spec = {"maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": selected(name)}
+    return document("PodDisruptionBudget", "policy/v1", name, options, spec=spec)
+
+
+def autoscaler(name: str, options: ClusterOptions) -> Document:
+    """Adds pods of a component that is busy; at least two are there, on different nodes if there are several."""
+    metric = {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "AverageValue", "averageValue": BUSY}}}
+    return document(
+        "HorizontalPodAutoscaler",
+        "autoscaling/v2",
+        name,
+        options,
+        spec={
+            "scaleTargetRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": name},
+            "minReplicas": 2,
+            "maxReplicas": MOST_PODS,
+            "metrics": [metric],
+        },
+    )

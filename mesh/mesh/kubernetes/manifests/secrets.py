@@ -1,0 +1,68 @@
+"""What pods may not be told in the open: the secrets that manifests refer to, and what must be in them."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from mesh.components.database import Database
+from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
+from mesh.components.shop_processes import TRIAL_DATABASE, role_name, role_passwords
+from mesh.description.topology import SERVICES
+from mesh.kubernetes.manifests.pods import Document, document
+from mesh.kubernetes.options import ClusterOptions
+
+KEYS, DATABASE = "keys", "database"
+KEYS_FOLDER = Path("/etc/hopwise/keys")
+KEYS_MOUNT: Document = {"name": KEYS, "mountPath": str(KEYS_FOLDER), "readOnly": True}
+"""Where a container has the keys of the tokens, with `keys_volume` in its pod."""
+ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS = "admin-url", "admin-password", "role-passwords"
+
+
+def url_of(service: str) -> str:
+    """The key of the URL by which a service reaches its database."""
+    return f"{service}-url"
+
+
+DATABASE_KEYS = (ADMIN_URL, ADMIN_PASSWORD, ROLE_PASSWORDS, *map(url_of, SERVICES))
+
+
+def secret_variable(name: str, key: str) -> Document:
+    """A variable of a container's environment that comes from the secret `database`."""
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": DATABASE, "key": key}}}
+
+
+def keys_volume(*names: str) -> Document:
+    """The volume of some of the keys, which nobody but its pod's own user may read."""
+    items = [{"key": name, "path": name} for name in names]
+    return {"name": KEYS, "secret": {"secretName": KEYS, "defaultMode": 0o440, "items": items}}
+
+
+def secrets(keys: KeyPair, database: Database, options: ClusterOptions) -> list[Document]:
+    """The secrets of a system.
+
+    Args:
+        keys: Key pair of the tokens.
+        database: The database server, as pods reach it.
+        options: For namespace and labels.
+    """
+    pair = {PRIVATE_KEY: keys.private.read_text(), PUBLIC_KEY: keys.public.read_text()}
+    return [_secret(KEYS, pair, options), _secret(DATABASE, database_values(database), options)]
+
+
+def database_values(database: Database) -> dict[str, str]:
+    """The values of the secret `database`."""
+    return {
+        ADMIN_URL: database.admin_url,
+        ADMIN_PASSWORD: unquote(urlsplit(database.admin_url).password or ""),
+        ROLE_PASSWORDS: json.dumps(role_passwords(database)),
+        **{url_of(service): database.url(role_name(service), TRIAL_DATABASE) for service in SERVICES},
+    }
+
+
+def _secret(name: str, values: Mapping[str, str], options: ClusterOptions) -> Document:
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in values.items()}
+    return document("Secret", "v1", name, options, type="Opaque", data=encoded)

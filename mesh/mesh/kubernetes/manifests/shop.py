@@ -1,0 +1,140 @@
+"""The services and gateways in a cluster: the processes of a native run, in pods."""
+
+from __future__ import annotations
+
+from mesh.components.database import Database
+from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
+from mesh.components.shop_processes import Surroundings, environment, module_of
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
+from mesh.kubernetes.manifests.pods import (
+    DRAIN_S,
+    FORGOTTEN_S,
+    LEAVES_S,
+    Document,
+    Size,
+    Workload,
+    container,
+    exposed,
+    probes,
+    service,
+)
+from mesh.kubernetes.manifests.secrets import KEYS_FOLDER, KEYS_MOUNT, keys_volume, secret_variable, url_of
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import ClusterPlaces
+from mesh.sidecars.workloads import CANARY, CANARY_OF, CANARY_VERSION, STABLE, TRUST_DOMAIN
+
+IMAGE = "shop"
+CONNECTION_AGE_S = 300
+"""After how long gRPC callers that choose among pods themselves look for those that have been added."""
+SPOKEN = {Protocol.GRPC: "grpc", Protocol.REST: "http", Protocol.GRAPHQL: "http"}
+DATABASE_URL, GRAPHIQL = "SHOP_DATABASE_URL", "SHOP_GRAPHIQL"
+# Stands where a process is told its password; each place is then filled from the secret.
+_ELSEWHERE = Database("postgresql://nobody:nothing@postgres/postgres", embedded=False)
+
+
+def identity(component: str, options: ClusterOptions) -> str:
+    """The SPIFFE ID that Istio's certificates give to a component."""
+    return f"spiffe://{TRUST_DOMAIN}/ns/{options.namespace}/sa/{component}"
+
+
+def ports_of(component: str, topology: Topology, places: ClusterPlaces) -> dict[int, str]:
+    """The ports of a service or gateway, each with what is spoken there."""
+    protocols = topology.protocols_of(component)
+    return {places.listens(port_name(component, protocol)).port: SPOKEN[protocol] for protocol in protocols}
+
+
+def shop_workloads(
+    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
+) -> list[Workload]:
+    """The services and gateways of a topology, and the canary if there is one.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: For mesh, canary and delays.
+        places: Where everything listens and is reached.
+        options: For images and names.
+    """
+    around = _surroundings(topology, switches, places, options)
+    names = [*topology.components, *([CANARY] if switches.canary else [])]
+    return [_workload(name, around, options, meshed=switches.meshed) for name in names]
+
+
+def shop_service(
+    component: str, topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
+) -> Document:
+    """The service of a service or gateway."""
+    # kube-proxy shares out connections, and a gRPC client has one: without sidecars, callers choose among the pods.
+    headless = {} if switches.meshed else {"clusterIP": "None"}
+    return service(component, ports_of(component, topology, places), options, **headless)
+
+
+def _surroundings(
+    topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
+) -> Surroundings:
+    known = {"SHOP_EDGE_IDENTITY": identity(EDGE, options)} if switches.encrypted else {}
+    return Surroundings(
+        topology,
+        places,
+        _ELSEWHERE,
+        KeyPair(private=KEYS_FOLDER / PRIVATE_KEY, public=KEYS_FOLDER / PUBLIC_KEY),
+        options.trial,
+        dict.fromkeys(topology.components, known),
+        switches.store,
+        # Where there are sidecars, those of the callers delay the calls.
+        {} if switches.meshed else switches.delay_ms,
+        encrypted=switches.encrypted,
+    )
+
+
+def _workload(name: str, around: Surroundings, options: ClusterOptions, *, meshed: bool) -> Workload:
+    component = CANARY_OF if name == CANARY else name
+    settings = environment(component, around) | {"SHOP_COMPONENT": name, "OTEL_SERVICE_NAME": name}
+    settings.pop(GRAPHIQL, None)  # a page for people who try things out on their own machine
+    needed = [key for key in (PUBLIC_KEY, PRIVATE_KEY) if str(KEYS_FOLDER / key) in settings.values()]
+    variables: list[Document] = [
+        secret_variable(DATABASE_URL, url_of(component)) if key == DATABASE_URL else {"name": key, "value": value}
+        for key, value in settings.items()
+    ]
+    variables.append({"name": "SHOP_DRAIN_S", "value": str(DRAIN_S)})
+    if not meshed:
+        variables.append({"name": "SHOP_CONNECTION_AGE_S", "value": str(CONNECTION_AGE_S)})
+    variables.append({"name": "SHOP_INSTANCE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}})
+    ports = ports_of(component, around.topology, ClusterPlaces.default())
+    port, spoken = next(iter(ports.items()))
+    question = {"grpc": {"port": port}} if spoken == "grpc" else {"httpGet": {"path": "/healthz", "port": port}}
+    main = container(
+        name,
+        options.image(IMAGE),
+        options,
+        Size(),
+        mounts=[KEYS_MOUNT] if needed else [],
+        command=["python", "-m", module_of(component)],
+        env=variables,
+        ports=exposed(ports),
+        **probes(question),
+        lifecycle={"preStop": {"sleep": {"seconds": LEAVES_S if meshed else FORGOTTEN_S}}},
+    )
+    return Workload(
+        name,
+        [main],
+        service=component,
+        version=CANARY_VERSION if name == CANARY else STABLE,
+        volumes=[keys_volume(*needed)] if needed else [],
+        before=[] if component in GATEWAYS else [_await_database(component, options)],
+    )
+
+
+def _await_database(component: str, options: ClusterOptions) -> Document:
+    """Waits until the service's role may enter its database, which the job `database` makes."""
+    asked = (
+        'until psql --no-psqlrc --quiet "$SHOP_DATABASE_URL" --command="SELECT 1" >/dev/null 2>&1; do sleep 0.5; done'
+    )
+    return container(
+        "await-database",
+        options.image("postgres"),
+        options,
+        Size(cpu="10m", memory="16Mi", most_memory="64Mi"),
+        command=["sh", "-c", asked],
+        env=[secret_variable(DATABASE_URL, url_of(component)), {"name": "PGCONNECT_TIMEOUT", "value": "2"}],
+    )

@@ -1,0 +1,190 @@
+"""What the bench brings along: PostgreSQL, the job that gives it its data, and Jaeger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from mesh.components.database import INITDB, POSTGRES, SETTINGS
+from mesh.components.jaeger import JAEGER, jaeger_environment, jaeger_ports
+from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.description.ports import HOST
+from mesh.description.switches import Switches
+from mesh.kubernetes.manifests.pods import (
+    Document,
+    Size,
+    Workload,
+    container,
+    document,
+    exposed,
+    labels,
+    pod_template,
+    probes,
+    selected,
+    service,
+)
+from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, ADMIN_URL, DATABASE, ROLE_PASSWORDS, secret_variable
+from mesh.kubernetes.options import ClusterOptions
+from mesh.kubernetes.places import EVERYWHERE, ClusterPlaces
+
+JOB = "database"
+"""Where the first step of the job leaves the template's name for the second."""
+DATA = "/var/lib/postgresql"
+"""Folder of the volume; the data are in a folder in it."""
+PASSWORD = "/run/secrets/database"  # noqa: S105 - a folder
+HBA = Path("/etc/postgresql/pg_hba.conf")
+# TYPE DATABASE USER ADDRESS METHOD
+HBA_RULES = "host all all all scram-sha-256\n"
+
+
+def initdb(password: str) -> str:
+    """The shell command that makes the data if they are not there.
+
+    Args:
+        password: File with the superuser's password.
+    """
+    made = f"{DATA}/data"
+    # In place only when whole: an interrupted start is done again.
+    return (
+        f"[ -d {made} ] || {{ rm -rf {made}.new && "
+        f"initdb -D {made}.new --pwfile={password} {' '.join(INITDB)} && mv {made}.new {made}; }}"
+    )
+
+
+def server_options(port: int) -> list[str]:
+    """The server's options: those of a native run, but that others reach it."""
+    settings = {**SETTINGS, "listen_addresses": EVERYWHERE, "port": str(port), "hba_file": str(HBA)}
+    return ["-D", f"{DATA}/data", *(part for name, value in settings.items() for part in ("-c", f"{name}={value}"))]
+
+
+def is_ready(host: str, port: int) -> list[str]:
+    """The command that asks whether the server takes connections."""
+    return ["pg_isready", "--quiet", f"--host={host}", f"--port={port}"]
+
+
+def postgres(places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
+    """PostgreSQL with the settings of a native run."""
+    port = places.listens(POSTGRES).port
+    size = Size(memory="256Mi", most_memory="1Gi", most_storage="16Gi")
+    data = {"name": "data", "mountPath": DATA}
+    server = container(
+        POSTGRES,
+        options.image("postgres"),
+        options,
+        size,
+        mounts=[data, {"name": "config", "mountPath": str(HBA.parent), "readOnly": True}],
+        args=server_options(port),
+        ports=exposed({port: "tcp"}),
+        # Starting a program in the container every few seconds would disturb what is measured on a small node.
+        **probes({"tcpSocket": {"port": port}}, startup={"exec": {"command": is_ready(HOST, port)}}),
+    )
+    first = container(
+        "initdb",
+        options.image("postgres"),
+        options,
+        size,
+        mounts=[data, {"name": "password", "mountPath": PASSWORD, "readOnly": True}],
+        command=["sh", "-c", initdb(f"{PASSWORD}/{ADMIN_PASSWORD}")],
+    )
+    password = {
+        "secretName": DATABASE,
+        "defaultMode": 0o440,
+        "items": [{"key": ADMIN_PASSWORD, "path": ADMIN_PASSWORD}],
+    }
+    workload = Workload(
+        POSTGRES,
+        [server],
+        before=[first],
+        volumes=[
+            {"name": "config", "configMap": {"name": POSTGRES}},
+            {"name": "password", "secret": password},
+            *([] if options.storage else [{"name": "data", "emptyDir": {}}]),
+        ],
+        sidecar=False,
+    )
+    claim = {
+        "metadata": {"name": "data", "labels": labels(POSTGRES, options)},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": options.storage}}},
+    }
+    return [
+        document("ConfigMap", "v1", POSTGRES, options, data={HBA.name: HBA_RULES}),
+        service(POSTGRES, {port: "tcp"}, options, clusterIP="None"),
+        document(
+            "StatefulSet",
+            "apps/v1",
+            POSTGRES,
+            options,
+            spec={
+                "serviceName": POSTGRES,
+                "replicas": 1,
+                "selector": selected(POSTGRES),
+                "template": pod_template(workload, options),
+                **({"volumeClaimTemplates": [claim]} if options.storage else {}),
+            },
+        ),
+    ]
+
+
+def database_limit_s(switches: Switches) -> int:
+    """How long the job may take, in seconds: its image may have to be pulled, and more data take longer to make."""
+    return 180 + 70 * switches.scale
+
+
+def database_job(switches: Switches, options: ClusterOptions) -> Document:
+    """The job that makes the seeded template if it is not there, and then a fresh copy for a trial."""
+    command = ["python", "-m", "shop.database", "prepare", "--trial", TRIAL_DATABASE]
+    command += ["--scale", str(switches.scale), "--seed", str(options.seed)]
+    preparing = _command(JOB, command, options, [_ADMIN, _ROLES])
+    workload = Workload(JOB, [preparing], before=[_await_server(options)], sidecar=False)
+    # Whoever waits for the job gives up first, and says why.
+    return _job(workload, database_limit_s(switches) + 120, options)
+
+
+def migration_job(options: ClusterOptions) -> Document:
+    """The job that brings a managed database to the newest schema, and keeps its rows."""
+    migrating = _command(JOB, ["python", "-m", "shop.database", "migrate"], options, [_ADMIN, _ROLES])
+    return _job(Workload(JOB, [migrating], before=[_await_server(options)], sidecar=False), 600, options)
+
+
+def _command(name: str, command: list[str], options: ClusterOptions, env: list[Document]) -> Document:
+    return container(name, options.image("shop"), options, Size(most_memory="1Gi"), command=command, env=env)
+
+
+def _await_server(options: ClusterOptions) -> Document:
+    asked = 'until pg_isready --dbname="$SHOP_ADMIN_URL"; do sleep 0.5; done'
+    size = Size(cpu="10m", memory="16Mi", most_memory="64Mi")
+    command = ["sh", "-c", asked]
+    return container("await-server", options.image("postgres"), options, size, command=command, env=[_ADMIN])
+
+
+def _job(workload: Workload, limit_s: int, options: ClusterOptions) -> Document:
+    spec = {
+        "backoffLimit": 2,
+        "activeDeadlineSeconds": limit_s,
+        "template": pod_template(workload, options, restartPolicy="Never"),
+    }
+    return document("Job", "batch/v1", workload.name, options, spec=spec)
+
+
+_ADMIN = secret_variable("SHOP_ADMIN_URL", ADMIN_URL)
+_ROLES = secret_variable("SHOP_ROLE_PASSWORDS", ROLE_PASSWORDS)
+
+
+def jaeger(places: ClusterPlaces, options: ClusterOptions) -> Workload:
+    """Jaeger, which keeps the traces in its memory."""
+    ports, settings = jaeger_service_ports(places), jaeger_environment(places, places.ports.offsets)
+    main = container(
+        JAEGER,
+        options.image(JAEGER),
+        options,
+        Size(memory="256Mi", most_memory="2Gi"),
+        env=[{"name": name, "value": value} for name, value in settings.items()],
+        ports=exposed(ports),
+        **probes({"httpGet": {"path": "/status", "port": places.listens("jaeger-health").port}}),
+    )
+    return Workload(JAEGER, [main], sidecar=False)
+
+
+def jaeger_service_ports(places: ClusterPlaces) -> dict[int, str]:
+    """Jaeger's ports."""
+    names = jaeger_ports(places.ports)
+    return {places.listens(name).port: "grpc" if name.endswith("grpc") else "http" for name in names}

@@ -1,0 +1,1 @@
+"""A topology, or Jaeger alone, as processes of this machine."""

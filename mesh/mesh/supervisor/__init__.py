@@ -1,0 +1,1 @@
+"""Processes: started, watched, recorded and stopped, whatever they do."""

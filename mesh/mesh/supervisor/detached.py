@@ -1,0 +1,84 @@
+"""Leaves a system running after the command that started it has returned."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from mesh.errors import MeshError
+from mesh.paths import RunFolder
+from mesh.supervisor.interrupts import Interrupts
+from mesh.supervisor.process_record import require_unlocked
+from mesh.supervisor.running_state import State, read_state
+
+POLL_S = 0.05
+
+
+def start_detached(options: Sequence[str], folder: RunFolder) -> State:
+    """Starts `python -m mesh up` in a session of its own, and waits until it is ready.
+
+    Args:
+        options: Options of `mesh up`.
+        folder: Folder of the run.
+
+    Returns:
+        The state of the run.
+
+    Raises:
+        AlreadyRunningError: Another run has the port base.
+        MeshError: It ended instead; its messages have been shown.
+        Interrupted: The user asked to stop; it has been stopped.
+    """
+    interrupts = Interrupts()
+    interrupts.install()
+    log = folder.path / "up.log"
+    try:
+        require_unlocked(folder)
+        folder.state.unlink(missing_ok=True)
+        with log.open("wb") as out:
+            process = subprocess.Popen(  # noqa: S603 - our own command line
+                [sys.executable, "-m", "mesh", "up", *options],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                start_new_session=True,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+            )
+        shown = 0
+        try:
+            while (state := read_state(folder)) is None:
+                shown = _show(log, shown)
+                if process.poll() is not None:
+                    _show(log, shown)
+                    raise MeshError("The system did not start; the messages above say why.")
+                interrupts.check()
+                time.sleep(POLL_S)
+        except BaseException:
+            _end(process)
+            _show(log, shown)
+            raise
+        return state
+    finally:
+        interrupts.restore()
+
+
+def _show(log: Path, shown: int) -> int:
+    new = log.read_bytes()[shown:]
+    sys.stderr.write(new.decode(errors="replace"))
+    sys.stderr.flush()
+    return shown + len(new)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        process.send_signal(signal.SIGTERM)
+        try:
+            process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

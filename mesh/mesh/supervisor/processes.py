@@ -1,0 +1,315 @@
+"""Starts processes in parallel where they are independent, watches them, and stops every one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mesh.errors import ComponentDiedError, StartError
+from mesh.paths import RunFolder
+from mesh.supervisor.interrupts import Interrupts
+from mesh.supervisor.process_record import Started, write_record
+from mesh.supervisor.readiness import Check
+
+POLL_S = 0.01
+TAIL_LINES = 15
+STORE_RANK = 9
+"""The stop rank of what keeps data: it stops after all that would still write to it."""
+PASSED_ON = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "LD_LIBRARY_PATH")
+"""Variables of the user's environment that components get. Proxies (gRPC would send 127.0.0.1 through one) and OTEL_*
+settings would change what is measured."""
+
+
+@dataclass(frozen=True)
+class Component:
+    """A process to run, or, without a check, a task that must end well.
+
+    Attributes:
+        name: Name of the process, and of its log.
+        argv: Gives the command line when the component is started.
+        env: Variables besides those of `PASSED_ON`.
+        ready: Checks whether it answers; None for a task, which is ready once it has exited with 0.
+        after: Components that must be ready before it starts.
+        imports_meanwhile: Whether it starts at once all the same, and goes on from its imports when its standard input
+            ends, which is when those components are ready.
+        stop_rank: Components of the lowest rank are stopped first, those of one rank together.
+        start_limit_s: How long it may take to get ready, in seconds.
+        stop_limit_s: How long it may take to stop before it is killed, in seconds.
+        stop_signal: Signal that asks it to stop.
+        death_signal: Signal that it gets when its supervisor is killed.
+        echo: Whether the user sees a task's progress (its standard error).
+        replica_of: The component that it is a further replica of, under whose name its resources count; empty for none.
+    """
+
+    name: str
+    argv: Callable[[], Sequence[str]]
+    env: Mapping[str, str] = field(default_factory=dict)
+    ready: Check | None = None
+    after: frozenset[str] = frozenset()
+    imports_meanwhile: bool = False
+    stop_rank: int = 0
+    start_limit_s: float = 30.0
+    stop_limit_s: float = 10.0
+    stop_signal: signal.Signals = signal.SIGTERM
+    death_signal: signal.Signals = signal.SIGKILL
+    echo: bool = False
+    replica_of: str = ""
+
+
+class Supervisor:
+    """Runs components. It must be used from one thread, which outlives them: on Linux, a process gets its death signal
+    when the thread that started it ends.
+
+    Args:
+        folder: Folder of the run, for logs and the record of processes.
+        interrupts: Holds Ctrl-C back.
+    """
+
+    def __init__(self, folder: RunFolder, interrupts: Interrupts) -> None:
+        self._folder = folder
+        self._interrupts = interrupts
+        self._running: dict[str, _Running] = {}
+        self._components: dict[str, Component] = {}
+        self._done: set[str] = set()
+
+    def start(self, components: Iterable[Component]) -> None:
+        """Starts components, each as soon as the ones it comes after are ready, and waits until all are.
+
+        Raises:
+            StartError: One ended, or was not ready in time; the message has the end of its log.
+            Interrupted: The user asked to stop.
+        """
+        waiting = {component.name: component for component in components}
+        starting: dict[str, _Running] = {}
+        while waiting or starting:
+            for name in [n for n, item in waiting.items() if item.imports_meanwhile or item.after <= self._done]:
+                starting[name] = self._spawn(waiting.pop(name))
+            for running in starting.values():
+                if running.held and running.component.after <= self._done:
+                    running.let_go()
+            held = [name for name, running in starting.items() if running.held]
+            if len(held) == len(starting):
+                raise StartError(
+                    f"{', '.join([*held, *waiting])}: cannot start: depends on components that are not part of this "
+                    "topology."
+                )
+            for name in [name for name, running in starting.items() if running.is_ready()]:
+                self._note_ready(starting.pop(name))
+            self._interrupts.check()
+            self._require_alive(starting)
+            time.sleep(POLL_S)
+
+    def ended(self) -> list[ComponentDiedError]:
+        """An error for every component that should run and has ended, with the end of its log."""
+        return [
+            ComponentDiedError(name, f"{name} exited during the run, {_ending(code)}.\n{running.log_end()}")
+            for name, running in self._running.items()
+            if (code := running.process.poll()) is not None
+        ]
+
+    def kill(self, name: str) -> None:
+        """Kills a component with SIGKILL, as a crash would."""
+        running = self._running.pop(name)
+        running.signal(signal.SIGKILL)
+        running.process.wait()
+        self._record()
+
+    def restart(self, name: str) -> None:
+        """Stops a component if it runs, starts it again, and waits until it is ready.
+
+        Raises:
+            StartError: It did not become ready.
+        """
+        with self._interrupts.held():
+            if name in self._running:
+                self._stop([self._running[name]])
+            self.start([self._components[name]])
+
+    def stop(self, ranks: Container[int] | None = None) -> list[str]:
+        """Stops components, gracefully where that works in time.
+
+        Args:
+            ranks: Only those of these stop ranks; None for all.
+
+        Returns:
+            The components that had to be killed.
+        """
+        killed: list[str] = []
+        running_ranks = {running.component.stop_rank for running in self._running.values()}
+        for rank in sorted(rank for rank in running_ranks if ranks is None or rank in ranks):
+            killed += self._stop([r for r in self._running.values() if r.component.stop_rank == rank])
+        return killed
+
+    def pids(self) -> dict[str, int]:
+        """Each process that runs, by its name."""
+        return {name: running.process.pid for name, running in self._running.items()}
+
+    def pids_by_component(self) -> dict[str, list[int]]:
+        """The processes of each component that runs: one, or one for each of its replicas."""
+        pids: dict[str, list[int]] = {}
+        for name, running in self._running.items():
+            pids.setdefault(running.component.replica_of or name, []).append(running.process.pid)
+        return pids
+
+    def _spawn(self, component: Component) -> _Running:
+        again = component.name in self._components
+        log = self._folder.logs / f"{component.name}.log"
+        argv = guarded(component.argv(), component.death_signal)
+        with log.open("ab" if again else "wb") as err:
+            try:
+                process = subprocess.Popen(  # noqa: S603 - the command lines are our own
+                    argv,
+                    env={**{name: os.environ[name] for name in PASSED_ON if name in os.environ}, **component.env},
+                    stdin=subprocess.PIPE if component.imports_meanwhile else subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL if component.ready is None else err,
+                    stderr=err,
+                    start_new_session=True,  # Ctrl-C in the terminal is the supervisor's to handle
+                )
+            except OSError as error:
+                raise StartError(f"{component.name}: {argv[0]} cannot be started: {error.strerror}") from error
+        started = Started.of(component.name, process.pid, component.stop_signal)
+        running = _Running(component, process, started, log, time.monotonic())
+        self._running[component.name] = running
+        self._components[component.name] = component
+        self._record()
+        return running
+
+    def _note_ready(self, running: _Running) -> None:
+        component = running.component
+        self._done.add(component.name)
+        if component.ready is None:
+            del self._running[component.name]
+            self._record()
+            running.show_progress()
+
+    def _require_alive(self, starting: Mapping[str, _Running]) -> None:
+        for name, running in starting.items():
+            code = running.process.poll()
+            if code is not None and not (code == 0 and running.component.ready is None):
+                raise StartError(f"{name} ended while it was starting, {_ending(code)}.\n{running.log_end()}")
+            limit = running.component.start_limit_s
+            if not running.held and time.monotonic() - running.began > limit:
+                raise StartError(f"{name} was not ready within {limit:g} s.\n{running.log_end()}")
+
+    def _stop(self, these: Sequence[_Running]) -> list[str]:
+        for running in these:
+            running.signal(running.component.stop_signal)
+        began = time.monotonic()
+        left = list(these)
+        killed: list[str] = []
+        while left:
+            waited = time.monotonic() - began
+            for running in [r for r in left if r.process.poll() is None and waited > r.component.stop_limit_s]:
+                killed.append(running.component.name)
+                running.signal(signal.SIGKILL)
+                running.process.wait()
+            left = [r for r in left if r.process.poll() is None]
+            if left:
+                time.sleep(POLL_S)
+        for running in these:
+            running.sweep_group()
+            del self._running[running.component.name]
+        self._record()
+        return killed
+
+    def _record(self) -> None:
+        write_record(self._folder, [running.started for running in self._running.values()])
+
+
+@dataclass
+class _Running:
+    component: Component
+    process: subprocess.Popen[bytes]
+    started: Started
+    log: Path
+    began: float
+    shown: int = 0
+
+    @property
+    def held(self) -> bool:
+        stdin = self.process.stdin
+        return stdin is not None and not stdin.closed
+
+    def let_go(self) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+        self.began = time.monotonic()
+
+    def is_ready(self) -> bool:
+        self.show_progress()
+        if self.held:
+            return False
+        if self.component.ready is None:
+            return self.process.poll() == 0
+        # A process that has ended is not ready, even if its port answers: that is somebody else's.
+        return self.component.ready() and self.process.poll() is None
+
+    def show_progress(self) -> None:
+        if not self.component.echo:
+            return
+        with self.log.open("rb") as file:
+            file.seek(self.shown)
+            new = file.read()
+        whole = new[: new.rfind(b"\n") + 1]
+        self.shown += len(whole)
+        sys.stderr.write(whole.decode(errors="replace"))
+        sys.stderr.flush()
+
+    def signal(self, which: signal.Signals) -> None:
+        # To the process alone when asking it to stop: it knows best how to end its own children.
+        with contextlib.suppress(ProcessLookupError):
+            if which is signal.SIGKILL:
+                os.killpg(self.process.pid, which)
+            else:
+                self.process.send_signal(which)
+
+    def sweep_group(self) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        if self.process.stdin is not None:
+            self.process.stdin.close()
+
+    def log_end(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()[-TAIL_LINES:]
+        shown = "\n".join(f"  {line}" for line in lines) or "  (empty)"
+        return f"End of {self.log}:\n{shown}"
+
+
+def guarded(argv: Sequence[str], death_signal: signal.Signals) -> list[str]:
+    """A command line whose process gets a signal when its parent dies, where the machine can do that.
+
+    Elsewhere the next start sweeps up what is left.
+    """
+    setpriv = death_signals()
+    if setpriv is None:
+        return list(argv)
+    flag = ["--pdeathsig", death_signal.name.removeprefix("SIG")]
+    if argv[0] == setpriv:  # it changes users already; in one go, as a change of users clears the signal
+        return [setpriv, *flag, *argv[1:]]
+    return [setpriv, *flag, *argv]
+
+
+@functools.cache
+def death_signals() -> str | None:
+    """The path of a `setpriv` that can set a death signal (not every one can); None if there is none."""
+    setpriv = shutil.which("setpriv") if sys.platform.startswith("linux") else None
+    if setpriv is None:
+        return None
+    probe = [setpriv, "--pdeathsig", "KILL", "true"]
+    result = subprocess.run(probe, capture_output=True, check=False, timeout=10)  # noqa: S603 - our own command line
+    return setpriv if result.returncode == 0 else None
+
+
+def _ending(code: int) -> str:
+    if code >= 0:
+        return f"with exit code {code}"
+    return f"by {signal.Signals(-code).name}"

@@ -1,0 +1,139 @@
+"""Checks of whether a component answers; each is quick, and returns False rather than raise."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+
+from mesh.description.ports import HOST
+
+Check = Callable[[], bool]
+TIMEOUT_S = 0.5
+"""How long one check may take."""
+
+
+def tcp(port: int, host: str = HOST) -> Check:
+    """Something accepts connections on the port."""
+
+    def check() -> bool:
+        try:
+            socket.create_connection((host, port), timeout=TIMEOUT_S).close()
+        except OSError:
+            return False
+        return True
+
+    return check
+
+
+def http_ok(port: int, path: str, host: str = HOST, trusted: Path | None = None) -> Check:
+    """`GET path` answers 200; over TLS, if a file of trusted certificates is given."""
+    if trusted is None:
+        return _answers_ok(lambda: http.client.HTTPConnection(host, port, timeout=TIMEOUT_S), path)
+    context = ssl.create_default_context(cafile=str(trusted))
+    return _answers_ok(lambda: http.client.HTTPSConnection(host, port, timeout=TIMEOUT_S, context=context), path)
+
+
+def http_ok_at(listener: Path, path: str) -> Check:
+    """`GET path` on a Unix domain socket answers 200."""
+    return _answers_ok(lambda: UnixConnection(listener), path)
+
+
+class UnixConnection(http.client.HTTPConnection):
+    """HTTP over a Unix domain socket.
+
+    Args:
+        listener: The socket.
+        timeout_s: How long connecting, and each wait for a piece of an answer, may take, in seconds.
+    """
+
+    def __init__(self, listener: Path, timeout_s: float = TIMEOUT_S) -> None:
+        super().__init__("localhost", timeout=timeout_s)
+        self._listener = listener
+
+    def connect(self) -> None:
+        """Connect to the socket."""
+        self.sock = _connected(self._listener, self.timeout)
+
+
+def _connected(listener: Path, timeout_s: float | None = TIMEOUT_S) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.settimeout(timeout_s)
+        connection.connect(str(listener))
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _answers_ok(connect: Callable[[], http.client.HTTPConnection], path: str) -> Check:
+    def check() -> bool:
+        connection = connect()
+        try:
+            connection.request("GET", path)
+            return connection.getresponse().status == http.client.OK
+        except (OSError, http.client.HTTPException):
+            return False
+        finally:
+            connection.close()
+
+    return check
+
+
+def grpc_serving(port: int, host: str = HOST) -> Check:
+    """`grpc.health.v1.Health/Check` answers SERVING for the whole server."""
+    return _serving(tcp(port, host), f"{host}:{port}")
+
+
+def grpc_serving_at(listener: Path) -> Check:
+    """The same, of a server on a Unix domain socket."""
+
+    def listening() -> bool:
+        try:
+            _connected(listener).close()
+        except OSError:
+            return False
+        return True
+
+    return _serving(listening, f"unix:{listener}")
+
+
+def _serving(listening: Check, target: str) -> Check:
+    def check() -> bool:
+        # A gRPC channel that is refused once backs off for a second; so it is opened only when someone listens.
+        if not listening():
+            return False
+        import grpc
+        from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
+
+        # Proxies of the environment are for the internet, not for this machine.
+        with grpc.insecure_channel(target, options=[("grpc.enable_http_proxy", 0)]) as channel:
+            ask = channel.unary_unary(
+                "/grpc.health.v1.Health/Check",
+                request_serializer=HealthCheckRequest.SerializeToString,
+                response_deserializer=HealthCheckResponse.FromString,
+            )
+            try:
+                answer: HealthCheckResponse = ask(HealthCheckRequest(service=""), timeout=TIMEOUT_S)
+            except grpc.RpcError:
+                return False
+        return bool(answer.status == HealthCheckResponse.SERVING)
+
+    return check
+
+
+def postmaster_ready(data: Path, port: int) -> Check:
+    """PostgreSQL says in its pid file that it takes connections, and does."""
+    listening = tcp(port)
+
+    def check() -> bool:
+        try:
+            lines = (data / "postmaster.pid").read_text().splitlines()
+        except OSError:
+            return False
+        return len(lines) >= 8 and lines[7].strip() == "ready" and listening()
+
+    return check

@@ -1,0 +1,48 @@
+"""The end of a command: a message and an exit code, and no traceback for a mistake that users can make."""
+
+from __future__ import annotations
+
+import errno
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from mesh.errors import InputError, MeshError
+from mesh.supervisor.early_interrupt import raise_again
+from mesh.supervisor.interrupts import Interrupted
+
+FAILED = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+@contextmanager
+def reported() -> Iterator[None]:
+    """Turns an error of the context into a message on standard error and an exit code.
+
+    Raises:
+        SystemExit: 1 for a failure, 2 for wrong input, 128 + signal when stopped.
+    """
+    raise_again()
+    try:
+        yield
+    except InputError as error:
+        _exit(f"error: {error}", BAD_INPUT)
+    except MeshError as error:
+        _exit(f"error: {error}", FAILED)
+    except Interrupted as interrupted:
+        _exit(f"{interrupted}; nothing was left running.", interrupted.exit_code)
+    except KeyboardInterrupt:
+        _exit("stopped.", INTERRUPTED)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS):
+            raise
+        place = f" at {error.filename}" if error.filename else ""
+        _exit(f"error: {error.strerror}{place}. Make room or choose another place, then run the command again.", FAILED)
+
+
+def _exit(message: str, code: int) -> None:
+    # Files may have put anything into a message, and a terminal would obey it.
+    shown = "".join(char if char.isprintable() or char == "\n" else repr(char)[1:-1] for char in message)
+    print(shown, file=sys.stderr, flush=True)
+    raise SystemExit(code)

@@ -1,0 +1,75 @@
+"""Restarts components that have died, as long as that helps."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from mesh.errors import ComponentDiedError, StartError
+from mesh.supervisor.run import Run
+
+MOST = 5
+"""How often in a row a component is restarted that does not last."""
+LASTS_S = 60.0
+"""A component that has run for this long counts as lasting: when it dies, its restarts count from zero again."""
+FIRST_PAUSE_S = 0.5
+"""Pause before the second restart in a row; each further pause is twice as long. The first restart has none."""
+
+
+class Restarts:
+    """Keeps the components of a run alive. It must be used from the thread that started them.
+
+    Args:
+        run: The run, which has begun.
+        say: Receives a message on each death, and on what was done about it.
+        clock: Gives the time in seconds.
+    """
+
+    def __init__(self, run: Run, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._run = run
+        self._say = say
+        self._clock = clock
+        self._down: dict[str, ComponentDiedError] = {}
+        self._in_a_row: Counter[str] = Counter()
+        self._last: dict[str, float] = {}
+        self.counts: Counter[str] = Counter()
+
+    def look(self) -> bool:
+        """Restarts the components that have died and whose pause is over.
+
+        Returns:
+            Whether a component was restarted.
+
+        Raises:
+            ComponentDiedError: One has died too often.
+        """
+        before = self.counts.total()
+        for death in self._run.ended():
+            name = death.component
+            if name not in self._down and self._clock() - self._last.get(name, 0.0) >= LASTS_S:
+                self._in_a_row[name] = 0
+            self._down[name] = death
+        for death in list(self._down.values()):
+            self._revive(death)
+        return self.counts.total() > before
+
+    def _revive(self, death: ComponentDiedError) -> None:
+        name, tried = death.component, self._in_a_row[death.component]
+        if tried >= MOST:
+            raise ComponentDiedError(
+                name, f"{name} was restarted {MOST} times in a row and never ran for {LASTS_S:g} s.\n{death}"
+            )
+        if tried and self._clock() - self._last[name] < FIRST_PAUSE_S * 2 ** (tried - 1):
+            return
+        self._in_a_row[name] += 1
+        self.counts[name] += 1
+        try:
+            self._run.restart(name)
+        except StartError as error:
+            self._down[name] = ComponentDiedError(name, f"{name} could not be restarted: {error}")
+            self._say(str(self._down[name]))
+        else:
+            del self._down[name]
+            self._say(f"{death}\n{name} was restarted; restarts so far: {self.counts[name]}.")
+        self._last[name] = self._clock()

@@ -1,0 +1,158 @@
+"""The life of one run on one port base: lock, leftovers, start, watch, stop."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import shutil
+import sys
+from collections.abc import Callable, Container, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import psutil
+
+from mesh.description.ports import Ports
+from mesh.errors import ComponentDiedError
+from mesh.paths import RunFolder
+from mesh.supervisor.interrupts import Interrupts
+from mesh.supervisor.process_record import RunLock, sweep
+from mesh.supervisor.processes import Component, Supervisor
+
+
+class Run:
+    """A context manager: components run inside of it, and none after it, however it is left.
+
+    Args:
+        ports: Ports of the run.
+        folder: Folder of the run.
+        port_names: Names of the ports that must be free before the start.
+        components: Gives what to run, once the lock is held.
+    """
+
+    def __init__(
+        self,
+        ports: Ports,
+        folder: RunFolder,
+        port_names: Sequence[str] = (),
+        components: Callable[[], Sequence[Component]] = tuple,
+    ) -> None:
+        self.ports = ports
+        self.folder = folder
+        self._port_names = port_names
+        self._components = components
+        self._interrupts = Interrupts()
+        self._lock = RunLock(folder)
+        self._supervisor = Supervisor(folder, self._interrupts)
+
+    def port_names(self) -> Sequence[str]:
+        """Names of the ports that must be free before the start."""
+        return self._port_names
+
+    def require_free(self) -> None:
+        """Checks that nothing else listens where the run will.
+
+        Raises:
+            PortError: Something does.
+        """
+        self.ports.require_free(self.port_names())
+
+    def components(self) -> Sequence[Component]:
+        """What to run; called once the lock is held."""
+        return self._components()
+
+    def tidy(self) -> None:
+        """Removes what only running components need; called once all have stopped, if the run had its lock."""
+
+    def __enter__(self) -> Self:
+        self._interrupts.install()
+        # A second way to `_close`, for an exception that comes between `__enter__` and the body of the statement.
+        atexit.register(self._close)
+        try:
+            self._lock.acquire()
+            ended = sweep(self.folder)
+            if ended:
+                print(f"Stopped processes that an earlier run left behind: {', '.join(ended)}.", file=sys.stderr)
+            self.require_free()
+            for log in self.folder.logs.iterdir():
+                log.unlink()
+            shutil.rmtree(self.folder.telemetry, ignore_errors=True)
+            self.folder.fresh_sockets()
+            self._supervisor.start(self.components())
+            self._interrupts.release()
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._interrupts.hold()
+        self._close()
+        if kind is None:
+            self._interrupts.check()
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the components' logs."""
+        return self.folder.logs
+
+    def check(self) -> None:
+        """Checks that every component still runs and that nobody has asked to stop.
+
+        Raises:
+            ComponentDiedError: One has ended; the message names it and has the end of its log.
+            Interrupted: The user has asked to stop, at a moment when Python dropped the exception.
+        """
+        self._interrupts.check()
+        for error in self.ended():
+            raise error
+
+    def ended(self) -> list[ComponentDiedError]:
+        """An error for every component that should run and has ended, with the end of its log."""
+        return self._supervisor.ended()
+
+    def pids(self) -> dict[str, list[int]]:
+        """Every process of each component: its replicas first, then their children."""
+        pids = self._supervisor.pids_by_component()
+        for processes in pids.values():
+            for pid in list(processes):
+                with contextlib.suppress(psutil.Error):
+                    processes += [child.pid for child in psutil.Process(pid).children(recursive=True)]
+        return pids
+
+    def kill(self, component: str) -> None:
+        """Kills a component with SIGKILL, as a crash would."""
+        self._supervisor.kill(component)
+
+    def restart(self, component: str) -> None:
+        """Starts a component again, after stopping it if it runs, and waits until it is ready.
+
+        Raises:
+            StartError: It did not become ready.
+        """
+        self._supervisor.restart(component)
+
+    def stop_ranks(self, ranks: Container[int]) -> None:
+        """Stops the components of these stop ranks, as the end of the run would."""
+        with self._interrupts.held():
+            self._stop(ranks)
+
+    def _stop(self, ranks: Container[int] | None = None) -> None:
+        killed = self._supervisor.stop(ranks)
+        if killed:
+            print(f"Killed, because they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
+
+    def _close(self) -> None:
+        self._interrupts.hold()
+        atexit.unregister(self._close)
+        try:
+            self._stop()
+            if self._lock.is_held:
+                self.tidy()
+                self.folder.remove_sockets()
+        finally:
+            self._lock.release()
+            self._interrupts.restore()

@@ -1,0 +1,107 @@
+"""The state that a running system leaves for other commands, and how they stop it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import psutil
+
+from mesh.errors import MeshError
+from mesh.paths import RunFolder
+from mesh.supervisor.process_record import RunLock, lock_holder, read_record, sweep, write_json
+
+STOP_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class State:
+    """What `status` shows of a run that is ready.
+
+    Attributes:
+        topology: Name of the topology.
+        switches: Values of the switches.
+        urls: URLs that people open, by the page's name.
+        commands: Commands by which the proxies tell about themselves, by what they tell.
+        edge: URL that clients reach it at.
+        logs: Folder of the logs.
+        since: When it was ready, in seconds since the epoch.
+        ca_certificate: File of the certificate that clients must trust; empty without TLS.
+        restarts: How often each component was restarted.
+    """
+
+    topology: str
+    switches: dict[str, Any]
+    urls: dict[str, str]
+    commands: dict[str, str]
+    edge: str
+    logs: str
+    since: float
+    ca_certificate: str = ""
+    restarts: Mapping[str, int] = field(default_factory=dict)
+
+
+def write_state(folder: RunFolder, state: State) -> None:
+    """Writes the state of a run that is ready."""
+    write_json(folder.state, asdict(state))
+
+
+def read_state(folder: RunFolder) -> State | None:
+    """The state of the run that is ready on a base; None if there is none."""
+    if lock_holder(folder) is None:
+        return None
+    try:
+        return State(**json.loads(folder.state.read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def component_table(folder: RunFolder) -> list[dict[str, object]]:
+    """Each component of the run on a base: its name, pid, whether it runs, resident memory in MB, its restarts."""
+    state = read_state(folder)
+    restarts = {} if state is None else state.restarts
+    rows: list[dict[str, object]] = []
+    for item in read_record(folder):
+        process = item.find()
+        rss = 0.0
+        if process is not None:
+            with contextlib.suppress(psutil.Error):
+                rss = process.memory_info().rss / 1e6
+        row = {"component": item.component, "pid": item.pid, "running": process is not None, "rss_mb": rss}
+        rows.append({**row, "restarts": restarts.get(item.component, 0)})
+    return rows
+
+
+def stop_run(folder: RunFolder) -> list[str]:
+    """Stops the run on a base, or ends what a crashed one has left behind.
+
+    Returns:
+        The components that were stopped; nothing if none ran.
+
+    Raises:
+        MeshError: It did not stop in time.
+    """
+    holder = lock_holder(folder)
+    if holder is None:
+        lock = RunLock(folder)
+        lock.acquire()
+        try:
+            return sweep(folder)
+        finally:
+            lock.release()
+    components = [item.component for item in read_record(folder)]
+    if holder > 1:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(holder, signal.SIGTERM)
+    limit = time.monotonic() + STOP_LIMIT_S
+    while lock_holder(folder) is not None:
+        if time.monotonic() > limit:
+            raise MeshError(f"The run on port base {folder.path.name} (process {holder}) did not stop in time.")
+        time.sleep(0.02)
+    return components

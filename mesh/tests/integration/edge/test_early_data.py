@@ -1,0 +1,94 @@
+"""HTTP/3 takes no early data (0-RTT): whoever records it could send it, and the write in it, a second time."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aioquic.asyncio import QuicConnectionProtocol, connect
+from aioquic.h3.connection import H3_ALPN, H3Connection
+from aioquic.h3.events import HeadersReceived
+from aioquic.quic.configuration import QuicConfiguration
+from aioquic.quic.events import HandshakeCompleted, QuicEvent
+from aioquic.tls import SessionTicket
+
+from mesh.description.ports import Ports
+from mesh.description.topology import load_topology
+from mesh.edge.certificate import edge_certificate
+from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.plan import edge_plan
+from mesh.paths import RunFolder
+from mesh.supervisor.run import Run
+
+pytestmark = pytest.mark.integration
+
+LIMIT_S = 10
+
+
+class Visit(QuicConnectionProtocol):
+    """A connection that sends one login as soon as it may."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.http = H3Connection(self._quic)
+        self.shook: asyncio.Future[HandshakeCompleted] = asyncio.get_running_loop().create_future()
+        self.status: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
+
+    def quic_event_received(self, event: QuicEvent) -> None:
+        if isinstance(event, HandshakeCompleted):
+            self.shook.set_result(event)
+        for received in self.http.handle_event(event):
+            if isinstance(received, HeadersReceived):
+                self.status.set_result(dict(received.headers)[b":status"])
+
+    async def log_in(self) -> tuple[bytes, HandshakeCompleted]:
+        """Returns the answer's status, and how the connection came about."""
+        stream = self._quic.get_next_available_stream_id()
+        asked = {":method": "POST", ":scheme": "https", ":authority": "localhost", ":path": "/v1/sessions"}
+        self.http.send_headers(stream, [(name.encode(), value.encode()) for name, value in asked.items()])
+        self.http.send_data(stream, b"{}", end_stream=True)
+        self.transmit()
+        async with asyncio.timeout(LIMIT_S):
+            return await self.status, await self.shook
+
+
+async def visit(
+    port: int, trusted: Path, ticket: SessionTicket | None
+) -> tuple[bytes, HandshakeCompleted, SessionTicket]:
+    """Logs in on a connection of its own, in its first packets if there is a ticket; returns the next ticket too."""
+    tickets = asyncio.Queue[SessionTicket]()
+    settings = QuicConfiguration(
+        alpn_protocols=H3_ALPN, cafile=str(trusted), server_name="localhost", session_ticket=ticket
+    )
+    reached = connect(
+        "127.0.0.1",
+        port,
+        configuration=settings,
+        create_protocol=Visit,
+        session_ticket_handler=tickets.put_nowait,
+        wait_connected=ticket is None,
+    )
+    async with reached as connection:
+        assert isinstance(connection, Visit)
+        status, shook = await connection.log_in()
+        async with asyncio.timeout(LIMIT_S):
+            return status, shook, await tickets.get()
+
+
+async def test_a_write_is_not_taken_before_the_handshake(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path)
+    certificate = edge_certificate(folder)
+    plan = edge_plan(load_topology("rest"), ports, folder.logs / ACCESS_LOG, certificate=certificate, quic=True)
+    edge = edge_component("envoy", plan, folder, os.environ)
+    with Run(ports, folder, ["edge"], lambda: [edge]):
+        status, _, ticket = await visit(ports["edge"], certificate.trusted, None)
+        # Nothing runs behind the edge.
+        assert status == b"503"
+        status, shook, _ = await visit(ports["edge"], certificate.trusted, ticket)
+    assert status == b"503"
+    assert (shook.session_resumed, shook.early_data_accepted) == (True, False)

@@ -1,0 +1,449 @@
+"""The real Envoy and the real Kong before stand-in gateways, with the real Jaeger behind them."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jwt
+import pytest
+from stand_ins import needs_kong
+
+from mesh.components.jaeger import JAEGER, SpanCounts, jaeger_component, jaeger_ports, span_counts
+from mesh.components.keys import key_pair
+from mesh.description.ports import Ports
+from mesh.description.topology import load_topology
+from mesh.edge.certificate import edge_certificate
+from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.limits import HEALTH_PATH
+from mesh.edge.plan import edge_plan
+from mesh.edge.plugins import ISSUER
+from mesh.paths import RunFolder
+from mesh.sidecars.certificates import make_authority
+from mesh.supervisor.processes import Component
+from mesh.supervisor.readiness import http_ok
+from mesh.supervisor.run import Run
+
+pytestmark = pytest.mark.integration
+
+TRACE = "4bf92f3577b34da6a3ce929d0e0e47"
+PARENT = "00f067aa0ba902b7"
+
+
+class EdgeRun(Run):
+    """An edge and Jaeger alone."""
+
+    def __init__(
+        self, program: str, ports: Ports, folder: RunFolder, plugins: str = "none", *, tls: bool = False
+    ) -> None:
+        super().__init__(ports, folder)
+        self.certificate = edge_certificate(folder) if tls else None
+        self.program = program
+        self.plugins = plugins
+
+    def port_names(self) -> list[str]:
+        """Theirs."""
+        return ["edge", *jaeger_ports(self.ports)]
+
+    def components(self) -> Sequence[Component]:
+        """The edge and Jaeger."""
+        key = key_pair(self.folder).public.read_text()
+        access_log = self.logs / ACCESS_LOG
+        plan = edge_plan(
+            load_topology("hybrid"),
+            self.ports,
+            access_log,
+            plugins=self.plugins,
+            jwt_public_key=key,
+            certificate=self.certificate,
+        )
+        return [jaeger_component(self.ports, os.environ), edge_component(self.program, plan, self.folder, os.environ)]
+
+
+class Gateway(BaseHTTPRequestHandler):
+    """Tells who it is and what it was asked."""
+
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        """Answers with the request; slowly, if asked to."""
+        time.sleep(float(self.headers.get("x-sleep", "0")))
+        body = json.dumps({"port": self.server.server_port, "path": self.path, "headers": dict(self.headers)}).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture(scope="module", params=["envoy", pytest.param("kong", marks=needs_kong)])
+def program(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def ports(program: str, free_ports: Callable[[], Ports]) -> Ports:
+    return free_ports()
+
+
+@contextmanager
+def behind(ports: Ports) -> Iterator[None]:
+    """Stand-in gateways."""
+    gateways = [
+        ThreadingHTTPServer(("127.0.0.1", ports[name]), Gateway) for name in ("graphql-gateway", "rest-gateway")
+    ]
+    for gateway in gateways:
+        threading.Thread(target=gateway.serve_forever, daemon=True).start()
+    yield
+    for gateway in gateways:
+        gateway.shutdown()
+        gateway.server_close()
+
+
+@pytest.fixture(scope="module")
+def edge(program: str, ports: Ports, tmp_path_factory: pytest.TempPathFactory) -> Iterator[EdgeRun]:
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("edge"))
+    with behind(ports), EdgeRun(program, ports, folder) as run:
+        yield run
+
+
+@pytest.fixture
+def client(edge: EdgeRun) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=edge.ports.url("edge"), trust_env=False, timeout=10) as made:
+        yield made
+
+
+def spans(edge: EdgeRun, trace_id: str, wanted: int = 2) -> list[dict[str, Any]]:
+    """The spans of a trace, once as many as wanted are there."""
+    url = f"{edge.ports.url('jaeger-query-http')}/api/v3/traces/{trace_id}"
+    found: list[dict[str, Any]] = []
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and len(found) < wanted:
+        answer = httpx.get(url, trust_env=False)
+        if answer.status_code == 200:
+            resources = answer.json()["result"]["resourceSpans"]
+            found = [
+                {**span, "resource": {a["key"]: a["value"].get("stringValue") for a in r["resource"]["attributes"]}}
+                for r in resources
+                for scope in r["scopeSpans"]
+                for span in scope["spans"]
+            ]
+        time.sleep(0.05)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("path", "component"),
+    [
+        ("/graphql", "graphql-gateway"),
+        ("/graphql?query=x", "graphql-gateway"),
+        ("/v1/products?ids=1,2", "rest-gateway"),
+        ("/v1/orders/7:cancel", "rest-gateway"),
+        ("/docs", "rest-gateway"),
+        ("/openapi.json", "rest-gateway"),
+    ],
+)
+def test_routes(client: httpx.Client, ports: Ports, path: str, component: str) -> None:
+    answer = client.get(path).json()
+    assert answer["port"] == ports[component]
+    assert answer["path"] == path
+
+
+@pytest.mark.parametrize("path", ["/", "/graphqlx", "/v10", "/openapi.jsonx", "/admin"])
+def test_other_paths_lead_nowhere(client: httpx.Client, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert answer.json() == {
+        "type": "https://hopwise.invalid/problems/not-found",
+        "title": "Not found",
+        "status": 404,
+        "detail": "there is nothing at this path",
+        "instance": path,
+        "code": "NOT_FOUND",
+    }
+
+
+@pytest.mark.parametrize("chunked", [False, True])
+def test_body_that_is_too_large_is_refused(client: httpx.Client, chunked: bool) -> None:
+    body = b"x" * 200_000
+    answer = client.post("/v1/products", content=iter([body]) if chunked else body)
+    assert answer.status_code == 413
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.json()["code"], answer.json()["title"]) == ("RESOURCE_EXHAUSTED", "Request too large")
+
+
+@pytest.mark.parametrize(
+    ("accept", "media_type"),
+    [
+        ("application/graphql-response+json, application/json;q=0.9", "application/graphql-response+json"),
+        ("*/*", "application/json"),
+    ],
+)
+@pytest.mark.parametrize("path", ["/graphql", "/graphql?a=1", "/graphql/"])
+def test_graphql_gets_its_own_errors(client: httpx.Client, path: str, accept: str, media_type: str) -> None:
+    answer = client.post(path, content=b"x" * 200_000, headers={"accept": accept})
+    assert (answer.status_code, answer.headers["content-type"]) == (413, media_type)
+    error = {"message": "the body is too large", "extensions": {"code": "RESOURCE_EXHAUSTED"}}
+    assert answer.json() == {"errors": [error]}
+
+
+def test_headers_that_are_too_large_are_refused(edge: EdgeRun, client: httpx.Client) -> None:
+    answer = client.get("/v1/products", headers={"x-any": "x" * 70_000})
+    refused = {"envoy": (431, "RESOURCE_EXHAUSTED"), "kong": (400, "INVALID_ARGUMENT")}
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert (answer.status_code, answer.json()["code"]) == refused[edge.program]
+
+
+def test_what_is_no_request_is_refused_with_a_problem(edge: EdgeRun) -> None:
+    with socket.create_connection(("127.0.0.1", edge.ports["edge"]), timeout=10) as connection:
+        connection.sendall(b"GET /graphql HTTP/1.1\r\nno colon\r\nhost: shop\r\n\r\n")
+        answer = connection.recv(65536)
+    assert answer.startswith(b"HTTP/1.1 400 ")
+    # Envoy closes the connection without a word.
+    assert edge.program == "envoy" or b'"code":"INVALID_ARGUMENT"' in answer
+
+
+def test_a_call_of_an_unknown_service_gets_a_status(edge: EdgeRun) -> None:
+    url = f"{edge.ports.url('edge')}/shop.bank.v1.BankService/Pay"
+    answer = subprocess.run(
+        ["curl", "-si", "--http2-prior-knowledge", "-X", "POST", "-H", "content-type: application/grpc", url],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    head = answer.stdout.lower()
+    assert head.startswith("http/2 200")
+    assert "grpc-status: 12" in head
+    assert "grpc-message: there is nothing at this path" in head
+
+
+def test_clients_control_neither_mark_nor_deadline(client: httpx.Client) -> None:
+    forged = {"x-hopwise-edge": "0", "x-envoy-expected-rq-timeout-ms": "1", "x-envoy-retry-on": "5xx", "any-bin": "!"}
+    seen = {name.lower(): value for name, value in client.get("/graphql", headers=forged).json()["headers"].items()}
+    assert seen["x-hopwise-edge"] == "1"
+    assert seen["x-envoy-expected-rq-timeout-ms"] == "5000"
+    assert {"x-envoy-retry-on", "any-bin"}.isdisjoint(seen)
+
+
+def test_typical_plugins(program: str, free_ports: Callable[[], Ports], tmp_path: Path) -> None:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path)
+    private = key_pair(folder).private.read_text()
+    claims = {"iss": ISSUER, "sub": "users/1", "exp": int(time.time()) + 600}
+    tokens = {name: jwt.encode({**claims, "iss": name}, private, "EdDSA") for name in (ISSUER, "somebody")}
+    with (
+        behind(ports),
+        EdgeRun(program, ports, folder, plugins="typical"),
+        httpx.Client(base_url=ports.url("edge"), trust_env=False, timeout=10) as client,
+    ):
+        answers = {
+            name: client.get("/graphql", headers={"authorization": f"Bearer {token}"}) for name, token in tokens.items()
+        }
+        answers["nobody"] = client.get("/graphql")
+        for answer in answers.values():
+            # A token that is not valid is for the services to refuse.
+            assert answer.status_code == 200
+            seen = {name.lower(): value for name, value in answer.json()["headers"].items()}
+            assert answer.headers["x-request-id"] == seen["x-request-id"]
+        if program == "kong":
+            known = {name: answer.json()["headers"].get("X-Consumer-Username") for name, answer in answers.items()}
+            assert known == {ISSUER: "shop", "somebody": "anonymous", "nobody": "anonymous"}
+
+
+def test_healthz_needs_no_gateway(client: httpx.Client) -> None:
+    assert client.get("/healthz").text == "ok\n"
+
+
+def test_http_2_without_tls(edge: EdgeRun) -> None:
+    url = edge.ports.url("edge")
+    answer = subprocess.run(
+        ["curl", "-s", "--http2-prior-knowledge", "-w", "%{http_version}", "-o", os.devnull, f"{url}/graphql"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert answer.stdout == "2"
+
+
+@pytest.fixture(scope="module")
+def encrypted(
+    program: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[EdgeRun]:
+    ports = free_ports()
+    folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("tls"))
+    with behind(ports), EdgeRun(program, ports, folder, tls=True) as run:
+        yield run
+
+
+def curl(run: EdgeRun, *options: str, host: str = "127.0.0.1", path: str = "/graphql") -> tuple[int, str]:
+    """curl's exit code, and what it says of the answer: status, version and scheme."""
+    asked = subprocess.run(
+        [
+            *(
+                "curl",
+                "-s",
+                "--noproxy",
+                "*",
+                "-o",
+                os.devnull,
+                "-w",
+                "%{http_code} %{http_version} %{scheme}",
+                *options,
+            ),
+            *("--connect-to", f"::127.0.0.1:{run.ports['edge']}", f"https://{host}:{run.ports['edge']}{path}"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return asked.returncode, asked.stdout.lower()
+
+
+@pytest.mark.parametrize(("version", "spoken"), [("--http1.1", "1.1"), ("--http2", "2")])
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "edge"])
+def test_tls(encrypted: EdgeRun, version: str, spoken: str, host: str) -> None:
+    assert encrypted.certificate is not None
+    trusting = ("--cacert", str(encrypted.certificate.trusted), version)
+    assert curl(encrypted, *trusting, host=host) == (0, f"200 {spoken} https")
+    assert curl(encrypted, *trusting, host=host, path="/healthz") == (0, f"200 {spoken} https")
+
+
+CURL_REFUSES_THE_CERTIFICATE, CURL_HAS_NO_TLS = 60, 35
+
+
+def test_tls_is_checked(encrypted: EdgeRun, tmp_path: Path) -> None:
+    assert encrypted.certificate is not None
+    trusted = ("--cacert", str(encrypted.certificate.trusted))
+    assert curl(encrypted, *trusted, host="shop.example")[0] == CURL_REFUSES_THE_CERTIFICATE
+    foreign = make_authority(tmp_path / "foreign", "foreign").root_cert
+    assert curl(encrypted, "--cacert", str(foreign))[0] == CURL_REFUSES_THE_CERTIFICATE
+    assert http_ok(encrypted.ports["edge"], HEALTH_PATH, trusted=encrypted.certificate.trusted)()
+    assert not http_ok(encrypted.ports["edge"], HEALTH_PATH, trusted=foreign)()
+    assert curl(encrypted, *trusted, "--tls-max", "1.2")[0] == CURL_HAS_NO_TLS
+
+
+def test_tls_leaves_log_and_spans_as_they_are(encrypted: EdgeRun) -> None:
+    assert encrypted.certificate is not None
+    trace_id = f"{TRACE}09"
+    context = ssl.create_default_context(cafile=str(encrypted.certificate.trusted))
+    url = f"https://127.0.0.1:{encrypted.ports['edge']}/v1/products/9"
+    headers = {"traceparent": f"00-{trace_id}-{PARENT}-01"}
+    assert httpx.get(url, headers=headers, verify=context, trust_env=False).status_code == 200
+    upstream = next(span for span in spans(encrypted, trace_id) if span["parentSpanId"] != PARENT)
+    line = logged(encrypted, "/v1/products/9")
+    assert line["traceparent"] == f"00-{trace_id}-{upstream['spanId']}-01"
+    assert (line["status"], line["upstream"], line["method"]) == (200, "rest-gateway", "GET")
+
+
+def test_deadline_is_told_to_the_gateway(client: httpx.Client) -> None:
+    headers = {name.lower(): value for name, value in client.get("/graphql").json()["headers"].items()}
+    assert headers["x-envoy-expected-rq-timeout-ms"] == "5000"
+
+
+def test_slow_gateway_is_cut_off_at_5_s(client: httpx.Client) -> None:
+    began = time.monotonic()
+    answer = client.get("/graphql", headers={"x-sleep": "6"})
+    assert answer.status_code == 504
+    error = {
+        "message": "the shop did not answer in time; try again",
+        "extensions": {"code": "DEADLINE_EXCEEDED"},
+    }
+    assert answer.json() == {"errors": [error]}
+    assert 4.9 < time.monotonic() - began < 5.6
+
+
+def test_sampled_request_leaves_a_server_and_a_client_span(edge: EdgeRun, client: httpx.Client) -> None:
+    trace_id = f"{TRACE}01"
+    before = time.time_ns()
+    seen = client.get("/graphql", headers={"traceparent": f"00-{trace_id}-{PARENT}-01"}).json()["headers"]
+    after = time.time_ns()
+    found = {span["kind"]: span for span in spans(edge, trace_id)}
+    server, upstream = found[2], found[3]  # OTLP's numbers for SERVER and CLIENT
+    assert server["parentSpanId"] == PARENT
+    assert upstream["parentSpanId"] == server["spanId"]
+    assert upstream["resource"]["service.name"] == server["resource"]["service.name"] == "edge"
+    passed_on = {name.lower(): value for name, value in seen.items()}["traceparent"]
+    assert passed_on == f"00-{trace_id}-{upstream['spanId']}-01"
+    times = [int(server["startTimeUnixNano"]), int(upstream["startTimeUnixNano"])]
+    times += [int(upstream["endTimeUnixNano"]), int(server["endTimeUnixNano"])]
+    assert times == sorted(times)
+    # In nanoseconds of the epoch; Envoy's clock ticks in whole microseconds and rounds down.
+    assert before - 1000 <= times[0]
+    assert times[-1] <= after
+
+
+def test_unsampled_request_leaves_none(edge: EdgeRun, client: httpx.Client) -> None:
+    trace_id = f"{TRACE}02"
+    counted = span_counts(edge.ports).accepted
+    seen = client.get("/graphql", headers={"traceparent": f"00-{trace_id}-{PARENT}-00"}).json()["headers"]
+    passed_on = {name.lower(): value for name, value in seen.items()}["traceparent"]
+    assert passed_on.endswith("-00")
+    assert passed_on.split("-")[1] == trace_id
+    client.get("/healthz")
+    time.sleep(1)
+    assert spans(edge, trace_id, wanted=0) == []
+    assert span_counts(edge.ports).accepted == counted
+
+
+def test_what_came_in_was_stored(edge: EdgeRun, client: httpx.Client) -> None:
+    before = span_counts(edge.ports)
+    for _ in range(200):
+        client.get("/graphql")
+    deadline = time.monotonic() + 5
+    while span_counts(edge.ports).stored < before.stored + 400 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    after = span_counts(edge.ports)
+    assert after == SpanCounts(accepted=before.accepted + 400, refused=0, stored=before.stored + 400, failed=0)
+
+
+def logged(edge: EdgeRun, path: str) -> dict[str, Any]:
+    """The line of the access log of a request to a path that no other test uses."""
+    deadline = time.monotonic() + 12
+    while True:
+        lines = [json.loads(line) for line in (edge.logs / ACCESS_LOG).read_text().splitlines()]
+        found = [line for line in lines if line["path"] == path]
+        if found or time.monotonic() > deadline:
+            return found[0]
+        time.sleep(0.1)
+
+
+def test_access_log_is_json(edge: EdgeRun, client: httpx.Client) -> None:
+    client.get("/v1/products/42")
+    line = logged(edge, "/v1/products/42")
+    assert line["status"] == 200
+    assert line["upstream"] == "rest-gateway"
+    assert line["method"] == "GET"
+
+
+def test_access_log_has_a_request_s_span_and_its_duration(edge: EdgeRun, client: httpx.Client) -> None:
+    trace = f"{TRACE}77"
+    client.get("/v1/products/77", headers={"traceparent": f"00-{trace}-{PARENT}-01", "x-sleep": "0.2"})
+    line = logged(edge, "/v1/products/77")
+    upstream = next(span for span in spans(edge, trace) if span["parentSpanId"] != PARENT)
+    assert line["traceparent"] == f"00-{trace}-{upstream['spanId']}-01"
+    assert 0.2e9 <= line["duration_ns"] < 5e9
+    assert line["duration_ns"] // 1_000_000 == line["duration_ms"]
+    if edge.program == "envoy":
+        assert 0 < line["sending_ns"] < line["duration_ns"] - 0.2e9
+        assert 0.2e9 <= line["behind_ns"] < line["duration_ns"]
+
+
+def test_jaeger_stops_at_once(ports: Ports, edge: EdgeRun) -> None:
+    began = time.monotonic()
+    edge.restart(JAEGER)
+    assert time.monotonic() - began < 3

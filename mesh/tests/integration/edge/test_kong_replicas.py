@@ -1,0 +1,92 @@
+"""The real Kong before several replicas of a component."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+from stand_ins import needs_kong
+
+from mesh.description.places import Place
+from mesh.description.ports import Ports
+from mesh.description.topology import EDGE, load_topology
+from mesh.edge.component import ACCESS_LOG, kong_component
+from mesh.edge.plan import edge_plan
+from mesh.paths import RunFolder
+from mesh.supervisor.run import Run
+
+pytestmark = [pytest.mark.integration, needs_kong]
+
+ADDRESSES = ("127.0.0.1", "127.0.1.2")
+
+
+class Replica(BaseHTTPRequestHandler):
+    """Answers with its address."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answers."""
+        body = str(self.server.server_address[0]).encode()
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        # A stand-in that is stopped would go on with the connections that it has.
+        self.send_header("connection", "close")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: object) -> None:
+        """Says nothing."""
+
+
+@pytest.fixture
+def replicas(ports: Ports) -> Iterator[list[ThreadingHTTPServer]]:
+    servers = [ThreadingHTTPServer((address, ports["graphql-gateway"]), Replica) for address in ADDRESSES]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield servers
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def seen(client: httpx.Client, count: int = 20) -> Counter[str]:
+    return Counter(client.get("/graphql").text for _ in range(count))
+
+
+def until(holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 15
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.2)
+    return True
+
+
+def test_replicas_share_requests_and_one_that_is_away_gets_none(
+    ports: Ports, folder: RunFolder, replicas: list[ThreadingHTTPServer]
+) -> None:
+    plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
+    places = tuple(Place(address, ports["graphql-gateway"]) for address in ADDRESSES)
+    gateway = replace(plan.upstreams["graphql-gateway"], places=places)
+    plan = replace(plan, upstreams={**plan.upstreams, "graphql-gateway": gateway})
+    with (
+        Run(ports, folder, [EDGE], lambda: [kong_component(plan, folder, os.environ)]),
+        httpx.Client(base_url=ports.url("edge"), trust_env=False, timeout=10) as client,
+    ):
+        assert seen(client) == dict.fromkeys(ADDRESSES, 10)
+        gone = replicas.pop()
+        gone.shutdown()
+        gone.server_close()
+        assert seen(client) == {ADDRESSES[0]: 20}
+        back = ThreadingHTTPServer((ADDRESSES[1], ports["graphql-gateway"]), Replica)
+        threading.Thread(target=back.serve_forever, daemon=True).start()
+        replicas.append(back)
+        assert until(lambda: ADDRESSES[1] in seen(client))

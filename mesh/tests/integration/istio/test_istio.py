@@ -1,0 +1,316 @@
+"""What only Istio does: hand out certificates and changes while calls go on, and check who asks for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import grpc
+import httpx
+import psutil
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding
+from stand_ins import MeshRun, needs_istio
+
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches, parse_switches
+from mesh.description.topology import load_topology
+from mesh.errors import StartError, TopologyError
+from mesh.istio.agents import token_file
+from mesh.istio.resource import ENVOY, Resource, write_resources
+from mesh.istio.tokens import TokenIssuer
+from mesh.istio.validation import require_consistent, require_valid
+from mesh.paths import RunFolder
+from mesh.sidecars.certificates import issue
+from mesh.sidecars.stats import read_facts
+from mesh.sidecars.workloads import identity
+from mesh.supervisor.processes import Component
+
+pytestmark = [pytest.mark.integration, needs_istio]
+
+Prepare = Callable[..., MeshRun]
+LIMIT_S = 60.0
+
+
+@pytest.fixture
+def prepare(ports: Ports, folder: RunFolder) -> Prepare:
+    def prepared(kind: type[MeshRun] = MeshRun, **given: str) -> MeshRun:
+        switches = parse_switches(mesh="istio", mtls="on", **given)
+        return kind(load_topology("rest-bff"), switches, ports, folder)
+
+    return prepared
+
+
+class Spoiled(MeshRun):
+    """A mesh that something is wrong with when it starts."""
+
+    def __init__(self, run: MeshRun, spoil: Callable[[MeshRun], None]) -> None:
+        super().__init__(run.istio.topology, run.switches, run.ports, run.folder)
+        self._spoil = spoil
+
+    def sidecars(self) -> Sequence[Component]:
+        made = [replace(component, start_limit_s=10.0) for component in super().sidecars()]
+        self._spoil(self)
+        return made
+
+
+class ShortLived(MeshRun):
+    """A mesh whose certificates last for seconds."""
+
+    def sidecars(self) -> Sequence[Component]:
+        return [replace(component, env={**component.env, "SECRET_TTL": "8s"}) for component in super().sidecars()]
+
+
+class Load:
+    """Calls of one component to another, all the time that the context lasts.
+
+    Attributes:
+        answered: How many have been answered with 200.
+        failures: What the others came to.
+    """
+
+    def __init__(self, run: MeshRun, caller: str, callee: str) -> None:
+        self._client = run.caller(caller, callee)
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._call, daemon=True)
+        self.answered = 0
+        self.failures: list[str] = []
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join(timeout=LIMIT_S)
+        self._client.close()
+
+    def _call(self) -> None:
+        while not self._done.is_set():
+            # A POST is never repeated, so a failure shows.
+            try:
+                status = self._client.post("/").status_code
+            except httpx.HTTPError as error:
+                self.failures.append(repr(error))
+                continue
+            if status == 200:
+                self.answered += 1
+            else:
+                self.failures.append(f"status {status}")
+
+
+def test_certificates_rotate_ten_times_and_no_call_fails(prepare: Prepare) -> None:
+    with prepare(ShortLived) as run, Load(run, "rest-gateway", "product") as load:
+        seen = [serial(run, "product")]
+        with run.caller("rest-gateway", "product") as client, ThreadPoolExecutor(12) as calls:
+            limit = time.monotonic() + 3 * LIMIT_S
+            while len(seen) <= 10 and time.monotonic() < limit:
+                # More calls at once than ever before, so that there are new connections, with the newest certificates.
+                burst = len(seen) + 1
+                pending = [calls.submit(client.post, "/", headers={"x-sleep": "0.2"}) for _ in range(burst)]
+                assert {call.result().status_code for call in pending} == {200}
+                newest = serial(run, "product")
+                if newest != seen[-1]:
+                    seen.append(newest)
+        assert len(set(seen)) == 11
+        assert load.failures == []
+        assert load.answered > 0
+        assert handshakes(run, "product") > 10
+
+
+def test_calls_go_on_without_istiod_and_it_takes_up_changes_when_it_is_back(prepare: Prepare) -> None:
+    with prepare(canary="10") as run:
+        assert served_by(run) == {"product", "product-canary"}
+        with Load(run, "rest-gateway", "product") as load:
+            before = load.answered
+            run.kill("istiod")
+            change(run, replace(run.switches, canary=100))
+            wait_until(lambda: load.answered > before + 200)
+            assert served_by(run) == {"product", "product-canary"}
+            run.restart("istiod")
+            wait_until(lambda: served_by(run) == {"product-canary"})
+        assert load.failures == []
+        assert read_facts(run.workloads, encrypted=False).refused == 0
+
+
+def test_changed_faults_take_effect_while_it_runs(prepare: Prepare) -> None:
+    with prepare() as run, run.caller("order", "payment") as client:
+        assert client.post("/").status_code == 200
+        change(run, replace(run.switches, abort_share={"payment": 1.0}))
+        wait_until(lambda: client.post("/").status_code == 503)
+        change(run, replace(run.switches, delay_ms={"payment": 400.0}))
+        wait_until(lambda: client.post("/").status_code == 200)
+        began = time.monotonic()
+        assert client.post("/").status_code == 200
+        assert time.monotonic() - began >= 0.4
+        assert read_facts(run.workloads, encrypted=False).refused == 0
+
+
+def test_istiod_certifies_only_whom_its_own_tokens_name(prepare: Prepare, tmp_path: Path) -> None:
+    with prepare() as run:
+        own = TokenIssuer(run.folder)
+        foreign = TokenIssuer(RunFolder.of(1, root=tmp_path))
+        certified = ask_for_certificate(run, own.issue("order"))
+        assert [identity("order")] == certified
+        for refused in (foreign.issue("order"), own.issue("order", lifetime_s=-60), "no token"):
+            with pytest.raises(grpc.RpcError) as error:
+                ask_for_certificate(run, refused)
+            assert error.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_tokens_are_renewed_before_they_expire(prepare: Prepare) -> None:
+    with prepare() as run:
+        tokens = {workload.name: token_file(workload, run.folder) for workload in run.workloads}
+        before = {name: file.read_text() for name, file in tokens.items()}
+        run.istio.renew_tokens()
+        assert {name: file.read_text() for name, file in tokens.items()} == before
+        two_hours_ago = time.time() - 7200
+        os.utime(tokens["order"], (two_hours_ago, two_hours_ago))
+        time.sleep(1.1)  # the times in a token are whole seconds
+        run.istio.renew_tokens()
+        assert [name for name, file in tokens.items() if file.read_text() != before[name]] == ["order"]
+        assert tokens["order"].stat().st_mode & 0o077 == 0
+        assert ask_for_certificate(run, tokens["order"].read_text()) == [identity("order")]
+
+
+def test_a_sidecar_with_another_s_token_gets_nothing(prepare: Prepare) -> None:
+    def swap(run: MeshRun) -> None:
+        token_file(run.workload("order"), run.folder).write_text(TokenIssuer(run.folder).issue("payment"))
+
+    with pytest.raises(StartError, match="order-sidecar was not ready"), Spoiled(prepare(), swap):
+        pass
+
+
+def test_configuration_that_envoy_refuses_is_no_start(prepare: Prepare) -> None:
+    def spoil(run: MeshRun) -> None:
+        route = {"vhost": {"route": {"action": "DIRECT_RESPONSE"}}}
+        patch = {"operation": "MERGE", "value": {"route": {"timeout": "1s"}}}
+        match = {"context": "SIDECAR_OUTBOUND", "routeConfiguration": route}
+        spec = {"configPatches": [{"applyTo": "HTTP_ROUTE", "match": match, "patch": patch}]}
+        nowhere = Resource("EnvoyFilter", "to-nowhere", "a test", spec, ENVOY)
+        write_resources([*run.istio.resources, nowhere], run.istio.file)
+
+    with pytest.raises(StartError, match=r"sidecar was not ready(.|\n)*failed validation"), Spoiled(prepare(), spoil):
+        pass
+
+
+def test_envoy_ends_with_its_agent(prepare: Prepare) -> None:
+    with prepare() as run:
+        agent, envoy = run.pids()["order-sidecar"]
+        os.kill(agent, signal.SIGKILL)
+        wait_until(lambda: not psutil.pid_exists(envoy) or psutil.Process(envoy).status() == psutil.STATUS_ZOMBIE)
+        run.restart("order-sidecar")
+        with run.caller("order", "payment") as client:
+            assert client.post("/").status_code == 200
+
+
+def test_an_istiod_that_does_not_come_up_says_why(prepare: Prepare) -> None:
+    def spoil(run: MeshRun) -> None:
+        assert run.authority is not None
+        run.authority.ca_key.write_text("no key")
+
+    run = Spoiled(prepare(), spoil)
+    with pytest.raises(StartError, match=r"istiod ended while it was starting(.|\n)*istiod\.log(.|\n)*PEM"), run:
+        pass
+    left = [process for process in psutil.process_iter(["cmdline"]) if str(run.folder.path) in str(process.info)]
+    assert left == []
+
+
+def test_what_istio_refuses_is_named_by_the_link(ports: Ports, folder: RunFolder) -> None:
+    topology = load_topology("hybrid")
+    run = MeshRun(topology, Switches(mesh="istio", mtls="on"), ports, folder)
+    spoiled = [
+        replace(resource, spec={**resource.spec, "rules": [{"to": [{"operation": {"ports": ["no port"]}}]}]})
+        if (resource.kind, resource.name) == ("AuthorizationPolicy", "order-to-product")
+        else resource
+        for resource in run.istio.resources
+    ]
+    write_resources(spoiled, run.istio.file)
+    with pytest.raises(
+        TopologyError, match=r"topology=hybrid(.|\n)*link order -> product: AuthorizationPolicy: .*port"
+    ):
+        require_valid(spoiled, run.istio.file, "hybrid")
+
+
+def test_what_contradicts_is_named_by_the_link(ports: Ports, folder: RunFolder) -> None:
+    run = MeshRun(load_topology("hybrid"), Switches(mesh="istio", mtls="on"), ports, folder)
+    made = [item for item in run.istio.resources if (item.kind, item.name) != ("DestinationRule", "user")]
+    write_resources(made, run.istio.file)
+    with pytest.raises(
+        TopologyError, match=r"link graphql-gateway -> user and order -> user .*VirtualService: IST0101"
+    ):
+        require_consistent(made, run.istio.file, "hybrid")
+
+
+def change(run: MeshRun, switches: Switches) -> None:
+    """Gives a running mesh other switches."""
+    write_resources(replace(run.istio, switches=switches).resources, run.istio.file)
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    limit = time.monotonic() + LIMIT_S
+    while not holds():
+        assert time.monotonic() < limit, "it never came to be"
+        time.sleep(0.05)
+
+
+def served_by(run: MeshRun) -> set[str]:
+    with run.caller("rest-gateway", "product") as client:
+        return {client.post("/").json()["served_by"] for _ in range(100)}
+
+
+def serial(run: MeshRun, name: str) -> int:
+    """Serial number of the certificate that a sidecar shows to new callers."""
+    (inbound,) = run.workload(name).inbound
+    assert run.authority is not None
+    own = issue(run.authority, [identity("rest-gateway")], run.folder.keys / "own")
+    context = ssl.create_default_context(cafile=str(run.authority.root_cert))
+    context.check_hostname = False
+    context.load_cert_chain(own.chain, own.key)
+    plain = socket.create_connection((run.workload(name).address, inbound.port), timeout=10)
+    with context.wrap_socket(plain) as connection:
+        shown = connection.getpeercert(binary_form=True)
+    assert shown is not None
+    return x509.load_der_x509_certificate(shown).serial_number
+
+
+def handshakes(run: MeshRun, name: str) -> int:
+    workload = run.workload(name)
+    asked = f"http://envoy/stats?filter=listener.{workload.address}.*ssl.handshake$"
+    with httpx.Client(transport=httpx.HTTPTransport(uds=str(workload.admin))) as client:
+        return sum(int(line.rpartition(": ")[2]) for line in client.get(asked).text.splitlines())
+
+
+def ask_for_certificate(run: MeshRun, token: str) -> list[str]:
+    """Asks istiod for a certificate as an agent does; returns the identities in it."""
+
+    assert run.authority is not None
+    key = ec.generate_private_key(ec.SECP256R1())
+    request = x509.CertificateSigningRequestBuilder().subject_name(x509.Name([])).sign(key, hashes.SHA256())
+    csr = request.public_bytes(Encoding.PEM)
+    # Field 1 of IstioCertificateRequest is the request, and field 1 of the answer are the certificates of the chain.
+    size = len(csr)
+    sent = b"\x0a" + bytes([size & 0x7F | 0x80, size >> 7]) + csr
+    credentials = grpc.ssl_channel_credentials(run.authority.root_cert.read_bytes())
+    options = [("grpc.ssl_target_name_override", "istiod.istio-system.svc"), ("grpc.enable_http_proxy", 0)]
+    with grpc.secure_channel(run.ports.address("istiod-xds"), credentials, options) as channel:
+        create = channel.unary_unary("/istio.v1.auth.IstioCertificateService/CreateCertificate")
+        answer: bytes = create(sent, timeout=10, metadata=[("authorization", f"Bearer {token}")])
+    first = answer[answer.index(b"-----BEGIN") :]
+    names = x509.load_pem_x509_certificate(first).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    return names.get_values_for_type(x509.UniformResourceIdentifier)

@@ -1,0 +1,290 @@
+"""Real sidecars before stand-ins: what they let through, refuse, repeat, split and spoil."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import ssl
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import grpc
+import httpx
+import pytest
+from stand_ins import MeshRun, needs_istio
+
+from mesh.description.ports import Ports
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Protocol, load_topology, names
+from mesh.paths import RunFolder
+from mesh.sidecars.certificates import Authority, Certificate, issue, make_authority
+from mesh.sidecars.stats import read_facts
+from mesh.sidecars.workloads import Inbound, Workload, identity
+
+pytestmark = pytest.mark.integration
+
+Start = Callable[..., MeshRun]
+DEADLINE = "x-envoy-expected-rq-timeout-ms"
+
+
+@pytest.fixture(scope="module", params=["envoy", pytest.param("istio", marks=needs_istio)])
+def mesh(request: pytest.FixtureRequest) -> str:
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture(scope="module")
+def prepare(
+    mesh: str, free_ports: Callable[[], Ports], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., MeshRun]:
+    def prepared(topology: str = "rest-bff", **given: str) -> MeshRun:
+        ports = free_ports()
+        folder = RunFolder.of(ports.base, root=tmp_path_factory.mktemp("mesh"))
+        return MeshRun(load_topology(topology), parse_switches(mesh=mesh, **given), ports, folder)
+
+    return prepared
+
+
+@pytest.fixture
+def start(prepare: Callable[..., MeshRun]) -> Iterator[Start]:
+    with contextlib.ExitStack() as stack:
+        yield lambda *topology, **given: stack.enter_context(prepare(*topology, **given))
+
+
+@pytest.fixture(scope="module")
+def encrypted(prepare: Callable[..., MeshRun]) -> Iterator[MeshRun]:
+    with prepare(mtls="on") as run:
+        yield run
+
+
+@pytest.fixture(scope="module", params=names())
+def of_topology(request: pytest.FixtureRequest, prepare: Callable[..., MeshRun]) -> Iterator[MeshRun]:
+    with prepare(request.param, mtls="on") as run:
+        yield run
+
+
+def test_a_call_passes_both_sidecars(encrypted: MeshRun) -> None:
+    with encrypted.caller("rest-gateway", "product") as client:
+        answer = client.get(
+            "/v1/products/1?secret=1", headers={"x-forwarded-client-cert": "URI=spiffe://forged"}
+        ).json()
+    assert (answer["served_by"], answer["path"]) == ("product", "/v1/products/1?secret=1")
+    headers = {name.lower(): value for name, value in answer["headers"].items()}
+    assert headers["host"] == f"product.mesh.local:{encrypted.ports['product-rest']}"
+    assert headers["x-forwarded-client-cert"].endswith(f"URI={identity('rest-gateway')}")
+    assert "forged" not in headers["x-forwarded-client-cert"]
+
+
+def test_without_mtls_nobody_is_named(start: Start) -> None:
+    run = start()
+    with run.caller("rest-gateway", "product") as client:
+        forged = client.get("/", headers={"x-forwarded-client-cert": "URI=spiffe://forged"}).json()
+    assert "x-forwarded-client-cert" not in {name.lower() for name in forged["headers"]}
+    facts = read_facts(run.workloads, encrypted=False)
+    assert (facts.refused, facts.unencrypted, facts.silent) == (0, None, 0)
+
+
+def test_facts_of_an_encrypted_mesh(encrypted: MeshRun, tmp_path: Path) -> None:
+    links = [(workload.name, outbound.callee) for workload in encrypted.workloads for outbound in workload.outbound]
+    for caller, callee in links:
+        with encrypted.caller(caller, callee) as client:
+            assert client.get("/").status_code == 200
+    facts = read_facts(encrypted.workloads, encrypted=True)
+    assert (facts.refused, facts.unencrypted, facts.silent) == (0, 0, 0)
+    away = [replace(workload, admin=tmp_path / "none") for workload in encrypted.workloads]
+    assert read_facts(away, encrypted=True).silent == len(away)
+
+
+def test_a_sidecar_that_met_no_tls_shows(start: Start) -> None:
+    run = start(mtls="on")
+    with run.caller("order", "payment") as client:
+        client.get("/")
+    serving = [workload for workload in run.workloads if workload.inbound]
+    assert read_facts(run.workloads, encrypted=True).unencrypted == len(serving) - 1
+
+
+def test_who_may_not_call_is_refused(of_topology: MeshRun, tmp_path: Path) -> None:
+    run = of_topology
+    assert run.authority is not None
+    foreign = issue(make_authority(tmp_path / "foreign"), [identity("edge")], tmp_path / "foreign-edge")
+    # Nobody calls as this one, though the mesh's own authority says that it is a part of the mesh.
+    stranger = issue(run.authority, [identity("stranger")], tmp_path / "stranger")
+    for workload in run.workloads:
+        for inbound in workload.inbound:
+            where = f"{workload.name}, {inbound.protocol}"
+            assert _direct_dial_fails(inbound), where
+            assert _status(run.authority, workload, inbound, None) is None, where
+            assert _status(run.authority, workload, inbound, foreign) is None, where
+            assert _status(run.authority, workload, inbound, stranger) in (403, "grpc 7"), where
+
+
+def test_links_say_who_may_call_whom(of_topology: MeshRun, tmp_path: Path) -> None:
+    run = of_topology
+    assert run.authority is not None
+    links = {
+        (workload.service, outbound.callee, outbound.protocol)
+        for workload in run.workloads
+        for outbound in workload.outbound
+    }
+    for caller in {workload.service for workload in run.workloads}:
+        certificate = issue(run.authority, [identity(caller)], tmp_path / caller)
+        for workload in run.workloads:
+            for inbound in workload.inbound:
+                may = (caller, workload.service, inbound.protocol) in links
+                status = _status(run.authority, workload, inbound, certificate)
+                assert (status not in (403, "grpc 7")) == may, (caller, workload.name, inbound.protocol, status)
+                assert status is not None
+
+
+def test_a_failed_read_is_repeated_once_and_a_write_never(start: Start) -> None:
+    run = start()
+    product = run.stand_ins["product"]
+    with run.caller("rest-gateway", "product") as client:
+        assert client.get("/", headers={"x-fail-first": "read"}).status_code == 200
+        assert product.requests == 2
+        assert client.get("/", headers={"x-fail": "503"}).status_code == 503
+        assert product.requests == 4
+        assert client.post("/", headers={"x-fail": "503"}).status_code == 503
+        assert product.requests == 5
+
+
+def test_an_instance_that_keeps_failing_is_left_alone_for_a_while(start: Start) -> None:
+    run = start()
+    payment = run.stand_ins["payment"]
+    with run.caller("order", "payment") as client:
+        for _ in range(5):
+            assert client.post("/", headers={"x-fail": "503"}).status_code == 503
+        limit, asked = time.monotonic() + 10, -1
+        # Envoy's workers are told of it in a moment; it is asked again when its time is over.
+        while payment.requests != asked:
+            assert time.monotonic() < limit
+            asked, status = payment.requests, client.post("/").status_code
+        assert status == 503
+        while client.post("/").status_code != 200:
+            assert time.monotonic() < limit
+            time.sleep(0.1)
+
+
+def test_the_caller_s_time_is_the_limit_and_goes_on_as_it_came(encrypted: MeshRun) -> None:
+    with encrypted.caller("rest-gateway", "order") as client:
+        answer = client.get("/", headers={DEADLINE: "1234"}).json()
+        assert {name.lower(): value for name, value in answer["headers"].items()}[DEADLINE] == "1234"
+        began = time.monotonic()
+        assert client.post("/", headers={DEADLINE: "200", "x-sleep": "3"}).status_code == 504
+        assert time.monotonic() - began < 2.5
+
+
+def test_a_grpc_caller_s_time_goes_on_as_it_came(start: Start) -> None:
+    run = start("hybrid")
+    outbound = run.outbound("rest-gateway", "product")
+    with (
+        grpc_stand_in(run.workload("product").inbound_of(Protocol.GRPC).socket),
+        grpc.insecure_channel(f"unix:{outbound.socket}", [("grpc.default_authority", outbound.authority)]) as channel,
+    ):
+        call = channel.unary_unary("/shop.product.v1.ProductService/GetProduct")
+        seen = json.loads(call(b"", timeout=2, metadata=[(DEADLINE, "4000")], wait_for_ready=True))
+        assert seen["remaining_s"] <= 2, "its deadline was put off"
+        assert seen["metadata"][DEADLINE] == "4000"
+        seen = json.loads(call(b"", timeout=10, metadata=[(DEADLINE, "4000")]))
+        assert seen["metadata"][DEADLINE] == "4000"
+        with pytest.raises(grpc.RpcError) as error:
+            call(b"sleep", timeout=10, metadata=[(DEADLINE, "200")])
+        assert error.value.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+def test_a_tenth_of_the_calls_goes_to_the_canary(start: Start) -> None:
+    run = start(mtls="on", canary="10")
+    served: Counter[str] = Counter()
+    with run.caller("rest-gateway", "product") as client:
+        for _ in range(2000):
+            served[client.get("/").json()["served_by"]] += 1
+    assert set(served) == {"product", "product-canary"}
+    assert 0.08 <= served["product-canary"] / 2000 <= 0.12
+
+
+def test_all_calls_go_to_a_canary_of_100(start: Start) -> None:
+    run = start(canary="100")
+    with run.caller("rest-gateway", "product") as client:
+        assert {client.get("/").json()["served_by"] for _ in range(20)} == {"product-canary"}
+
+
+def test_replicas_are_asked_in_turn_and_no_read_meets_one_that_is_gone(start: Start) -> None:
+    run = start(mtls="on", canary="20", replicas="product:2")
+    with run.caller("rest-gateway", "product") as client:
+        served = Counter(client.get("/").json()["served_by"] for _ in range(200))
+        assert set(served) == {"product", "product-2", "product-canary"}
+        assert abs(served["product"] - served["product-2"]) <= 2
+        run.kill("product-2-sidecar")
+        answers = [client.get("/") for _ in range(200)]
+        assert {answer.status_code for answer in answers} == {200}
+        assert {answer.json()["served_by"] for answer in answers} == {"product", "product-canary"}
+        run.restart("product-2-sidecar")
+        until = time.monotonic() + 30
+        while client.get("/").json()["served_by"] != "product-2":
+            assert time.monotonic() < until, "the replica gets no calls although it is back"
+
+
+def test_faults_spoil_only_the_calls_to_their_component(start: Start) -> None:
+    run = start(delay="user:150ms", abort="payment:100%")
+    with run.caller("order", "payment") as client:
+        assert client.post("/").status_code == 503
+    assert run.stand_ins["payment"].requests == 0
+    with run.caller("order", "user") as client:
+        began = time.monotonic()
+        assert client.get("/").status_code == 200
+        assert time.monotonic() - began >= 0.15
+    with run.caller("order", "product") as client:
+        assert client.get("/").status_code == 200
+
+
+@contextlib.contextmanager
+def grpc_stand_in(at: Path) -> Iterator[None]:
+    """A gRPC server in place of the stand-in at a socket: it answers every call with what came with it."""
+
+    def answer(request: bytes, context: grpc.ServicerContext) -> bytes:
+        if request == b"sleep":
+            time.sleep(2)
+        return json.dumps(
+            {"remaining_s": context.time_remaining(), "metadata": dict(context.invocation_metadata())}
+        ).encode()
+
+    class Everything(grpc.GenericRpcHandler):
+        def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler:
+            return grpc.unary_unary_rpc_method_handler(answer)
+
+    at.unlink()
+    server = grpc.server(ThreadPoolExecutor(4), handlers=[Everything()])
+    server.add_insecure_port(f"unix:{at}")
+    server.start()
+    try:
+        yield
+    finally:
+        server.stop(grace=0).wait()
+
+
+def _direct_dial_fails(inbound: Inbound) -> bool:
+    """Whether nobody listens where the component itself does without a mesh."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as dialled:
+        return dialled.connect_ex(("127.0.0.1", inbound.port)) != 0
+
+
+def _status(by: Authority, workload: Workload, inbound: Inbound, own: Certificate | None) -> int | str | None:
+    """What a sidecar answers to a caller with a certificate, or without: an HTTP status, a gRPC status, or nothing."""
+    context = ssl.create_default_context(cafile=str(by.root_cert))
+    context.check_hostname = False
+    if own is not None:
+        context.load_cert_chain(own.chain, own.key)
+    over_grpc = inbound.protocol is Protocol.GRPC
+    headers = {"content-type": "application/grpc", "te": "trailers"} if over_grpc else {}
+    with httpx.Client(verify=context, http2=over_grpc, http1=not over_grpc, timeout=5) as client:
+        try:
+            answer = client.post(f"https://{workload.address}:{inbound.port}/", headers=headers)
+        except httpx.TransportError:
+            return None
+    status = answer.headers.get("grpc-status")
+    return answer.status_code if status is None else f"grpc {status}"

@@ -1,0 +1,243 @@
+"""The supervisor, over real processes."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+import psutil
+import pytest
+
+from mesh.description.ports import Ports
+from mesh.errors import StartError
+from mesh.paths import RunFolder
+from mesh.supervisor.interrupts import Interrupts
+from mesh.supervisor.process_record import read_record
+from mesh.supervisor.processes import Component, Supervisor
+from mesh.supervisor.readiness import Check, tcp
+
+pytestmark = pytest.mark.integration
+
+SLEEP = "import time; time.sleep(60)"
+SERVE = "import socket, sys, time; s = socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(60)"
+DEAF = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
+
+
+def component(name: str, code: str, *args: str, ready: Check | None = lambda: True, **more: object) -> Component:
+    return Component(name, argv=lambda: [sys.executable, "-c", code, *args], ready=ready, **more)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def supervisor(folder: RunFolder) -> Iterator[Supervisor]:
+    made = Supervisor(folder, Interrupts())
+    yield made
+    made.stop()
+
+
+def test_waits_until_a_component_answers(supervisor: Supervisor, ports: Ports) -> None:
+    supervisor.start([component("server", SERVE, str(ports["edge"]), ready=tcp(ports["edge"]))])
+    assert tcp(ports["edge"])()
+    assert supervisor.stop() == []
+    assert not tcp(ports["edge"])()
+
+
+def test_independent_components_start_side_by_side(supervisor: Supervisor) -> None:
+    slow = "import time; time.sleep(0.5)"
+    began = time.monotonic()
+    supervisor.start([component(f"task-{n}", slow, ready=None) for n in range(4)])
+    assert time.monotonic() - began < 1.5
+
+
+def test_dependencies_are_ready_before_their_dependents_start(supervisor: Supervisor) -> None:
+    happened: list[str] = []
+
+    def noted(name: str, code: str, *, after: frozenset[str] = frozenset(), is_task: bool = False) -> Component:
+        def argv() -> list[str]:
+            happened.append(f"{name} started")
+            return [sys.executable, "-c", code]
+
+        def note_ready() -> bool:
+            happened.append(f"{name} ready")
+            return True
+
+        return Component(name, argv=argv, after=after, ready=None if is_task else note_ready)
+
+    supervisor.start(
+        [
+            noted("third", SLEEP, after=frozenset({"second"})),
+            noted("second", "import time; time.sleep(0.2)", after=frozenset({"first"}), is_task=True),
+            noted("first", SLEEP),
+        ]
+    )
+    assert happened == ["first started", "first ready", "second started", "third started", "third ready"]
+    assert set(supervisor.pids()) == {"first", "third"}
+
+
+AWAIT = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)\n"
+"""Waits for a file, as long as a test may take."""
+HELD = (
+    "import pathlib, sys, time\npathlib.Path(sys.argv[1]).touch()\nsys.stdin.read()\n"
+    "print('after it' if pathlib.Path(sys.argv[2]).exists() else 'before it', flush=True)\ntime.sleep(60)"
+)
+"""Says that it has imported, waits to be let go, and says whether what it comes after was there by then."""
+
+
+def held(name: str, *args: str, code: str = HELD, **more: object) -> Component:
+    return component(name, code, *args, imports_meanwhile=True, **more)
+
+
+def test_a_component_imports_while_it_waits_for_others(supervisor: Supervisor, folder: RunFolder) -> None:
+    imported, made = folder.path / "imported", folder.path / "made"
+    log = folder.logs / "early.log"
+    supervisor.start(
+        [
+            held("early", str(imported), str(made), ready=lambda: "it" in log.read_text(), after=frozenset({"task"})),
+            component("task", f"{AWAIT}pathlib.Path(sys.argv[2]).touch()", str(imported), str(made), ready=None),
+        ]
+    )
+    assert log.read_text() == "after it\n"
+
+
+def test_the_limit_of_a_component_begins_when_it_may_go_on(supervisor: Supervisor, folder: RunFolder) -> None:
+    slow = component("task", "import time; time.sleep(1)", ready=None)
+    supervisor.start(
+        [held("early", *2 * [str(folder.path / "any")], after=frozenset({"task"}), start_limit_s=0.8), slow]
+    )
+    assert set(supervisor.pids()) == {"early"}
+
+
+def test_the_failed_import_of_a_component_that_waits_is_noticed(supervisor: Supervisor) -> None:
+    with pytest.raises(StartError, match=r"(?s)early ended while it was starting, with exit code 1.*no such module"):
+        supervisor.start(
+            [
+                held("early", code="raise SystemExit('no such module')", after=frozenset({"task"})),
+                component("task", SLEEP, ready=None),
+            ]
+        )
+
+
+@pytest.mark.parametrize("imports_meanwhile", [False, True])
+def test_a_component_that_would_wait_forever_is_refused(supervisor: Supervisor, imports_meanwhile: bool) -> None:
+    waiting = component("early", SLEEP, after=frozenset({"absent"}), imports_meanwhile=imports_meanwhile)
+    with pytest.raises(StartError, match="early: cannot start: depends on components that are not part of"):
+        supervisor.start([waiting])
+
+
+def test_a_component_that_waits_is_stopped_too(supervisor: Supervisor, folder: RunFolder) -> None:
+    imported = folder.path / "imported"
+    with pytest.raises(StartError, match="task ended"):
+        supervisor.start(
+            [
+                held("early", str(imported), str(imported), after=frozenset({"task"})),
+                component("task", f"{AWAIT}raise SystemExit(1)", str(imported), ready=None),
+            ]
+        )
+    (early,) = (psutil.Process(pid) for name, pid in supervisor.pids().items() if name == "early")
+    assert supervisor.stop() == []
+    assert not early.is_running()
+
+
+def test_what_keeps_data_outlives_what_writes_it(supervisor: Supervisor, folder: RunFolder) -> None:
+    supervisor.start(
+        [component(name, SLEEP, stop_rank=rank) for name, rank in (("edge", 0), ("shop", 2), ("store", 9))]
+    )
+    assert supervisor.stop({0, 2}) == []
+    assert set(supervisor.pids()) == {"store"} == {item.component for item in read_record(folder)}
+    assert supervisor.ended() == []
+
+
+def test_failed_start_tells_the_end_of_the_log(supervisor: Supervisor) -> None:
+    code = "import sys\nfor n in range(100): print('line', n, flush=True)\nsys.exit('no such table')"
+    message = r"(?s)broken ended while it was starting, with exit code 1.*line 99\n.*no such table"
+    with pytest.raises(StartError, match=message) as error:
+        supervisor.start([component("broken", code, ready=lambda: False)])
+    assert "line 1\n" not in str(error.value)
+
+
+def test_start_that_takes_too_long(supervisor: Supervisor) -> None:
+    with pytest.raises(StartError, match=r"slow was not ready within 0\.3 s"):
+        supervisor.start([component("slow", SLEEP, ready=lambda: False, start_limit_s=0.3)])
+
+
+def test_missing_program(supervisor: Supervisor) -> None:
+    with pytest.raises(StartError, match="absent"):
+        supervisor.start([Component("absent", argv=lambda: ["/no/such/program"], ready=lambda: False)])
+
+
+def test_an_answer_of_somebody_else_does_not_make_a_dead_process_ready(supervisor: Supervisor) -> None:
+    with pytest.raises(StartError, match="gone ended while it was starting"):
+        supervisor.start([component("gone", "raise SystemExit(1)", ready=lambda: time.sleep(0.3) is None)])
+
+
+def test_death_in_mid_run_is_noticed(supervisor: Supervisor) -> None:
+    supervisor.start([component("healthy", SLEEP), component("frail", "print('bye', flush=True); " + SLEEP)])
+    time.sleep(0.2)
+    assert supervisor.ended() == []
+    os.kill(supervisor.pids()["frail"], signal.SIGSEGV)
+    time.sleep(0.3)
+    (death,) = supervisor.ended()
+    assert death.component == "frail"
+    assert re.search(r"(?s)frail exited during the run, by SIGSEGV.*bye", str(death))
+
+
+def test_components_stop_in_the_order_of_their_ranks(supervisor: Supervisor, folder: RunFolder) -> None:
+    note = (
+        "import signal, sys, time, pathlib\n"
+        "def end(*_):\n"
+        "    with open(sys.argv[1], 'a') as f: f.write(sys.argv[2])\n"
+        "    sys.exit()\n"
+        "signal.signal(signal.SIGTERM, end); pathlib.Path(sys.argv[3]).touch(); time.sleep(60)"
+    )
+    order = folder.path / "order"
+    marks = {name: folder.path / f"ready-{name}" for name in "abc"}
+    supervisor.start(
+        component(name, note, str(order), name, str(marks[name]), ready=marks[name].exists, stop_rank=rank)
+        for name, rank in (("c", 3), ("a", 1), ("b", 2))
+    )
+    supervisor.stop()
+    assert order.read_text() == "abc"
+
+
+def test_a_deaf_component_is_killed_in_time(supervisor: Supervisor, folder: RunFolder) -> None:
+    ready = folder.logs / "deaf.log"
+    supervisor.start([component("deaf", DEAF, ready=lambda: "deaf" in ready.read_text(), stop_limit_s=0.3)])
+    began = time.monotonic()
+    assert supervisor.stop() == ["deaf"]
+    assert time.monotonic() - began < 3
+
+
+def test_kill_and_restart(supervisor: Supervisor, ports: Ports) -> None:
+    supervisor.start([component("server", SERVE, str(ports["edge"]), ready=tcp(ports["edge"]))])
+    first = supervisor.pids()["server"]
+    supervisor.kill("server")
+    assert not psutil.pid_exists(first)
+    assert supervisor.ended() == []
+    supervisor.restart("server")
+    assert supervisor.pids()["server"] != first
+    assert tcp(ports["edge"])()
+    supervisor.restart("server")
+    assert tcp(ports["edge"])()
+
+
+def test_what_runs_is_on_record(supervisor: Supervisor, folder: RunFolder) -> None:
+    supervisor.start([component("one", SLEEP), component("two", SLEEP)])
+    assert {item.component: item.pid for item in read_record(folder)} == supervisor.pids()
+    supervisor.stop()
+    assert read_record(folder) == []
+
+
+def test_the_user_s_environment_stays_outside(
+    supervisor: Supervisor, folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "somebody")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
+    code = "import os, sys; print(sorted(os.environ), file=sys.stderr)"
+    supervisor.start([component("task", code, ready=None, env={"SHOP_COMPONENT": "x"})])
+    seen = (folder.logs / "task.log").read_text()
+    assert "SHOP_COMPONENT" in seen
+    assert "OTEL_SERVICE_NAME" not in seen
+    assert "http_proxy" not in seen

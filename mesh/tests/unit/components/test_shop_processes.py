@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from mesh.components.database import Database, database
+from mesh.components.keys import KeyPair, key_pair
+from mesh.components.shop_processes import (
+    Data,
+    Surroundings,
+    database_task,
+    environment,
+    role_passwords,
+    shop_component,
+)
+from mesh.description.ports import load_ports
+from mesh.description.topology import SERVES, SERVICES, load_topology, port_name
+from mesh.errors import InputError
+from mesh.paths import GRAPHIQL, RunFolder
+
+PORTS = load_ports({"SHOP_PORT_BASE": "30000"})
+PASSWORD = hmac.new(b"secret", b"shop_order", hashlib.sha256).hexdigest()
+
+
+ADMIN = "postgresql://me:secret@db.example:5433/postgres?sslmode=require"
+
+
+def around(admin_url: str = ADMIN) -> Surroundings:
+    return Surroundings(
+        load_topology("hybrid"),
+        PORTS,
+        Database(admin_url, embedded=False),
+        KeyPair(private=Path("/keys/private"), public=Path("/keys/public")),
+        "t1",
+        {"payment": {"SHOP_BANK_DELAY_MS": "5"}},
+    )
+
+
+def test_a_service_that_calls_others() -> None:
+    assert environment("order", around()) == {
+        "SHOP_COMPONENT": "order",
+        "SHOP_TOPOLOGY": "hybrid",
+        "SHOP_TRIAL": "t1",
+        "OTEL_SERVICE_NAME": "order",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:30070",
+        "SHOP_DATABASE_URL": f"postgresql://shop_order:{PASSWORD}@db.example:5433/shop_trial?sslmode=require",
+        "SHOP_STORE": "postgres",
+        "SHOP_LISTEN_GRPC": "127.0.0.1:30030",
+        "SHOP_PEER_PRODUCT": "grpc://127.0.0.1:30020",
+        "SHOP_PEER_USER": "grpc://127.0.0.1:30040",
+        "SHOP_PEER_PAYMENT": "grpc://127.0.0.1:30050",
+    }
+
+
+def test_a_further_replica_is_told_from_the_first_and_asked_like_it() -> None:
+    several = replace(around(), places=replace(PORTS, replicas={"order": 2, "product": 2}))
+    first, second = (shop_component("order", several, frozenset(), replica) for replica in (1, 2))
+    assert (first.name, first.replica_of, second.name, second.replica_of) == ("order", "", "order-2", "order")
+    changed = {name: value for name, value in second.env.items() if first.env[name] != value}
+    assert changed == {"SHOP_INSTANCE": "order-2", "SHOP_LISTEN_GRPC": "127.0.1.1:30030"}
+    assert second.env["SHOP_COMPONENT"] == "order"
+    assert second.env["SHOP_PEER_PRODUCT"] == "grpc://127.0.0.1:30020,127.0.1.1:30020"
+    assert second.env["SHOP_PEER_USER"] == "grpc://127.0.0.1:30040"
+
+
+def test_only_the_user_service_can_sign() -> None:
+    topology = load_topology("hybrid")
+    signing = [name for name in topology.components if "SHOP_JWT_PRIVATE_KEY_FILE" in environment(name, around())]
+    assert signing == ["user"]
+
+
+def test_a_gateway_has_every_peer_and_no_database() -> None:
+    env = environment("rest-gateway", around())
+    assert env["SHOP_LISTEN_HTTP"] == "127.0.0.1:30011"
+    assert {name for name in env if name.startswith("SHOP_PEER_")} == {
+        "SHOP_PEER_PRODUCT",
+        "SHOP_PEER_ORDER",
+        "SHOP_PEER_USER",
+        "SHOP_PEER_PAYMENT",
+    }
+    assert "SHOP_DATABASE_URL" not in env
+
+
+def test_every_component_has_a_port_for_each_protocol_that_it_may_serve() -> None:
+    served = {port_name(component, protocol) for component in SERVES for protocol in SERVES[component]}
+    assert served <= set(PORTS.offsets)
+
+
+def test_whoever_serves_graphql_shows_graphiql() -> None:
+    everywhere = replace(around(), topology=load_topology("graphql"))
+    for surroundings, shows in ((around(), ["graphql-gateway"]), (everywhere, everywhere.topology.components)):
+        components = surroundings.topology.components
+        with_page = {name: environment(name, surroundings).get("SHOP_GRAPHIQL") for name in components}
+        assert with_page == {name: str(GRAPHIQL) if name in shows else None for name in components}
+
+
+def test_a_delay_reaches_its_component_alone() -> None:
+    delayed = replace(around(), delay_ms={"payment": 0.5})
+    assert environment("payment", delayed)["SHOP_DELAY_US"] == "500"
+    assert "SHOP_DELAY_US" not in environment("order", delayed)
+
+
+def test_all_import_before_what_they_connect_to_is_there_and_gateways_wait_for_nothing() -> None:
+    made = {name: shop_component(name, around(), frozenset({"database"})) for name in around().topology.components}
+    made["database"] = database_task(Database(ADMIN, embedded=True), Data(), frozenset({"postgres"}))
+    waiting = {name for name, component in made.items() if component.imports_meanwhile}
+    assert waiting == {name for name, component in made.items() if component.after} == {*SERVICES, "database"}
+    assert waiting == {name for name, component in made.items() if component.env.get("SHOP_AWAIT_STDIN") == "on"}
+
+
+def test_services_and_no_gateway_keep_their_data_in_memory_on_request() -> None:
+    in_memory = replace(around(), store="memory")
+    stores = {name: environment(name, in_memory).get("SHOP_STORE") for name in in_memory.topology.components}
+    assert stores == {name: "memory" if name in SERVICES else None for name in stores}
+
+
+def test_extra_settings_reach_their_component() -> None:
+    assert environment("payment", around())["SHOP_BANK_DELAY_MS"] == "5"
+
+
+def test_passwords_follow_from_the_administrator_s() -> None:
+    same = Database("postgresql://me:secret@other.example/db", embedded=False)
+    assert role_passwords(same) == role_passwords(Database(ADMIN, embedded=False))
+    changed = Database(ADMIN.replace("secret", "se%63ret!"), embedded=False)
+    passwords = [*role_passwords(same).values(), *role_passwords(changed).values()]
+    assert len(set(passwords)) == 8
+    assert not any("secret" in password for password in passwords)
+
+
+def test_command_lines_and_what_is_printed_of_a_run_hold_no_password() -> None:
+    db = Database(ADMIN, embedded=False)
+    task = database_task(db, Data(), frozenset())
+    assert "secret" not in " ".join(task.argv())
+    assert task.env["SHOP_ADMIN_URL"] == ADMIN
+    assert "secret" not in repr(db)
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["mysql://h/db", "postgresql:///db", "secret", "postgresql://me@h/db", "postgresql://me:se/cret@h/db"],
+)
+def test_bad_database_url_is_not_repeated(url: str, folder: RunFolder) -> None:
+    with pytest.raises(InputError, match="must look like postgresql://admin:password@") as error:
+        database(PORTS, {"DATABASE_URL": url}, folder)
+    assert url not in str(error.value)
+
+
+def test_keys_are_kept_and_private(folder: RunFolder) -> None:
+    keys = key_pair(folder)
+    text = keys.private.read_text()
+    assert key_pair(folder).private.read_text() == text
+    assert "BEGIN PRIVATE KEY" in text
+    assert "BEGIN PUBLIC KEY" in keys.public.read_text()
+    assert keys.private.stat().st_mode & 0o077 == 0

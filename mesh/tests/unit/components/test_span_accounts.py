@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+from mesh.components.database import Database
+from mesh.components.keys import KeyPair
+from mesh.components.shop_processes import Surroundings, shop_component
+from mesh.components.span_accounts import SpanAccount, span_accounts
+from mesh.description.ports import load_ports
+from mesh.description.topology import load_topology
+from mesh.paths import RunFolder
+
+
+def test_each_process_is_told_where_to_account_for_its_spans() -> None:
+    keys = KeyPair(private=Path("/keys/private"), public=Path("/keys/public"))
+    database = Database("postgresql://me:secret@db.example/postgres", embedded=False)
+    ports = load_ports({"SHOP_PORT_BASE": "30000"})
+    around = Surroundings(load_topology("hybrid"), ports, database, keys, "t1", {}, telemetry=Path("/run/telemetry"))
+    assert shop_component("order", around, frozenset()).env["SHOP_TELEMETRY_FOLDER"] == "/run/telemetry"
+    silent = shop_component("order", replace(around, telemetry=None), frozenset())
+    assert "SHOP_TELEMETRY_FOLDER" not in silent.env
+
+
+def test_accounts_are_read_by_process(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    assert span_accounts(folder) == {}
+    folder.telemetry.mkdir()
+    account = {"recorded": 3, "exported": 2, "lost": 1, "export_cpu_s": 0.5, "cost_ns": {"SERVER": 5_000}}
+    (folder.telemetry / "order-2.json").write_text(json.dumps(account))
+    (folder.telemetry / "order.partial").write_text("{")
+    assert span_accounts(folder) == {"order-2": SpanAccount(3, 2, 1, 0.5, {"SERVER": 5_000})}

@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import json
+import re
+from inspect import signature
+from typing import get_type_hints
+
+import pytest
+
+from mesh import cli
+from mesh.description.network import Network
+from mesh.description.switches import SWITCHES, Switches, aborts_in_words, delays_in_words, parse_switches
+from mesh.description.topology import load_topology
+from mesh.errors import SwitchError
+from mesh.native.system import require_fit
+from mesh.paths import ROOT
+
+
+def test_defaults() -> None:
+    assert parse_switches() == Switches(
+        edge="envoy", mesh="none", mtls="off", store="postgres", trace=0.2, scale=1, http=2, rtt_ms=None, connections=4
+    )
+
+
+def test_given() -> None:
+    found = parse_switches(edge="none", store="memory", trace="1", scale="3", http="1", connections="256")
+    assert found == Switches(edge="none", store="memory", trace=1.0, scale=3, http=1, connections=256)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ("payment:2ms", {"payment": 2.0}),
+        ("payment:2ms, product:500us", {"payment": 2.0, "product": 0.5}),
+        ("graphql-gateway:0.25ms", {"graphql-gateway": 0.25}),
+        ("rest-gateway:1s,user:1us", {"rest-gateway": 1000.0, "user": 0.001}),
+        ("", {}),
+    ],
+)
+def test_delays(given: str, found: dict[str, float]) -> None:
+    switches = parse_switches(delay=given)
+    assert switches.delay_ms == found
+    assert switches.as_dict()["delay_ms"] == found
+    # As it comes back from a plan on disk.
+    assert Switches(**json.loads(json.dumps(switches.as_dict()))) == switches
+
+
+def test_empty_stands_for_the_default() -> None:
+    assert parse_switches(edge="", trace="", scale="", http="", rtt="", connections="") == Switches()
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        ("edge", "nginx", "edge=nginx is unknown; valid: envoy, kong, none"),
+        ("plugins", "some", "plugins=some is unknown; valid: none, typical, all"),
+        ("tls", "yes", "tls=yes is unknown; valid: off, on"),
+        ("mesh", "linkerd", "mesh=linkerd is unknown; valid: none, envoy, istio"),
+        ("mtls", "on", "mtls=on needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too"),
+        ("mtls", "yes", "mtls=yes is unknown; valid: off, on"),
+        ("canary", "101", "canary=101: must be an integer from 0 to 100"),
+        ("canary", "10", "canary=10 needs a mesh"),
+        ("abort", "payment:1%", "abort=payment:1% needs a mesh"),
+        ("abort", "payment:1", "payment:1 is not an abort; give comma-separated COMPONENT:PERCENT"),
+        ("abort", "payment:0%", "payment:0% is out of range; valid: 0.0001% to 100%"),
+        ("abort", "payment:101%", "out of range"),
+        ("abort", "bank:1%", "bank is an unknown component"),
+        ("replicas", "product", "product is not a number of replicas; give comma-separated COMPONENT:N pairs"),
+        ("replicas", "product:0", "product:0 is out of range; valid: 1 to 8"),
+        ("replicas", "product:9", "product:9 is out of range; valid: 1 to 8"),
+        ("replicas", "product:-1", "product:-1 is not a number of replicas"),
+        ("replicas", "product:2,product:3", "product is given twice"),
+        ("replicas", "edge:2", "edge is an unknown component; valid: product, user, payment, order, graphql-gateway"),
+        ("replicas", "bank:2", "bank is an unknown component"),
+        ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
+        ("trace", "1.1", "trace=1.1: must be a number from 0 .* to 1"),
+        ("trace", "-0.1", "from 0"),
+        ("trace", "nan", "from 0"),
+        ("trace", "some", "trace=some"),
+        ("scale", "0", "scale=0: must be an integer from 1 to 100"),
+        ("scale", "1.5", "scale=1.5: must be an integer"),
+        ("http", "4", "http=4 is unknown; valid: 1, 2, 3"),
+        ("connections", "0", "connections=0: must be an integer from 1 to 256"),
+        ("connections", "257", "from 1 to 256"),
+        ("connections", "-4", "from 1 to 256"),
+        ("connections", "many", "connections=many"),
+        ("delay", "bank:2ms", "bank is an unknown component; valid: product, user, payment, order, graphql-gateway, "),
+        ("delay", "edge:2ms", "edge is an unknown component"),
+        ("delay", "payment", "payment is not a delay; give comma-separated COMPONENT:TIME"),
+        ("delay", "payment:2", "payment:2 is not a delay"),
+        ("delay", "payment:2m", "payment:2m is not a delay"),
+        ("delay", "payment:-2ms", "payment:-2ms is not a delay"),
+        ("delay", "payment:nanms", "is not a delay"),
+        ("delay", "payment:²ms", "is not a delay"),
+        ("delay", "payment:2ms,", "an empty item is not a delay"),
+        ("delay", "payment:2ms,payment:1ms", "payment is given twice"),
+        ("delay", "payment:0ms", "out of range; valid: above 0"),
+        ("delay", "payment:0.1us", "out of range"),
+        ("delay", "payment:1.001s", "out of range; .* to 1s"),
+        ("network", "6g", "network=6g is unknown; valid: loopback, lan, wifi, 5g, 4g, 3g"),
+        ("rtt", "-1", "rtt=-1 is not a round-trip time from 0ms to 2s, such as 40ms or 0.5ms"),
+        ("rtt", "2h", "rtt=2h is not a round-trip time from 0ms to 2s"),
+        ("rtt", "2.001s", "not a round-trip time from 0ms to 2s"),
+        ("rtt", "20", "not a round-trip time"),
+        ("bandwidth", "0", "bandwidth=0 is not of the form DOWN/UP, such as 10mbit/2mbit, each from 10kbit to 10gbit"),
+        ("bandwidth", "10mbit/0mbit", "each from 10kbit to 10gbit"),
+        ("bandwidth", "9kbit", "each from 10kbit to 10gbit"),
+        ("bandwidth", "11gbit", "each from 10kbit to 10gbit"),
+        ("bandwidth", "1mbit/1mbit/1mbit", "not of the form DOWN/UP"),
+        ("bandwidth", "10mbit/", "not of the form DOWN/UP"),
+        ("visit", "never", "visit=never is unknown; valid: warm, first"),
+        ("visit", "first", "visit=first needs a network; give network, rtt or bandwidth too, or visit=warm"),
+    ],
+)
+def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: str) -> None:
+    with pytest.raises(SwitchError, match=message):
+        parse_switches(**{name: value})
+
+
+def test_no_edge_means_http_1() -> None:
+    with pytest.raises(SwitchError, match="edge=none needs http=1"):
+        parse_switches(edge="none", http="2")
+
+
+def test_tls_ends_at_the_edge() -> None:
+    assert parse_switches(tls="on").scheme == "https"
+    assert parse_switches(tls="off").scheme == "http"
+    with pytest.raises(SwitchError, match="tls=on needs an edge, which ends TLS; give edge=envoy or edge=kong"):
+        parse_switches(tls="on", edge="none", http="1")
+    with pytest.raises(SwitchError, match="tls=on with runtime=kubernetes: the load's pods reach the edge without TLS"):
+        parse_switches(tls="on", runtime="kubernetes")
+
+
+def test_http_3_is_quic() -> None:
+    assert parse_switches(http="3") == Switches(http=3, tls="on")
+    assert parse_switches(http="3", tls="on") == Switches(http=3, tls="on")
+    for given, message in (
+        ({"tls": "off"}, "http=3 with tls=off: QUIC is always encrypted; give tls=on or leave it out, or http=2"),
+        ({"edge": "kong"}, "http=3 with edge=kong, which speaks HTTP/1.1 and 2 only; give edge=envoy, or http=2"),
+        ({"edge": "none"}, "edge=none needs http=1"),
+        ({"runtime": "kubernetes"}, "http=3 with runtime=kubernetes: the load's pods reach the edge without TLS"),
+    ):
+        with pytest.raises(SwitchError, match=message):
+            parse_switches(http="3", **given)
+
+
+def test_clients_that_speak_grpc_only_have_no_http_3() -> None:
+    with pytest.raises(
+        SwitchError, match="http=3: the clients of grpc speak gRPC only, which always has HTTP/2; valid"
+    ):
+        require_fit(load_topology("grpc"), parse_switches(http="3"))
+    for name in ("rest", "graphql", "hybrid", "hybrid-transcoded"):
+        require_fit(load_topology(name), parse_switches(http="3"))
+
+
+def test_a_mesh_s_switches() -> None:
+    found = parse_switches(mesh="istio", mtls="on", canary="10", delay="payment:2ms", abort="payment:1%, user:0.5%")
+    assert (found.meshed, found.encrypted, found.canary) == (True, True, 10)
+    assert found.abort_share == {"payment": 0.01, "user": 0.005}
+    assert aborts_in_words(found.abort_share) == "1 % of calls to payment, 0.5 % of calls to user"
+    assert Switches(**json.loads(json.dumps(found.as_dict()))) == found
+    assert parse_switches(mesh="none", mtls="off", canary="0") == Switches()
+
+
+def test_clients_enter_a_mesh_by_the_edge() -> None:
+    with pytest.raises(SwitchError, match="edge=none with mesh=envoy: clients are outside of the mesh"):
+        parse_switches(edge="none", http="1", mesh="envoy")
+
+
+def test_a_canary_needs_the_database() -> None:
+    with pytest.raises(SwitchError, match="store=memory with canary=10: two product services would keep two stocks"):
+        parse_switches(mesh="envoy", canary="10", store="memory")
+
+
+def test_replicas() -> None:
+    found = parse_switches(replicas="graphql-gateway:2, product:3, user:1")
+    assert found.replicas == {"graphql-gateway": 2, "product": 3}
+    assert Switches(**json.loads(json.dumps(found.as_dict()))) == found
+    assert parse_switches(replicas="product:1") == Switches()
+
+
+def test_replicas_of_services_need_the_database() -> None:
+    with pytest.raises(SwitchError, match="store=memory with replicas of product: each replica would keep data of its"):
+        parse_switches(store="memory", replicas="product:2,rest-gateway:2")
+    assert parse_switches(store="memory", replicas="rest-gateway:2").replicas == {"rest-gateway": 2}
+
+
+def test_replicas_of_gateways_need_an_edge() -> None:
+    with pytest.raises(SwitchError, match="edge=none with replicas of rest-gateway: without an edge, nothing shares"):
+        parse_switches(edge="none", http="1", replicas="product:2,rest-gateway:2")
+    assert parse_switches(edge="none", http="1", replicas="product:2").replicas == {"product": 2}
+
+
+def test_replicas_need_a_component_that_runs() -> None:
+    with pytest.raises(SwitchError, match=r"replicas=rest-gateway: rest does not run rest-gateway; it runs product"):
+        require_fit(load_topology("rest"), parse_switches(replicas="rest-gateway:2,product:2"))
+    require_fit(load_topology("hybrid"), parse_switches(replicas="rest-gateway:2,product:2"))
+
+
+def test_istio_has_a_shortest_delay() -> None:
+    with pytest.raises(SwitchError, match=r"delay=user:0\.5ms: Istio injects delays from 1 ms on"):
+        parse_switches(mesh="istio", delay="payment:2ms,user:500us")
+    assert parse_switches(mesh="envoy", delay="user:500us").delay_ms == {"user": 0.5}
+
+
+@pytest.mark.parametrize("name", ["rest", "grpc", "hybrid-transcoded"])
+def test_without_an_edge_clients_need_gateways(name: str) -> None:
+    without = parse_switches(edge="none", http="1")
+    with pytest.raises(SwitchError, match=f"edge=none: {name} has clients that reach services without a gateway"):
+        require_fit(load_topology(name), without)
+    require_fit(load_topology("hybrid"), without)
+
+
+def test_a_delay_needs_a_component_that_runs() -> None:
+    with pytest.raises(SwitchError, match=r"delay=graphql-gateway: rest does not run graphql-gateway; it runs product"):
+        require_fit(load_topology("rest"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))
+    require_fit(load_topology("hybrid"), parse_switches(delay="graphql-gateway:2ms,user:2ms"))
+
+
+def test_an_unknown_switch_is_a_mistake_of_the_program() -> None:
+    with pytest.raises(KeyError, match="speed"):
+        parse_switches(speed="2")
+
+
+@pytest.mark.parametrize(
+    ("given", "network"),
+    [
+        ({"network": "4g"}, Network("4g")),
+        ({"network": "4g", "rtt": "500us"}, Network("4g", 0.5)),
+        ({"rtt": "2s"}, Network(rtt_ms=2000.0)),
+        ({"rtt": "0ms"}, Network(rtt_ms=0.0)),
+        ({"network": "loopback", "bandwidth": "1.6mbit/768kbit"}, Network(bandwidth="1.6mbit/768kbit")),
+    ],
+)
+def test_a_network_brings_tls(given: dict[str, str], network: Network) -> None:
+    switches = parse_switches(**given)
+    assert switches.customers_network == network
+    assert switches.emulates_network
+    assert (switches.tls, switches.visit) == ("on", "warm")
+    assert Switches(**json.loads(json.dumps(switches.as_dict()))) == switches
+    first = parse_switches(**given, visit="first", tls="off")
+    assert (first.tls, first.visit) == ("off", "first")
+
+
+def test_the_loopback_is_no_network_to_emulate() -> None:
+    assert parse_switches(network="loopback", visit="warm") == Switches()
+    assert not Switches().emulates_network
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"edge": "none", "http": "1"},
+            "rtt=40ms with edge=none: customers at a distance .* needs an edge; .* or tls=off",
+        ),
+        ({"edge": "none", "http": "1", "tls": "on"}, "tls=on needs an edge"),
+        ({"runtime": "kubernetes"}, "rtt=40ms with runtime=kubernetes: .* give runtime=native, or network=loopback"),
+        ({"http": "3", "tls": "off"}, "http=3 with tls=off"),
+    ],
+)
+def test_what_a_network_does_not_go_with(given: dict[str, str], message: str) -> None:
+    with pytest.raises(SwitchError, match=message):
+        parse_switches(rtt="40ms", **given)
+    assert parse_switches(rtt="40ms", edge="none", http="1", tls="off").emulates_network
+
+
+def test_a_switch_takes_the_place_of_the_workload_s_networks() -> None:
+    networks = {"web": Network("wifi"), "mobile": Network("4g", 90.0), "partner": Network()}
+    switches = parse_switches(networks)
+    assert (switches.networks, switches.tls, switches.emulates_network) == (networks, "on", True)
+    assert parse_switches(networks, rtt="40ms") == parse_switches(rtt="40ms")
+    assert parse_switches(networks, network="loopback") == Switches()
+    assert parse_switches(networks, visit="first").visit == "first"
+    with pytest.raises(SwitchError, match="the workload's networks with runtime=kubernetes"):
+        parse_switches(networks, runtime="kubernetes")
+
+
+def test_the_table_has_every_switch() -> None:
+    in_results = {"rtt": "rtt_ms", "delay": "delay_ms", "abort": "abort_share"}
+    of_the_workload = ["networks"]
+    assert [*(in_results.get(name, name) for name in SWITCHES), *of_the_workload] == list(Switches().as_dict())
+
+
+def test_commands_and_make_help_have_the_table_s_words() -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    settings = dict(re.findall(r"^(BENCH|UP) := (.*)$", makefile, re.MULTILINE))
+    assert set(SWITCHES) <= set(settings["BENCH"].split())
+    options = {name: option for name, option in signature(cli.up).parameters.items() if name in SWITCHES}
+    assert set(options) == set(SWITCHES) & set(settings["UP"].split())
+    hints = get_type_hints(cli.up, include_extras=True)
+    for name, switch in SWITCHES.items():
+        assert f" {name}={switch.valid.replace(' or ', '|').replace(' to ', '..')} " in makefile.replace('"', " ")
+        if name in options:
+            assert hints[name].__metadata__[0].help == switch.help
+
+
+def test_delays_in_words() -> None:
+    assert delays_in_words({}) == ""
+    assert delays_in_words({"payment": 2.0, "product": 0.5}) == "payment by 2 ms, product by 0.5 ms"

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mesh.description.topology import Protocol, load_topology, names, parse_topology
+from mesh.errors import TopologyError
+
+GOOD = """\
+name: mine
+about: one of my own
+entry:
+  web: graphql-gateway
+  mobile: graphql-gateway
+  partner: graphql-gateway
+links:
+  graphql-gateway:
+    product: grpc
+    order: grpc
+    user: grpc
+    payment: grpc
+  order: {product: grpc, user: grpc, payment: grpc}
+"""
+
+
+def test_every_topology_of_the_project_loads_under_its_name() -> None:
+    assert "hybrid" in names()
+    for name in names():
+        assert load_topology(name).name == name
+
+
+def test_hybrid() -> None:
+    hybrid = load_topology("hybrid")
+    assert hybrid.gateways == ["graphql-gateway", "rest-gateway"]
+    assert hybrid.components == ["product", "user", "payment", "order", "graphql-gateway", "rest-gateway"]
+    assert hybrid.protocols_of("order") == [Protocol.GRPC]
+    assert hybrid.protocols_of("rest-gateway") == [Protocol.REST]
+
+
+def test_a_file_of_ones_own(tmp_path: Path) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(GOOD)
+    mine = load_topology(str(file))
+    assert mine.gateways == ["graphql-gateway"]
+
+
+@pytest.mark.parametrize("which", ["hybird", "", "..", "Hybrid"])
+def test_unknown_name_lists_the_valid_ones(which: str) -> None:
+    with pytest.raises(TopologyError, match="hybrid"):
+        load_topology(which)
+
+
+def test_missing_file_is_named() -> None:
+    with pytest.raises(TopologyError, match=r"nowhere/mine\.yaml: there is no such file"):
+        load_topology("nowhere/mine.yaml")
+
+
+def replaced(old: str, new: str) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new)
+
+
+ALIASES = "a: &a [x, x, x]\n" + "".join(
+    f"{one}: &{one} [{', '.join([f'*{chr(ord(one) - 1)}'] * 9)}]\n" for one in "bcdefghi"
+)
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"name: x\nabout: \xff\n", r"mine\.yaml:2: not valid YAML: not UTF-8"),
+        (b"# " + bytes(2**20), r"mine\.yaml: has more than 65536 bytes"),
+    ],
+)
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path, raw: bytes, message: str) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_bytes(raw)
+    with pytest.raises(TopologyError, match=message):
+        load_topology(str(file))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name: [", r"t\.yaml:\d: not valid YAML"),
+        ("- a\n- b\n", "must be a mapping with the keys name, about, entry and links"),
+        ("", "must be a mapping"),
+        ("name: \x00", "not valid YAML"),
+        (replaced("name: mine\n", ""), r"t\.yaml:1: name: is missing"),
+        (replaced("about: one of my own", "about: 3"), r"t\.yaml:2: about: .*string"),
+        *(
+            (
+                replaced("name: mine", f"name: {name!r}"),
+                r"t\.yaml:1: name: .* is not a valid name; use letters and digits",
+            )
+            for name in ("../../mine", "..", "", "a/b", "a b", "-a", "a--b", "mine\n", "a.b", "ä", "x" * 61)
+        ),
+        (GOOD + "colour: red\n", r"t\.yaml:14: colour: is not a key of a topology; valid: name, about, entry, links"),
+        (replaced("  web:", "  fax:"), r"t\.yaml:4: entry\.fax: 'fax' is unknown; valid: 'web', 'mobile' or 'partner'"),
+        (replaced("  mobile: graphql-gateway\n", ""), "channel mobile is missing"),
+        (replaced("  web: graphql-gateway", "  web: order"), r"t\.yaml:4: order cannot be an entry"),
+        (
+            replaced("  web: graphql-gateway", "  web: gateway"),
+            r"t\.yaml:4: gateway is an unknown component; valid",
+        ),
+        (replaced("    user: grpc\n", "    users: grpc\n"), r"t\.yaml:11: users is an unknown component"),
+        (
+            replaced("    user: grpc\n", "    user: soap\n"),
+            r"t\.yaml:11: .*'soap' is unknown; valid: 'grpc'",
+        ),
+        (
+            replaced("partner: graphql-gateway", "partner: services")
+            + "  client: {product: graphql, order: graphql, user: graphql, payment: graphql}\n",
+            "client does not speak graphql; valid: grpc, rest",
+        ),
+        (
+            replaced("partner: graphql-gateway", "partner: services")
+            + "  client: {product: grpc, order: grpc, user: grpc, payment: rest}\n",
+            "client speaks grpc and rest; it must speak one of them",
+        ),
+        (replaced("partner: graphql-gateway", "partner: services"), "the link client -> order is missing"),
+        (replaced("partner: graphql-gateway", "partner: transcoder"), "the link transcoder -> order is missing"),
+        (
+            replaced("partner: graphql-gateway", "partner: transcoder")
+            + "  transcoder: {product: rest, order: grpc, user: grpc, payment: grpc}\n",
+            "transcoder does not speak rest; valid: grpc",
+        ),
+        (GOOD + "plan: lazy\n", "'lazy' is unknown; valid: 'best' or 'naive'"),
+        (replaced("    user: grpc\n", ""), "the link graphql-gateway -> user is missing"),
+        (replaced("user: grpc, ", ""), r"t\.yaml:13: the link order -> user is missing"),
+        (GOOD[: GOOD.index("  order: {")], "the link order -> payment is missing"),
+        (GOOD + "  product: {order: grpc}\n", "makes a cycle: product -> order -> product"),
+        (GOOD + "  user: {user: grpc}\n", "makes a cycle: user -> user"),
+        (GOOD + "  product: {payment: grpc}\n", "product does not call payment; it calls nobody"),
+        (GOOD + "  rest-gateway: {product: grpc}\n", r"t\.yaml:14: nothing leads to rest-gateway"),
+        (GOOD + "name: twice\n", r"t\.yaml:14: not valid YAML: the key 'name' appears twice"),
+        ("name: &a [x]\nabout: *a\n", r"t\.yaml:2: not valid YAML: aliases are not accepted"),
+        (ALIASES, r"t\.yaml:2: not valid YAML: aliases are not accepted"),
+        ("name: x\nlinks: " + "[" * 5000, r"t\.yaml:2: not valid YAML: nested too deeply"),
+        ("name: x\nlinks: " + "{a: " * 5000, r"t\.yaml:2: not valid YAML: nested too deeply"),
+        ("- " * 5000, r"t\.yaml:1: not valid YAML: nested too deeply"),
+        ("name: x\nabout: \x1b[31m\n", "not valid YAML"),
+        ("name: x\nabout: 2026-13-45\n", "t\\.yaml: not valid YAML: month must be in 1..12"),
+        (replaced("name: mine", 'name: "\\e[31m"'), r"t\.yaml:1: name: '\\x1b\[31m' is not a valid name"),
+        ("!!python/object/apply:os.system [ls]", r"t\.yaml:1: not valid YAML: could not determine a constructor"),
+        (GOOD + "  order: {}\n", r"t\.yaml:14: not valid YAML: the key 'order' appears twice"),
+    ],
+)
+def test_wrong_file_says_line_and_what(text: str, message: str) -> None:
+    with pytest.raises(TopologyError, match=message):
+        parse_topology(text, "t.yaml")
+
+
+@pytest.mark.parametrize("name", ["mine", "REST-2", "a-b-c", "x" * 60])
+def test_names_that_folders_can_have(name: str) -> None:
+    assert parse_topology(replaced("name: mine", f"name: {name}"), "t.yaml").name == name
+
+
+def test_anchors_are_fine() -> None:
+    text = replaced(
+        "  order: {product: grpc, user: grpc, payment: grpc}", "  order: &o {product: grpc, user: grpc, payment: grpc}"
+    )
+    parse_topology(text, "t.yaml")

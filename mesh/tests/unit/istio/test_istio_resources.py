@@ -1,0 +1,162 @@
+"""What istiod is told, made from a topology."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+import yaml
+
+from mesh.description.ports import Ports, load_ports
+from mesh.description.switches import Switches, parse_switches
+from mesh.description.topology import Topology, load_topology, names, parse_topology
+from mesh.istio.resource import MADE_FOR, ROOT_NAMESPACE, Resource, write_resources
+from mesh.istio.resources import resources
+from mesh.paths import RunFolder
+from mesh.sidecars.workloads import workloads
+
+MIXED = """
+name: mixed
+about: Product is asked in two protocols
+entry: {web: graphql-gateway, mobile: graphql-gateway, partner: graphql-gateway}
+links:
+  graphql-gateway: {product: rest, order: grpc, user: grpc, payment: grpc}
+  order:           {product: grpc, user: grpc, payment: grpc}
+"""
+
+
+def made(topology: Topology | str = "hybrid", **given: str) -> list[Resource]:
+    chosen = load_topology(topology) if isinstance(topology, str) else topology
+    switches = parse_switches(mesh="istio", **given)
+    return _made(chosen, switches, load_ports({}))
+
+
+def _made(topology: Topology, switches: Switches, ports: Ports) -> list[Resource]:
+    folder = RunFolder.of(ports.base)
+    all_workloads = workloads(topology, ports, folder, canary=switches.canary > 0)
+    return resources(all_workloads, topology, switches, ports, folder)
+
+
+def spec(mesh: Sequence[Resource], kind: str, name: str) -> Mapping[str, Any]:
+    (one,) = [resource for resource in mesh if (resource.kind, resource.name) == (kind, name)]
+    return one.spec
+
+
+def routes(mesh: Sequence[Resource], service: str) -> dict[str, Mapping[str, Any]]:
+    return {route["name"]: route for route in spec(mesh, "VirtualService", service)["http"]}
+
+
+@pytest.mark.parametrize("topology", names())
+def test_each_link_is_a_permission_and_nothing_else_is(topology: str) -> None:
+    ports = load_ports({})
+    mesh = made(topology, mtls="on", canary="10")
+    permitted = {
+        (
+            rule["from"][0]["source"]["principals"][0].rpartition("/")[2],
+            resource.spec["selector"]["matchLabels"]["app"],
+            int(rule["to"][0]["operation"]["ports"][0]),
+        )
+        for resource in mesh
+        if resource.kind == "AuthorizationPolicy" and resource.spec
+        for rule in resource.spec["rules"]
+    }
+    links = {
+        (workload.service, outbound.callee, outbound.port)
+        for workload in workloads(load_topology(topology), ports, RunFolder.of(ports.base))
+        for outbound in workload.outbound
+    }
+    assert permitted == links
+    assert spec(mesh, "AuthorizationPolicy", "nobody-else") == {}, "what no policy allows is refused"
+
+
+def test_without_mtls_nobody_is_asked_who_calls() -> None:
+    mesh = made()
+    assert not [resource for resource in mesh if resource.kind == "AuthorizationPolicy"]
+    assert spec(mesh, "PeerAuthentication", "default") == {"mtls": {"mode": "DISABLE"}}
+    assert spec(mesh, "DestinationRule", "product")["trafficPolicy"]["tls"] == {"mode": "DISABLE"}
+    assert spec(made(mtls="on"), "PeerAuthentication", "default") == {"mtls": {"mode": "STRICT"}}
+
+
+def test_only_calls_that_change_nothing_are_repeated_and_those_once() -> None:
+    over_grpc = routes(made(), "order")["graphql-gateway-repeatable"]
+    assert {match["uri"]["exact"].rpartition("/")[2] for match in over_grpc["match"]} == {
+        "GetOrder",
+        "BatchGetOrders",
+        "ListOrdersByUser",
+        "StreamOrderLines",
+    }
+    assert over_grpc["retries"]["attempts"] == 1
+    over_rest = routes(made("rest-bff"), "order")
+    assert over_rest["rest-gateway-repeatable"]["match"] == [
+        {"sourceLabels": {"app": "rest-gateway"}, "method": {"exact": "GET"}}
+    ]
+    assert over_rest["rest-gateway-once"]["retries"] == {"attempts": 0}
+    assert list(routes(made("graphql"), "order")) == ["graphql-gateway-once"]
+
+
+def test_each_caller_reaches_the_port_of_its_protocol() -> None:
+    ports = load_ports({})
+    mesh = routes(made(parse_topology(MIXED, "mixed.yaml")), "product")
+    reached = {name: route["route"][0]["destination"]["port"]["number"] for name, route in mesh.items()}
+    assert reached == {
+        "order-repeatable": ports["product-grpc"],
+        "order-once": ports["product-grpc"],
+        "graphql-gateway-repeatable": ports["product-rest"],
+        "graphql-gateway-once": ports["product-rest"],
+    }
+
+
+def test_the_canary_s_share_and_faults_are_in_every_route() -> None:
+    mesh = made(canary="10", delay="product:2ms", abort="product:0.5%")
+    for route in routes(mesh, "product").values():
+        assert {target["destination"]["subset"]: target["weight"] for target in route["route"]} == {
+            "stable": 90,
+            "canary": 10,
+        }
+        assert route["fault"] == {
+            "delay": {"percentage": {"value": 100.0}, "fixedDelay": "0.002000s"},
+            "abort": {"percentage": {"value": 0.5}, "grpcStatus": "UNAVAILABLE"},
+        }
+    assert all("fault" not in route for route in routes(mesh, "user").values())
+    over_rest = routes(made("rest-bff", abort="user:1%"), "user")["rest-gateway-once"]["fault"]
+    assert over_rest == {"abort": {"percentage": {"value": 1.0}, "httpStatus": 503}}
+
+
+def test_a_sidecar_s_listeners() -> None:
+    ports, folder = load_ports({}), RunFolder.of(load_ports({}).base)
+    order = spec(made(), "Sidecar", "order")
+    assert [(item["bind"], item["port"]["number"], item["defaultEndpoint"]) for item in order["ingress"]] == [
+        (ports.addresses["order"], ports["order-grpc"], f"unix://{folder.sockets}/order-grpc.sock")
+    ]
+    callees = ("product", "user", "payment", "jaeger")
+    assert [item["bind"] for item in order["egress"]] == [
+        f"unix://{folder.sockets}/order-to-{callee}.sock" for callee in callees
+    ]
+    assert "ingress" not in spec(made(), "Sidecar", "edge"), "clients are outside of the mesh"
+
+
+def test_each_direction_of_a_sidecar_has_a_name_of_its_own() -> None:
+    patches = spec(made(canary="10"), "EnvoyFilter", "product-canary")["configPatches"]
+    names_of_spans = [
+        patch["patch"]["value"]["typed_config"]["tracing"]["provider"]["typed_config"]["service_name"]
+        for patch in patches
+        if patch["applyTo"] == "NETWORK_FILTER"
+    ]
+    assert names_of_spans == ["product-canary-outbound", "product-canary-inbound"]
+
+
+def test_each_resource_says_what_it_was_made_for(tmp_path: Any) -> None:
+    mesh = made("rest", mtls="on")
+    assert {resource.made_for for resource in mesh if resource.kind == "AuthorizationPolicy"} == {
+        "mtls=on",
+        *(f"link client -> {service}" for service in ("product", "order", "user", "payment")),
+        *(f"link order -> {service}" for service in ("product", "user", "payment")),
+    }
+    file = tmp_path / "mesh.yaml"
+    write_resources(mesh, file)
+    documents = list(yaml.safe_load_all(file.read_text()))
+    assert all(document["metadata"]["annotations"][MADE_FOR] for document in documents)
+    keys = [(each["kind"], each["metadata"]["namespace"], each["metadata"]["name"]) for each in documents]
+    assert len(keys) == len(set(keys))
+    assert {namespace for _, namespace, _ in keys} == {"default", ROOT_NAMESPACE}

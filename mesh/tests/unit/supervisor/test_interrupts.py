@@ -1,0 +1,75 @@
+"""A signal that has come ends the run, at whatever moment it comes."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mesh.description.ports import load_ports
+from mesh.paths import RunFolder
+from mesh.supervisor.interrupts import Interrupted, Interrupts
+from mesh.supervisor.run import Run
+
+
+@pytest.fixture
+def interrupts() -> Iterator[Interrupts]:
+    made = Interrupts()
+    made.install()
+    yield made
+    made.restore()
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    ports = load_ports({})
+    return Run(ports, RunFolder.of(ports.base, tmp_path))
+
+
+def interrupt_unheard() -> None:
+    """A signal whose exception is dropped, as Python does in the callbacks of weak references."""
+    with pytest.raises(Interrupted):
+        signal.raise_signal(signal.SIGINT)
+
+
+def test_a_signal_between_the_start_and_the_body_is_raised_by_the_release(interrupts: Interrupts) -> None:
+    signal.raise_signal(signal.SIGTERM)
+    with pytest.raises(Interrupted, match="SIGTERM"):
+        interrupts.release()
+
+
+def test_a_signal_whose_exception_was_dropped_is_raised_by_the_next_check(run: Run) -> None:
+    with run:
+        interrupt_unheard()
+        with pytest.raises(Interrupted):
+            run.check()
+
+
+def test_a_signal_whose_exception_was_dropped_is_raised_by_the_end_of_the_run(run: Run) -> None:
+    with pytest.raises(Interrupted), run:
+        interrupt_unheard()
+
+
+def test_a_signal_while_the_run_stops_is_raised_once_it_has_stopped(run: Run) -> None:
+    class Stopping(Run):
+        def tidy(self) -> None:
+            signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(Interrupted), Stopping(run.ports, run.folder):
+        pass
+
+
+def test_a_signal_that_arrived_is_raised_once(run: Run) -> None:
+    with pytest.raises(Interrupted) as raised, run:
+        signal.raise_signal(signal.SIGINT)
+    assert raised.value.__context__ is None
+
+
+def test_stopping_a_part_does_not_raise_again_what_is_under_way(run: Run) -> None:
+    with run:
+        interrupt_unheard()
+        run.stop_ranks({1})
+        with pytest.raises(Interrupted):
+            run.check()
