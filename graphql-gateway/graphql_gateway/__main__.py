@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
-from shop.platform.lifecycle import launch, leave
+from shop.platform.process.lifecycle import launch, leave
 
 USAGE = "usage: python -m graphql_gateway [schema]"
 

@@ -8,7 +8,7 @@ from graphql_gateway.loaders import BatchedReads, SingleReads
 from graphql_gateway.reads import Reads
 from graphql_gateway.schema import build_schema
 from shop.clients.ports import Clients
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.endpoint import ROUTE, Endpoint
 from shop.platform.graphql.tracing import App, Traced
 

@@ -6,10 +6,10 @@ import sys
 
 from graphql_gateway.app import build_app
 from shop.clients.connect import connect
-from shop.platform.access import gateway_authenticator
+from shop.platform.access.rules import gateway_authenticator
 from shop.platform.config import PEERS, ServiceConfig, required
 from shop.platform.graphql.graphiql import GraphiQL
-from shop.platform.http_server import serve_http
+from shop.platform.http.server import serve_http
 
 SWITCH_S = 0.0005
 """How long the event loop waits for the interpreter, each time that it has something to do while a document is prepared

@@ -10,7 +10,7 @@ from graphql_gateway.cost import MOST_COST, MOST_COST_OF_PARTNERS
 from graphql_gateway.reads import Reads
 from shop.clients.ports import Clients
 from shop.errors import ResourceExhausted, Unauthenticated
-from shop.platform.access import Authenticator, Caller
+from shop.platform.access.rules import Authenticator, Caller
 from shop.platform.graphql.schema import RequestContext
 
 

@@ -9,8 +9,8 @@ import sys
 from rest_gateway.app import build_app
 from rest_gateway.bootstrap import serve
 from shop.clients.connect import connect
-from shop.platform.access import Authenticator, NoVerifier
-from shop.platform.lifecycle import launch, leave
+from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.process.lifecycle import launch, leave
 from shop.platform.rest.openapi import as_text, document
 
 

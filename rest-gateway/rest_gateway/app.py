@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from rest_gateway.orders import add_orders
 from rest_gateway.payments import add_payments
 from shop.clients.ports import Clients
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.app import rest_api
 from shop.platform.rest.docs_page import add_docs

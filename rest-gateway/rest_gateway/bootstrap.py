@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rest_gateway.app import build_app
 from shop.clients.connect import connect
-from shop.platform.access import gateway_authenticator
+from shop.platform.access.rules import gateway_authenticator
 from shop.platform.config import PEERS, ServiceConfig, required
-from shop.platform.http_server import serve_http
+from shop.platform.http.server import serve_http
 
 EXAMPLE_PEER = "grpc://127.0.0.1:18020"
 

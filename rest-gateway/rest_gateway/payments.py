@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.clients.ports import Clients
-from shop.platform.access import Access, may_act_for, visible
+from shop.platform.access.rules import Access, may_act_for, visible
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call

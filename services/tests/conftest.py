@@ -32,7 +32,7 @@ from shop.database.roles import set_passwords
 from shop.database.seed import prepare
 from shop.database.trial import create_trial
 from shop.platform.config import ServiceConfig
-from shop.platform.logs import configure_logging
+from shop.platform.process.logs import configure_logging
 from shop.platform.spans import Recorder
 from shop.platform.telemetry import recording
 

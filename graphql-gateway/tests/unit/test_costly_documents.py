@@ -34,9 +34,9 @@ from graphql import (
 from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
 from shop.errors import ShopError
-from shop.platform.body import MOST_BYTES
 from shop.platform.graphql.documents import prepare
 from shop.platform.graphql.errors import RequestError
+from shop.platform.http.body import MOST_BYTES
 
 SEED = 20_260_102
 COUNT = int(os.environ.get("COSTLY_DOCUMENTS", "200"))

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from shop.errors import ErrorCode, Internal, Unavailable
-from shop.platform.body import MOST_BYTES
 from shop.platform.deadline import remaining
 from shop.platform.error_table import ERROR_TABLE
+from shop.platform.http.body import MOST_BYTES
 from shop.product.domain import ProductChange
 
 TYPENAME = {"query": "{ __typename }"}

@@ -7,7 +7,7 @@ import gzip as standard
 import httpx
 import pytest
 
-from shop.platform.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from platform_bench.bare.connections import Connections, connect
 from shop.platform.config import ServiceConfig, required
-from shop.platform.grpc_server import options
+from shop.platform.grpc.server import options
 from shop.product.postgres import GET
 from shop.stubs import money_pb2, product_pb2_grpc
 from shop.stubs import product_pb2 as pb

@@ -16,7 +16,7 @@ from platform_bench.bare.connections import Connections, connect
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform.config import ServiceConfig, required, split_address
-from shop.platform.http_server import KEEP_ALIVE_S
+from shop.platform.http.server import KEEP_ALIVE_S
 from shop.product.postgres import GET
 from shop.resources.documents import ProductDocument
 

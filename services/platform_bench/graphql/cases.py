@@ -16,7 +16,7 @@ from mesh.paths import ROOT
 from platform_bench.graphql.bare import GraphqlCore
 from platform_bench.graphql.gateway import Gateway
 from platform_bench.graphql.prepared_shop import CATEGORY, ORDERS
-from shop.platform.lifecycle import spare_collections
+from shop.platform.process.lifecycle import spare_collections
 
 TARGET = 1.5
 DOCUMENTS = ROOT / "load" / "internal" / "graphql" / "documents"

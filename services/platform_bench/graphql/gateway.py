@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from graphql_gateway.app import build_app
 from platform_bench.graphql.prepared_shop import USER, prepared_clients
-from shop.platform.access import Authenticator
-from shop.platform.auth import Principal, TokenSigner, TokenVerifier
+from shop.platform.access.rules import Authenticator
+from shop.platform.access.tokens import Principal, TokenSigner, TokenVerifier
 
 
 class Gateway:

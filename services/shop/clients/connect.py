@@ -19,7 +19,7 @@ from shop.clients.grpc_user import GrpcUserClient
 from shop.clients.ports import Clients
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
-from shop.platform.grpc_client import Peer, grpc_channel
+from shop.platform.grpc.client import Peer, grpc_channel
 
 if TYPE_CHECKING:
     from shop.clients.over_http import OverHttp

@@ -9,8 +9,8 @@ import grpc.aio
 
 from shop.money import Money
 from shop.payment.domain import Payment, PaymentStatus
-from shop.platform.grpc_client import Peer
-from shop.platform.protobuf import build, money_argument, money_from
+from shop.platform.grpc.client import Peer
+from shop.platform.grpc.protobuf import build, money_argument, money_from
 from shop.stubs import payment_pb2 as pb
 from shop.stubs import payment_pb2_grpc
 

@@ -9,8 +9,8 @@ import grpc.aio
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from shop.clients.ports import Page
-from shop.platform.grpc_client import Peer
-from shop.platform.protobuf import build
+from shop.platform.grpc.client import Peer
+from shop.platform.grpc.protobuf import build
 from shop.stubs import address_pb2, user_pb2_grpc
 from shop.stubs import user_pb2 as pb
 from shop.user.domain import Address, LoginResult, User

@@ -4,7 +4,7 @@ import os
 
 from shop.clients.connect import import_clients
 from shop.order.bootstrap import serve
-from shop.platform.lifecycle import launch, leave
+from shop.platform.process.lifecycle import launch, leave
 
 if __name__ == "__main__":
     leave(launch(serve, os.environ, import_clients))

@@ -21,13 +21,13 @@ from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.recovery import Recovery
 from shop.order.service import OrderService
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
-from shop.platform.database import Database
-from shop.platform.lifecycle import stop_signal
+from shop.platform.database.connections import Database
+from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
+from shop.platform.process.lifecycle import stop_signal
 from shop.platform.serve import Protocols, listening, servers
-from shop.platform.store import opened_store
 
 EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
 DRAIN_S = 1.5

@@ -10,7 +10,7 @@ import strawberry
 from shop.order import domain
 from shop.order.domain import OrderStatus
 from shop.order.service import LONGEST_STREAM, OrderService
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Long, Moment

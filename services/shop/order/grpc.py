@@ -13,8 +13,8 @@ from grpc.aio import Server, ServicerContext
 
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.order.service import OrderService
-from shop.platform.access import Access, admits, is_privileged, require_owner, visible
-from shop.platform.protobuf import money_message
+from shop.platform.access.rules import Access, admits, is_privileged, require_owner, visible
+from shop.platform.grpc.protobuf import money_message
 from shop.stubs import order_pb2, order_pb2_grpc
 
 Context: TypeAlias = "ServicerContext[Any, Any]"

@@ -23,7 +23,7 @@ from shop.order.postgres_orders import LINE_COLUMNS, orders_of
 from shop.order.postgres_sagas import CHECKOUT_COLUMNS, cancellation_of, checkout_of
 from shop.order.retries import LEASE_S
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
-from shop.platform.database import Connection
+from shop.platform.database.connections import Connection
 
 K = TypeVar("K", int, str)
 

@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.order.domain import JoinedOrderLine, Order, OrderLine, OrderStatus
-from shop.platform.database import Database
+from shop.platform.database.connections import Database
 from shop.platform.statement_tracing import statement_attributes
 from shop.platform.telemetry import child_span
 

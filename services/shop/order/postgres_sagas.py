@@ -22,7 +22,7 @@ from shop.order.errors import TakenOver
 from shop.order.ports import Cancellation
 from shop.order.retries import LEASE_S
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
-from shop.platform.database import Database
+from shop.platform.database.connections import Database
 
 CHECKOUT_COLUMNS = (
     "id, user_id, idempotency_key, request_hash, state, step, order_id, error_code, error_message, error_field, epoch"

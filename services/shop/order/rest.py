@@ -9,7 +9,7 @@ from fastapi import FastAPI
 
 from shop.order.domain import JoinedOrderLine
 from shop.order.service import OrderService
-from shop.platform.access import Access, Authenticator, require_owner, visible
+from shop.platform.access.rules import Access, Authenticator, require_owner, visible
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL

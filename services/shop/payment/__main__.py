@@ -3,7 +3,7 @@
 import os
 
 from shop.payment.bootstrap import serve
-from shop.platform.lifecycle import launch, leave
+from shop.platform.process.lifecycle import launch, leave
 
 if __name__ == "__main__":
     leave(launch(serve, os.environ))

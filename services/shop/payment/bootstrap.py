@@ -11,10 +11,10 @@ from shop.payment.grpc import register
 from shop.payment.memory import MemoryPayments
 from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
+from shop.platform.database.store import opened_store
 from shop.platform.serve import Protocols, run_servers
-from shop.platform.store import opened_store
 
 EXAMPLE_URL = "postgresql://shop_payment:…@127.0.0.1:18060/shop_trial"
 

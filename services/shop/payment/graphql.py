@@ -8,7 +8,7 @@ import strawberry
 
 from shop.payment.domain import PaymentStatus
 from shop.payment.service import PaymentService
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long, Moment

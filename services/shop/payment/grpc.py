@@ -11,8 +11,8 @@ from grpc.aio import Server, ServicerContext
 
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
-from shop.platform.access import Access, admits, may_act_for, visible
-from shop.platform.protobuf import money_from, money_message
+from shop.platform.access.rules import Access, admits, may_act_for, visible
+from shop.platform.grpc.protobuf import money_from, money_message
 from shop.stubs import payment_pb2, payment_pb2_grpc
 
 Context: TypeAlias = "ServicerContext[Any, Any]"

@@ -10,7 +10,7 @@ import asyncpg
 
 from shop.money import Money
 from shop.payment.domain import NOTHING, Payment, PaymentStatus, StoredPayment
-from shop.platform.database import Database
+from shop.platform.database.connections import Database
 
 COLUMNS = "id, checkout_id, order_id, user_id, status, amount_minor, currency, decline_reason, placed_at"
 # A payment outlives its user's account, and is nobody's then.

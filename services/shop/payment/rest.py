@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from shop.money import Money
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
-from shop.platform.access import Access, Authenticator, is_internal, may_act_for, visible
+from shop.platform.access.rules import Access, Authenticator, is_internal, may_act_for, visible
 from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call

@@ -7,11 +7,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from shop.platform.access import Authenticator, service_authenticator
+from shop.platform.access.rules import Authenticator, service_authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
-from shop.platform.grpc_server import Register, grpc_server
-from shop.platform.lifecycle import stop_signal
+from shop.platform.grpc.server import Register, grpc_server
+from shop.platform.process.lifecycle import stop_signal
 
 BuildApp = Callable[[Authenticator], Any]
 """Builds the ASGI application of a protocol; the authenticator decides who is admitted."""
@@ -71,7 +71,7 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
                 server = grpc_server(listen, protocols.grpc, authenticator, config.connection_age_s)
             else:
                 # Here and below, so that a process loads neither uvicorn nor Strawberry without need.
-                from shop.platform.http_server import http_server
+                from shop.platform.http.server import http_server
 
                 build: BuildApp = getattr(protocols, protocol)
                 app = build(authenticator)

@@ -44,7 +44,7 @@ _recorder: Recorder | None = None
 async def telemetry(config: ServiceConfig) -> AsyncIterator[None]:
     """Sends the spans of this process to where the configuration says, and flushes them at the end.
 
-    Database statements are traced by `shop.platform.database` itself.
+    Database statements are traced by `shop.platform.database.connections` itself.
 
     Args:
         config: Names the component, the collector, the topology and the trial; without a collector nothing is traced.

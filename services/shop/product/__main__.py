@@ -2,7 +2,7 @@
 
 import os
 
-from shop.platform.lifecycle import launch, leave
+from shop.platform.process.lifecycle import launch, leave
 from shop.product.bootstrap import serve
 
 if __name__ == "__main__":

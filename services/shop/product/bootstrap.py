@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
+from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.serve import Protocols, run_servers
-from shop.platform.store import opened_store
 from shop.product.grpc import register
 from shop.product.memory import MemoryProductStore
 from shop.product.postgres import PostgresProductStore

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias, cast
 
 import strawberry
 
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.money import Money, MoneyInput
 from shop.platform.graphql.scalars import Long

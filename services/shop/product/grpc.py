@@ -11,8 +11,8 @@ from typing import Any
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from shop.platform.access import Access, admits
-from shop.platform.protobuf import masked, money_from
+from shop.platform.access.rules import Access, admits
+from shop.platform.grpc.protobuf import masked, money_from
 from shop.product.protobuf import (
     product_message,
     reservation_message,

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from shop.fields import LARGEST_ID
 from shop.money import Money
-from shop.platform.database import Connection
+from shop.platform.database.connections import Connection
 from shop.product.domain import (
     NewProduct,
     Product,

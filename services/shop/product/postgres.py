@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from shop.money import Money
-from shop.platform.database import Connection, Database
+from shop.platform.database.connections import Connection, Database
 from shop.product.domain import (
     NewProduct,
     Product,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.platform.access import Access, Authenticator
+from shop.platform.access.rules import Access, Authenticator
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.rest.answers import Answer, changed, ok
 from shop.platform.rest.caching import PUBLIC

@@ -8,7 +8,7 @@ from typing import Protocol
 from fastapi import FastAPI
 
 from shop.order.domain import JoinedOrderLine
-from shop.platform.access import Access
+from shop.platform.access.rules import Access
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL
 from shop.platform.rest.call import Call

@@ -6,7 +6,7 @@ from fastapi import FastAPI
 
 from shop.clients.ports import Orders
 from shop.order.domain import CheckoutLine, OrderStatus
-from shop.platform.access import Access, is_privileged, require_owner, visible
+from shop.platform.access.rules import Access, is_privileged, require_owner, visible
 from shop.platform.rest.answers import Answer, changed, content_of, created
 from shop.platform.rest.caching import check_if_match
 from shop.platform.rest.operations import changing, creating

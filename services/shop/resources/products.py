@@ -10,7 +10,7 @@ from fastapi import FastAPI, Query
 from shop.clients.ports import Catalogue
 from shop.errors import NotFound
 from shop.money import Money
-from shop.platform.access import Access
+from shop.platform.access.rules import Access
 from shop.platform.parallel import both
 from shop.platform.rest.answers import Answer, changed, content_of, created, ok, removed
 from shop.platform.rest.caching import PUBLIC, check_if_match

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fastapi import FastAPI
 
 from shop.clients.ports import UserClient
-from shop.platform.access import Access, require_owner
+from shop.platform.access.rules import Access, require_owner
 from shop.platform.rest.answers import Answer, changed, content_of, created, encode, ok, removed
 from shop.platform.rest.caching import NO_STORE, PERSONAL, check_if_match
 from shop.platform.rest.call import Call

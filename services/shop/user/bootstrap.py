@@ -8,12 +8,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from shop.platform.access import Authenticator
-from shop.platform.auth import TokenSigner
+from shop.platform.access.rules import Authenticator
+from shop.platform.access.tokens import TokenSigner
 from shop.platform.config import ServiceConfig, required
+from shop.platform.database.store import opened_store
 from shop.platform.errors import ConfigError
 from shop.platform.serve import Protocols, run_servers
-from shop.platform.store import opened_store
 from shop.user.grpc import register
 from shop.user.memory import MemoryUserStore
 from shop.user.passwords import Argon2Passwords

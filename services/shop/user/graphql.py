@@ -6,7 +6,7 @@ from typing import TypeAlias, cast
 
 import strawberry
 
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.field import field
 from shop.platform.graphql.scalars import Long
 from shop.platform.graphql.schema import Schema

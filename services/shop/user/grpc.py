@@ -10,8 +10,8 @@ from typing import Any
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from shop.platform.access import Access, admits, require_owner
-from shop.platform.protobuf import masked
+from shop.platform.access.rules import Access, admits, require_owner
+from shop.platform.grpc.protobuf import masked
 from shop.stubs import user_pb2 as pb
 from shop.stubs import user_pb2_grpc
 from shop.user.protobuf import address_from, login_message, user_message

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from shop.platform.database import Database
+from shop.platform.database.connections import Database
 from shop.user.domain import Address, Credentials, NewUser, User, UserChange
 
 COLUMNS = "id, email, name, recipient, street, city, postal_code, country_code"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import FastAPI
 
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.rest.docs_page import add_docs
 from shop.resources.service_api import service_api
 from shop.resources.users import add_users

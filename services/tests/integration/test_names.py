@@ -13,8 +13,8 @@ import pytest
 from aiohttp import web
 
 from shop.clients.http_channel import HttpChannel, http_session
-from shop.platform.grpc_client import grpc_channel
-from shop.platform.grpc_server import GRACE_S, options
+from shop.platform.grpc.client import grpc_channel
+from shop.platform.grpc.server import GRACE_S, options
 
 pytestmark = pytest.mark.integration
 

@@ -17,10 +17,10 @@ from recorded_spans import ReadSpan
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient, UserClient
 from shop.errors import DeadlineExceeded, NotFound, Unavailable
-from shop.platform.access import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
-from shop.platform.grpc_server import grpc_server
+from shop.platform.grpc.server import grpc_server
 from shop.product.bootstrap import bootstrap
 from shop.product.domain import Product, StockLine
 from shop.product.grpc import register

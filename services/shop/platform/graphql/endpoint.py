@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 import orjson
 
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, ShopError
-from shop.platform.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s, deadline, work_s
 from shop.platform.error_table import row
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
@@ -23,6 +22,7 @@ from shop.platform.graphql.limits import name_of
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
+from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.telemetry import child_span
 
 ROUTE = "/graphql"

@@ -10,9 +10,9 @@ from urllib.parse import parse_qsl
 import orjson
 
 from shop.errors import InvalidArgument, ResourceExhausted
-from shop.platform.body import limited_body
 from shop.platform.errors import BodyTimeout
 from shop.platform.graphql.errors import Refused
+from shop.platform.http.body import limited_body
 
 _HEX = frozenset("0123456789abcdef")
 

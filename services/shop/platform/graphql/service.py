@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Generic, TypeVar
 
-from shop.platform.access import Access, Authenticator
+from shop.platform.access.rules import Access, Authenticator
 from shop.platform.graphql.endpoint import ROUTE, Endpoint
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import App, Traced

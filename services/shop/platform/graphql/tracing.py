@@ -13,7 +13,7 @@ from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, SpanContext, StatusCode
 
 from shop.platform.error_table import ERROR_TABLE
-from shop.platform.injected_delay import pause
+from shop.platform.process.injected_delay import pause
 from shop.platform.spans import SERVER, CurrentSpan
 from shop.platform.telemetry import begin
 from shop.platform.trace_context import caller_of

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from starlette.responses import Response
 
-from shop.platform.compression import SMALLEST_BYTES, accepts_gzip, gzip
+from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
 from shop.platform.rest.caching import NO_STORE, Policy, content_hash, entity_tag, not_modified
 from shop.platform.rest.call import Call, headers_of
 

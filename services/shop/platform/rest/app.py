@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 
 from shop.errors import ShopError
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.rest.openapi import Published
 from shop.platform.rest.problems import answer_http_error, answer_invalid_request, answer_shop_error
 from shop.platform.rest.route import NameConvertor, route_class

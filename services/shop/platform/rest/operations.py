@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from shop.platform.access import Access
+from shop.platform.access.rules import Access
 
 ACCESS_KEY = "x-access"
 SECURITY_SCHEME = "bearer"

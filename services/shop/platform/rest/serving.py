@@ -7,7 +7,7 @@ from collections.abc import Awaitable
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, caller_limit, caller_timeout_s
-from shop.platform.injected_delay import INJECTED, pause
+from shop.platform.process.injected_delay import INJECTED, pause
 from shop.platform.rest.answers import Answer
 from shop.platform.rest.caching import NO_STORE
 from shop.platform.rest.call import headers_of

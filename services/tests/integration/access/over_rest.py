@@ -12,7 +12,7 @@ from memory_shop import MemoryShop
 from rest_gateway.app import build_app as gateway_app
 from shop.order.rest import build_app as order_app
 from shop.payment.rest import build_app as payment_app
-from shop.platform.access import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.rest.openapi import document
 from shop.product.rest import build_app as product_app
 from shop.user.rest import build_app as user_app

@@ -27,7 +27,7 @@ from shop.order.recovery import Recovery
 from shop.order.service import OrderService
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
-from shop.platform.database import Database, connect_database
+from shop.platform.database.connections import Database, connect_database
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
 

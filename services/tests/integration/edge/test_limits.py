@@ -11,7 +11,7 @@ from typing import Any
 import grpc
 import pytest
 
-from shop.platform.grpc_errors import restore
+from shop.platform.grpc.errors import restore
 from shop.stubs import order_pb2, order_pb2_grpc, product_pb2, product_pb2_grpc
 
 pytestmark = pytest.mark.integration

@@ -7,10 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shop.errors import PermissionDenied, Unauthenticated
-from shop.platform.access import Access, Authenticator, EdgeIdentity, NoVerifier, gateway_authenticator, is_internal
+from shop.platform.access.identity import caller_identity
+from shop.platform.access.rules import (
+    Access,
+    Authenticator,
+    EdgeIdentity,
+    NoVerifier,
+    gateway_authenticator,
+    is_internal,
+)
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
-from shop.platform.identity import caller_identity
 
 EDGE = "spiffe://cluster.local/ns/default/sa/edge"
 ORDER = "spiffe://cluster.local/ns/default/sa/order"

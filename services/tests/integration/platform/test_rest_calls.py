@@ -15,10 +15,10 @@ from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
-from shop.platform.access import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import DEADLINE_HEADER, deadline, remaining
 from shop.platform.error_table import ERROR_TABLE
-from shop.platform.http_server import http_server
+from shop.platform.http.server import http_server
 from shop.product.domain import Product
 from shop.product.rest import build_app
 

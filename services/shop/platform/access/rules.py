@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import NamedTuple, Protocol, TypeVar
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
-from shop.platform.auth import Principal, TokenVerifier, bearer
+from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
+from shop.platform.access.tokens import Principal, TokenVerifier, bearer
 from shop.platform.config import ServiceConfig, required
 from shop.platform.errors import ConfigError
-from shop.platform.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
 
 F = TypeVar("F", bound=Callable[..., object])
 

@@ -19,7 +19,7 @@ from opentelemetry.trace import SpanKind
 from shop.clients.connect import connect
 from shop.errors import NotFound
 from shop.money import Money
-from shop.platform.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay
+from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay
 from shop.product.domain import Product, ProductRow
 from shop.stubs import product_pb2, product_pb2_grpc
 

@@ -18,7 +18,7 @@ import pytest
 
 from shop.clients.ports import UserClient
 from shop.errors import Internal
-from shop.platform.http_server import http_server
+from shop.platform.http.server import http_server
 from shop.user.domain import Address, User
 
 pytestmark = pytest.mark.integration

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from shop.platform.errors import StartError
-from shop.platform.http_server import http_server
+from shop.platform.http.server import http_server
 
 pytestmark = pytest.mark.integration
 

@@ -10,11 +10,11 @@ import grpc
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
-from shop.platform.access import Authenticator
+from shop.platform.access.rules import Authenticator
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
-from shop.platform.grpc_handlers import Handler, guarded
-from shop.platform.unix_socket import bind_unix, grpc_target, unlink
+from shop.platform.grpc.handlers import Handler, guarded
+from shop.platform.process.unix_socket import bind_unix, grpc_target, unlink
 
 GRACE_S = 3.0
 OPTIONS: tuple[tuple[str, Any], ...] = (

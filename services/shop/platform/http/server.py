@@ -13,8 +13,8 @@ import uvicorn
 
 from shop.platform.config import socket_path, split_address
 from shop.platform.errors import StartError
-from shop.platform.lifecycle import stop_signal
-from shop.platform.unix_socket import bind_unix, unlink
+from shop.platform.process.lifecycle import stop_signal
+from shop.platform.process.unix_socket import bind_unix, unlink
 
 KEEP_ALIVE_S = 75
 GRACE_S = 3

@@ -18,8 +18,8 @@ import uvloop
 from shop.errors import ShopError
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError, StartError
-from shop.platform.injected_delay import injected_delay
-from shop.platform.logs import configure_logging
+from shop.platform.process.injected_delay import injected_delay
+from shop.platform.process.logs import configure_logging
 from shop.platform.telemetry import telemetry
 
 log = logging.getLogger(__name__)
@@ -124,4 +124,4 @@ def _import_adapters(package: str, config: ServiceConfig) -> None:
     for protocol, address in (("rest", config.listen_rest), ("graphql", config.listen_graphql)):
         if address is not None:
             importlib.import_module(f"{package}.{protocol}")
-            importlib.import_module("shop.platform.http_server")
+            importlib.import_module("shop.platform.http.server")

@@ -1,4 +1,4 @@
-"""Signed tokens, which identify callers. What each caller may do is decided in `shop.platform.access`."""
+"""Signed tokens, which identify callers. What each caller may do is decided in `shop.platform.access.rules`."""
 
 from __future__ import annotations
 

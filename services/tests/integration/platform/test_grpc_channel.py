@@ -13,9 +13,9 @@ from h2.config import H2Configuration
 from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, PingAckReceived
 
-from shop.platform.access import Authenticator, NoVerifier
-from shop.platform.grpc_client import _options
-from shop.platform.grpc_server import OPTIONS, grpc_server, options
+from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.grpc.client import _options
+from shop.platform.grpc.server import OPTIONS, grpc_server, options
 
 SERVICE = "shop.product.v1.ProductService"
 PINGS = 6
@@ -53,7 +53,7 @@ async def test_idle_connection_that_pings_is_kept(monkeypatch: pytest.MonkeyPatc
     # Ten times as fast as in earnest: from the third ping that comes too early on, a server hangs up.
     allowed_ms = dict(_options(SERVICE, []))["grpc.keepalive_time_ms"] // 20
     scaled = [(name, allowed_ms if "ping_interval" in name else value) for name, value in OPTIONS]
-    monkeypatch.setattr("shop.platform.grpc_server.OPTIONS", scaled)
+    monkeypatch.setattr("shop.platform.grpc.server.OPTIONS", scaled)
     async with grpc_server("127.0.0.1:0", lambda _: [], Authenticator(NoVerifier(), trusts_inside=True)) as address:
         host, _, port = address.rpartition(":")
         reader, writer = await asyncio.open_connection(host, int(port))

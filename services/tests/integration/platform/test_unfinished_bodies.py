@@ -25,10 +25,10 @@ from mesh.paths import RunFolder
 from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.processes import Supervisor
 from rest_gateway.app import build_app as rest_gateway
-from shop.platform.access import Authenticator, NoVerifier
-from shop.platform.auth import TokenVerifier
+from shop.platform.access.rules import Authenticator, NoVerifier
+from shop.platform.access.tokens import TokenVerifier
 from shop.platform.config import ServiceConfig
-from shop.platform.http_server import http_server
+from shop.platform.http.server import http_server
 from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap

@@ -17,12 +17,12 @@ from google.protobuf.message import DecodeError
 from opentelemetry.trace import StatusCode
 
 from shop.errors import Internal, InvalidArgument, ShopError
-from shop.platform.access import Authenticator, access_of
+from shop.platform.access.rules import Authenticator, access_of
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.error_table import row
-from shop.platform.grpc_errors import status_of
+from shop.platform.grpc.errors import status_of
 from shop.platform.grpc_tracing import TRACEPARENT, Metadata, ServerSpan, TracedMethod, server_span
-from shop.platform.injected_delay import INJECTED, pause
+from shop.platform.process.injected_delay import INJECTED, pause
 
 log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from shop.platform.injected_delay import InjectedDelay, KernelTimer, ThreadTimer, Timer, injected_delay, pause
+from shop.platform.process.injected_delay import InjectedDelay, KernelTimer, ThreadTimer, Timer, injected_delay, pause
 
 TIMERS = [
     pytest.param(KernelTimer, marks=pytest.mark.skipif(sys.platform != "linux", reason="Linux has timerfd")),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from shop.platform.config import ServiceConfig
-from shop.platform.lifecycle import YOUNG_OBJECTS, launch
+from shop.platform.process.lifecycle import YOUNG_OBJECTS, launch
 
 
 @pytest.fixture

@@ -14,9 +14,9 @@ import grpc
 
 from shop.platform.config import is_ipv4, split_address
 from shop.platform.deadline import DEFAULT_S, remaining
-from shop.platform.grpc_errors import restore
+from shop.platform.grpc.errors import restore
 from shop.platform.grpc_tracing import TracedMethod, client_span
-from shop.platform.unix_socket import grpc_target
+from shop.platform.process.unix_socket import grpc_target
 
 Q = TypeVar("Q")
 S = TypeVar("S")

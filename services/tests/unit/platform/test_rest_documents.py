@@ -10,7 +10,7 @@ import schemathesis
 
 from shop.order import rest as order
 from shop.payment import rest as payment
-from shop.platform.access import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.rest.openapi import document
 from shop.product import rest as product
 from shop.user import rest as user

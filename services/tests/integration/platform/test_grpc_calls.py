@@ -20,12 +20,12 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, InvalidArgument, NotFound, OutOfStock, Unavailable
-from shop.platform.access import Authenticator, NoVerifier
+from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import DEADLINE_HEADER, LONGEST_S, deadline, remaining, work_s
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.errors import StartError
-from shop.platform.grpc_errors import restore
-from shop.platform.grpc_server import grpc_server
+from shop.platform.grpc.errors import restore
+from shop.platform.grpc.server import grpc_server
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
 

@@ -22,7 +22,7 @@ from shop.money import Money
 from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
 from shop.platform.errors import StartError
-from shop.platform.http_server import http_server
+from shop.platform.http.server import http_server
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
 from shop.product.domain import Product

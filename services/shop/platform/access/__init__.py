@@ -1,0 +1,1 @@
+"""Who calls, by token or certificate, and what they may do."""

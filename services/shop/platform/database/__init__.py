@@ -1,0 +1,1 @@
+"""Where a service keeps its data, and its connections to PostgreSQL."""

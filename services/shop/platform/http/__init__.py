@@ -1,0 +1,1 @@
+"""HTTP below REST and GraphQL: the server, the body of a request, the compression of an answer."""
