@@ -24,7 +24,7 @@ from hops.run.documents.trial import TrialRecord
 from mesh.components.shop_processes import Data
 from mesh.description.ports import Ports
 from mesh.paths import ROOT, kong, kong_version
-from mesh.runtimes import system_of
+from mesh.runtime import system_of
 
 if TYPE_CHECKING:
     from hops.analysis.precision import Decided

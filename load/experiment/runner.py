@@ -20,7 +20,7 @@ from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
 from hops.run.network import network_text
 from mesh.description.ports import Ports
-from mesh.runtimes import require_runtime
+from mesh.runtime import require_runtime
 
 T = TypeVar("T")
 

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from mesh.components.database_owner import remove_cluster
 from mesh.components.shop_processes import Data
+from mesh.components.trial import require_fit
 from mesh.compose import FILE as COMPOSE_FILE
 from mesh.compose import compose_files
 from mesh.description.options import (
@@ -43,7 +44,7 @@ from mesh.kubernetes.manifests.bundle import BENCH
 from mesh.kubernetes.manifests.bundle import manifests as cluster_manifests
 from mesh.kubernetes.manifests.files import make_secrets, write
 from mesh.kubernetes.options import NAMESPACE, cluster_options
-from mesh.native.system import System, require_fit
+from mesh.native.system import System
 from mesh.paths import ROOT, RUNS, RunFolder
 from mesh.supervisor.detached import start_detached
 from mesh.supervisor.reporting import reported

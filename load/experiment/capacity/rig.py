@@ -33,6 +33,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import Topology
 from mesh.errors import MeshError
 from mesh.native.system import System
+from mesh.runtime import Runtime
 
 PARITY_SAMPLES = 3
 SEEDS_PER_RUN = 1_000_000
@@ -124,7 +125,7 @@ class Rig:
                 self.recorder.result(topology.name, result)
 
     @contextmanager
-    def started(self, topology: Topology, name: str, *, warm_rate: float, warm_s: float) -> Iterator[System]:
+    def started(self, topology: Topology, name: str, *, warm_rate: float, warm_s: float) -> Iterator[Runtime]:
         """A system with fresh data whose answers are right, and which is warm. It is stopped after the block.
 
         Args:
@@ -148,7 +149,7 @@ class Rig:
         finally:
             _cut_logs(folder / "logs")
 
-    def step(self, system: System, name: str, plan: StepPlan) -> Step:
+    def step(self, system: Runtime, name: str, plan: StepPlan) -> Step:
         """Runs one step, and waits until the shop has come to rest.
 
         Args:
@@ -205,7 +206,7 @@ def _time_left(ends: float, later_s: float) -> str:
     return f"{minutes(left_s)} left" if left_s else "nearly done"
 
 
-def _rest(system: System) -> None:
+def _rest(system: Runtime) -> None:
     until = time.monotonic() + REST_LIMIT_S
     used = _cpu_seconds_used(system)
     while time.monotonic() < until:
@@ -216,7 +217,7 @@ def _rest(system: System) -> None:
             return
 
 
-def _cpu_seconds_used(system: System) -> float:
+def _cpu_seconds_used(system: Runtime) -> float:
     used = 0.0
     for pid in {pid for pids in system.pids().values() for pid in pids}:
         try:

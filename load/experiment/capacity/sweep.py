@@ -12,7 +12,7 @@ from experiment.capacity.step import Phase, Step, StepPlan, gate_value, generato
 from experiment.progress import minutes
 from hops.gates.limits import gate_failure
 from mesh.description.topology import Topology
-from mesh.native.system import System
+from mesh.runtime import Runtime
 
 LEAST_JOURNEYS = 420
 """Fewer journeys leave the upper end of p99's 95 % interval unknown: 0.99^n must be below 2.5 %, so n above 366; the
@@ -147,7 +147,7 @@ def sweep(options: Sweep, rig: Rig) -> None:
         plan, warm_s = options.plan, options.profile.warmup_s
         names = (f"{topology.name}-confirm-{number}" for number in count(1))
 
-        def step(system: System, name: str, rate: float, phase: Phase) -> Seen:
+        def step(system: Runtime, name: str, rate: float, phase: Phase) -> Seen:
             planned = StepPlan(phase, step_s(rate, options.profile, phase), rate)
             judged_step = judged(rig.step(system, name, planned), options.objective_ms)
             rig.recorder.step(judged_step)

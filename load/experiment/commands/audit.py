@@ -20,7 +20,7 @@ from hops.run.files import TRIALS, Trials, read_document, trial_folder
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.options import Json
 from mesh.description.ports import load_ports
-from mesh.native.system import open_database
+from mesh.native.database_run import open_database
 from mesh.paths import RunFolder
 from mesh.supervisor.running_state import read_state
 

@@ -17,12 +17,12 @@ from experiment.generator.tapes import parity_tape
 from experiment.parity.across import check_topologies, parity_table
 from experiment.progress import Progress
 from hops.terminal.render import rendered
+from mesh.components.trial import require_fit
 from mesh.description.options import Canary, Edge, Http, Json, Mesh, Mtls, Plugins, Replicas, Tls
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import Topology, load_topology, names
 from mesh.errors import SwitchError
-from mesh.native.system import require_fit
 
 
 def parity_command(

@@ -15,10 +15,11 @@ from experiment.generator.shopload import Shopload, Tape
 from experiment.parity.answers import check_answers
 from experiment.parity.digest import digests
 from hops.elements.table import Column, Table, whole, words
+from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology
-from mesh.native.system import System, trial_database_url
+from mesh.native.system import System
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,7 @@ def check_topologies(
             more = (extra or {}).get(topology.name)
             with System(topology, switches, ports, f"parity-{topology.name}", extra=more) as system:
                 rows = check_answers(system, shopload, tape, Path(folder, f"{topology.name}.jsonl"))
-                with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
+                with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=10) as connection:
                     state = digests(connection)
             if done:
                 tables = [table for table, digest in state.items() if digest != done[0].state[table]]

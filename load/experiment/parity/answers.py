@@ -12,7 +12,8 @@ import psycopg
 from experiment.errors import SHOWN, ParityError
 from experiment.generator.shopload import Shopload, Tape
 from experiment.parity.reference import Reference
-from mesh.native.system import System, trial_database_url
+from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.runtime import Runtime
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Difference:
         return f"{self.journey} ({self.channel}, {_short(self.params)}): {shown}{more}"
 
 
-def check_answers(system: System, shopload: Shopload, tape: Tape, out: Path) -> list[dict[str, Any]]:
+def check_answers(system: Runtime, shopload: Shopload, tape: Tape, out: Path) -> list[dict[str, Any]]:
     """Sends a parity sample through a system, and compares its answers with the data.
 
     Args:
@@ -55,7 +56,7 @@ def check_answers(system: System, shopload: Shopload, tape: Tape, out: Path) -> 
         ParityError: An answer is not the data's.
     """
     rows = counted(shopload.sample(tape, system.target, out), aborts=bool(system.switches.abort_share))
-    with psycopg.connect(trial_database_url(system), connect_timeout=10) as connection:
+    with psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), connect_timeout=10) as connection:
         differences = compare(rows, Reference(connection))
     if differences:
         raise ParityError(system.topology.name, len(rows), differences)

@@ -16,11 +16,11 @@ from experiment.plan.closed_loop import ClosedLoop
 from experiment.plan.profiles import Profile
 from experiment.results.folder import require_folder_name
 from hops.run.documents import SCHEMA
+from mesh.components.trial import require_fit
 from mesh.description.network import Network
 from mesh.description.switches import HTTP3, Switches, parse_switches
 from mesh.description.topology import Topology
 from mesh.errors import SwitchError
-from mesh.native.system import require_fit
 
 Kind = Literal["bench", "compare", "ladder", "rtt", "proof"]
 MOST_BLOCKS = 100

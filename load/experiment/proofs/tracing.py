@@ -27,6 +27,7 @@ from experiment.trial.sender import CLIENT, JOURNEYS
 from experiment.trial.trial import GENERATOR
 from hops.run.rows import read_journeys
 from hops.traces.jaeger import read_traces
+from mesh.components.span_accounts import spans_lost
 from mesh.native.system import System
 from mesh.paths import ROOT
 
@@ -133,7 +134,7 @@ class Bench:
         return stored
 
     def _lost(self) -> int:
-        return self.system.span_counts().lost + self.system.spans_lost()
+        return self.system.span_counts().lost + spans_lost(self.system.span_accounts())
 
     def _cpu(self) -> dict[str, Cpu]:
         accounts = self.system.span_accounts()

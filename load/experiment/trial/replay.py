@@ -29,7 +29,9 @@ from hops.run.rows import RESOURCES, calls_frame, hops_frame, read_journeys
 from hops.traces.clock_offset import clock_offset_ms
 from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
-from mesh.native.system import System
+from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.components.span_accounts import spans_lost
+from mesh.runtime import Runtime
 
 DRAIN_S = 20.0
 """Seconds that the last spans may take from their process to Jaeger's answer."""
@@ -39,7 +41,7 @@ class Replay:
     """A load that is sent to a running system, and what is known of it afterwards.
 
     Args:
-        system: System to send to.
+        system: Runtime to send to.
         shopload: The generator.
         load: What to send.
         folder: Folder for the replay's files.
@@ -54,7 +56,7 @@ class Replay:
         broken: The promises about the shop's data that `collect` found not to hold.
     """
 
-    def __init__(self, system: System, shopload: Shopload, load: Load, folder: Path, clock: Clock) -> None:
+    def __init__(self, system: Runtime, shopload: Shopload, load: Load, folder: Path, clock: Clock) -> None:
         self.audited = system.switches.store == "postgres"
         self.broken: list[str] = []
         self._system = system
@@ -68,7 +70,7 @@ class Replay:
         self._spans: Spans = {}
         self._refused_before = system.span_counts().lost
         self._refused = 0
-        self._lost_before = system.spans_lost()
+        self._lost_before = spans_lost(system.span_accounts())
         self._sidecars: Sidecars | None = None
         self._clock_offset_ms: float | None = None
         self._resources = sender_of(system, shopload).replay(load, folder)
@@ -108,7 +110,7 @@ class Replay:
         """
         system = self._system
         self._sidecars = sidecars_of(system)
-        store = system.database.admin_url, system.database_name
+        store = system.database.admin_url, TRIAL_DATABASE
         with auditing(*store, acknowledged) if self.audited else nullcontext() as findings:
             once_told()
             self._clock.lap("stop")
@@ -152,7 +154,7 @@ class Replay:
         generator, resources, closed = self._generator, self._resources, self._load.closed
         logged = None if edge_log is None else read_edge_log(edge_log, self.journeys)
         # Once the system has stopped, its processes have said the last of their spans.
-        lost = self._refused + self._system.spans_lost() - self._lost_before
+        lost = self._refused + spans_lost(self._system.span_accounts()) - self._lost_before
         # The generator accounts for itself to its end; a look from outside may have missed its last moments.
         cpu_s = {**resources.cpu_seconds(), CLIENT: float(generator["cpu_s"])}
         evidence = evidence_of(

@@ -21,14 +21,15 @@ from experiment.trial.audit import mark
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.sender import JOURNEYS, sender_of
 from experiment.trial.trial import PARITY, Clock, Trial
-from mesh.native.system import System
+from mesh.components.shop_processes import TRIAL_DATABASE
+from mesh.runtime import Runtime
 
 Say = Callable[[str], None]
 """Tells a person what the trial is doing now."""
 
 
 def run_trial(
-    system: System,
+    system: Runtime,
     shopload: Shopload,
     tapes: Tapes,
     plan: Plan,
@@ -82,7 +83,7 @@ def run_trial(
 
 @contextmanager
 def ready(
-    system: System,
+    system: Runtime,
     shopload: Shopload,
     parity: Tape,
     warmup: Load,
@@ -113,7 +114,7 @@ def ready(
     say(f"starting {system.topology.name}: {system.in_words}")
     try:
         with system:
-            mark(system.database.admin_url, system.database_name, system.trial)
+            mark(system.database.admin_url, TRIAL_DATABASE, system.trial)
             clock.lap("start")
             compared = check_answers(system, shopload, parity, folder / PARITY)
             say(f"parity holds: {len(compared)} answers match the data")
@@ -138,7 +139,7 @@ def beside_it(work: Callable[[], object]) -> Iterator[None]:
         thread.join()
 
 
-def _keep_logs(system: System, folder: Path) -> None:
+def _keep_logs(system: Runtime, folder: Path) -> None:
     logs = folder / "logs"
     logs.mkdir(mode=0o700, parents=True, exist_ok=True)  # for the same user alone as the run's own
     for log in (*system.logs.glob("*.log"), *system.logs.glob("*.jsonl")):

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from experiment.generator.shopload import Load, Shopload, stop
 from experiment.trial.resources import Origin, ResourceSampler, Sample
-from mesh.native.system import System
+from mesh.runtime import Runtime
 
 WATCH_S = 0.25
 CLIENT = "client"
@@ -65,11 +65,11 @@ class LocalSender:
     """Sends loads from this machine.
 
     Attributes:
-        system: System to send to.
+        system: Runtime to send to.
         shopload: The generator.
     """
 
-    system: System
+    system: Runtime
     shopload: Shopload
 
     def warm_up(self, load: Load, out: Path) -> None:
@@ -91,7 +91,7 @@ class LocalSender:
         return sampler
 
 
-def sender_of(system: System, shopload: Shopload) -> Sender:
+def sender_of(system: Runtime, shopload: Shopload) -> Sender:
     """What sends loads to a system."""
     if not system.switches.in_cluster:
         return LocalSender(system, shopload)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hops.gates.trial import Sidecars
-from mesh.native.system import System
+from mesh.runtime import Runtime
 
 
-def sidecars_of(system: System) -> Sidecars | None:
+def sidecars_of(system: Runtime) -> Sidecars | None:
     """Asks the sidecars of a running system; None without a mesh."""
     facts = system.sidecar_facts()
     if facts is None:

@@ -18,6 +18,7 @@ from experiment.trial.cluster_sender import ClusterSender
 from experiment.trial.sender import JOURNEYS
 from hops.run.rows import read_journeys
 from mesh.components.database import POSTGRES
+from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.errors import ComponentDiedError
 from mesh.kubernetes.cluster.kubectl import Kubectl, said
 from mesh.kubernetes.cluster.system import ClusterSystem
@@ -148,7 +149,7 @@ def test_a_database_outside_of_the_namespace_is_filled_used_and_audited(
     out.mkdir()
     with make(database_url=database_elsewhere) as system:
         ClusterSender(system, shopload).replay(Load(tape_of(shopload, tmp_path, 10), 10.0), out)
-        with auditing(database_elsewhere, system.database_name, out / JOURNEYS) as findings:
+        with auditing(database_elsewhere, TRIAL_DATABASE, out / JOURNEYS) as findings:
             printed = findings()
         kinds = system.kubectl.run("get", "pods,statefulsets,services", "--output=name")
     assert set(read_journeys(out / JOURNEYS)["outcome"]) == {"ok"}

@@ -74,6 +74,10 @@ class Database:
         netloc = f"{quote(role)}:{self.password(role)}@{host}"
         return urlunsplit((parts.scheme, netloc, f"/{quote(name)}", parts.query, ""))
 
+    def admin_url_of(self, name: str) -> str:
+        """The superuser's URL of a database of this server."""
+        return urlunsplit(urlsplit(self.admin_url)._replace(path=f"/{quote(name)}"))
+
     def password(self, role: str) -> str:
         """The password of a service's role.
 

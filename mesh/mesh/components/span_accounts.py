@@ -37,3 +37,8 @@ def span_accounts(folder: RunFolder) -> dict[str, SpanAccount]:
         path.stem: msgspec.json.decode(path.read_bytes(), type=SpanAccount)
         for path in sorted(folder.telemetry.glob("*.json"))
     }
+
+
+def spans_lost(accounts: Mapping[str, SpanAccount]) -> int:
+    """Spans that these processes never got to the collector, by their own count."""
+    return sum(account.lost for account in accounts.values())

@@ -57,6 +57,11 @@ class Switches:
         return self.customers_network.is_emulated or bool(self.networks)
 
     @property
+    def has_edge(self) -> bool:
+        """Whether a proxy stands in front of the topology."""
+        return self.edge != "none"
+
+    @property
     def meshed(self) -> bool:
         """Whether a sidecar stands beside each component."""
         return self.mesh != "none"

@@ -42,9 +42,9 @@ class Run:
         self.folder = folder
         self._port_names = port_names
         self._components = components
-        self._interrupts = Interrupts()
+        self.interrupts = Interrupts()
         self._lock = RunLock(folder)
-        self._supervisor = Supervisor(folder, self._interrupts)
+        self._supervisor = Supervisor(folder, self.interrupts)
 
     def port_names(self) -> Sequence[str]:
         """Names of the ports that must be free before the start."""
@@ -66,7 +66,7 @@ class Run:
         """Removes what only running components need; called once all have stopped, if the run had its lock."""
 
     def __enter__(self) -> Self:
-        self._interrupts.install()
+        self.interrupts.install()
         # A second way to `_close`, for an exception that comes between `__enter__` and the body of the statement.
         atexit.register(self._close)
         try:
@@ -80,7 +80,7 @@ class Run:
             shutil.rmtree(self.folder.telemetry, ignore_errors=True)
             self.folder.fresh_sockets()
             self._supervisor.start(self.components())
-            self._interrupts.release()
+            self.interrupts.release()
         except BaseException:
             self._close()
             raise
@@ -89,10 +89,10 @@ class Run:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._interrupts.hold()
+        self.interrupts.hold()
         self._close()
         if kind is None:
-            self._interrupts.check()
+            self.interrupts.check()
 
     @property
     def logs(self) -> Path:
@@ -106,7 +106,7 @@ class Run:
             ComponentDiedError: One has ended; the message names it and has the end of its log.
             Interrupted: The user has asked to stop, at a moment when Python dropped the exception.
         """
-        self._interrupts.check()
+        self.interrupts.check()
         for error in self.ended():
             raise error
 
@@ -137,7 +137,7 @@ class Run:
 
     def stop_ranks(self, ranks: Container[int]) -> None:
         """Stops the components of these stop ranks, as the end of the run would."""
-        with self._interrupts.held():
+        with self.interrupts.held():
             self._stop(ranks)
 
     def _stop(self, ranks: Container[int] | None = None) -> None:
@@ -146,7 +146,7 @@ class Run:
             print(f"Killed, because they did not stop in time: {', '.join(killed)}.", file=sys.stderr)
 
     def _close(self) -> None:
-        self._interrupts.hold()
+        self.interrupts.hold()
         atexit.unregister(self._close)
         try:
             self._stop()
@@ -155,4 +155,4 @@ class Run:
                 self.folder.remove_sockets()
         finally:
             self._lock.release()
-            self._interrupts.restore()
+            self.interrupts.restore()

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sys
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from mesh.components.database import POSTGRES, Database, own_database, require_external, superuser_password
-from mesh.components.jaeger import JAEGER
+from mesh.components.database import POSTGRES, Database, database, own_database, require_external, superuser_password
+from mesh.components.jaeger import JAEGER, SpanCounts, span_counts
 from mesh.components.keys import PRIVATE_KEY, KeyPair, key_pair
 from mesh.components.shop_processes import Data
+from mesh.components.span_accounts import SpanAccount
+from mesh.components.trial import parts_of, require_fit, target_document
+from mesh.description.places import Places
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
@@ -34,12 +39,12 @@ from mesh.kubernetes.manifests.secrets import KEYS_FOLDER, secrets
 from mesh.kubernetes.manifests.stores import JOB, database_limit_s
 from mesh.kubernetes.options import cluster_options
 from mesh.kubernetes.places import ClusterPlaces
-from mesh.native.system import System
 from mesh.paths import RunFolder
 from mesh.sidecars.stats import SidecarFacts
 from mesh.supervisor.process_record import write_json
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import tcp
+from mesh.supervisor.run import Run
 
 PREFIX = "hopwise-"
 READY_LIMIT_S = 180.0
@@ -52,8 +57,8 @@ FLUSH_S = 1.5
 """The edge writes its log at least once a second."""
 
 
-class ClusterSystem(System):
-    """The same as `System`, in the cluster of the current kubectl context.
+class ClusterSystem(Run):
+    """Everything of one trial in the cluster of the current kubectl context. Use it in a `with` statement.
 
     Its database, trace store and edge are forwarded to the ports where they are natively, so that whoever looks at a
     system from outside need not know where it runs.
@@ -67,6 +72,10 @@ class ClusterSystem(System):
         environ: `DATABASE_URL`, `KUBECTL_BIN`, `IMAGE_PREFIX` and `IMAGE_TAG` are read from it; by default, the
             process's environment.
         folder: Folder of the run; by default, `.run/<base>`.
+
+    Raises:
+        SwitchError: The topology cannot run with these switches.
+        InputError: DATABASE_URL is not the URL of a PostgreSQL server.
     """
 
     def __init__(
@@ -80,7 +89,13 @@ class ClusterSystem(System):
         environ: Mapping[str, str] | None = None,
         folder: RunFolder | None = None,
     ) -> None:
-        super().__init__(topology, switches, ports, trial, data=data, environ=environ, folder=folder)
+        super().__init__(ports, folder or RunFolder.of(ports.base))
+        require_fit(topology, switches)
+        self.topology = topology
+        self.switches = switches
+        self.trial = trial
+        self._environ = os.environ if environ is None else environ
+        self.database = database(ports, self._environ, self.folder)
         self.namespace = f"{PREFIX}{uuid.uuid4().hex[:8]}"
         self.places = ClusterPlaces.default()
         self.options = replace(
@@ -89,7 +104,7 @@ class ClusterSystem(System):
                 namespace=self.namespace,
                 replicas=switches.replicas,
                 istio_cni=False,
-                seed=self._data.seed,
+                seed=(data or Data()).seed,
             ),
             run=self.namespace.removeprefix(PREFIX),
             trial=trial,
@@ -108,8 +123,23 @@ class ClusterSystem(System):
         return self._kubectl
 
     @property
+    def target(self) -> Path:
+        return self.folder.target
+
+    @property
     def in_words(self) -> str:
-        return f"{super().in_words}, in a namespace of its own"
+        return ", ".join([*parts_of(self.topology, self.switches), "in a namespace of its own"])
+
+    @property
+    def edge_log(self) -> Path | None:
+        return self.logs / ACCESS_LOG if self.switches.has_edge else None
+
+    def span_counts(self) -> SpanCounts:
+        return span_counts(self.ports)
+
+    def span_accounts(self) -> dict[str, SpanAccount]:
+        """None: the accounts of pods stay in the pods."""
+        return {}
 
     def port_names(self) -> Sequence[str]:
         return [name for names in self._forwarded().values() for name in names]
@@ -121,7 +151,7 @@ class ClusterSystem(System):
         database = self._database_in_cluster()
         keys = key_pair(self.folder)
         self.options = replace(self.options, istio_cni=has_istio_cni(kubectl), jwt_public_key=keys.public.read_text())
-        write_json(self.target, self._target(str(keys.private), self.ports))
+        write_json(self.target, self._target(keys.private, self.ports))
         write_json(self._note, {"context": kubectl.context, "namespace": self.namespace})
         self._kubectl = kubectl.within(self.namespace)
         try:
@@ -170,7 +200,7 @@ class ClusterSystem(System):
     ) -> None:
         # Whoever interrupts a run waits for nothing but the cluster's deletion.
         if kind is None or issubclass(kind, Exception):
-            self._interrupts.hold()
+            self.interrupts.hold()
             self._keep_logs()
         super().__exit__(kind, error, trace)
 
@@ -188,7 +218,7 @@ class ClusterSystem(System):
 
     def _roll_out(self, kubectl: Kubectl, keys: KeyPair, database: Database) -> None:
         """Make everything, the data before what reads it."""
-        rollout = Rollout(kubectl, self._interrupts.check)
+        rollout = Rollout(kubectl, self.interrupts.check)
         every = documents(manifests(self.topology, self.switches, self.options))
         shop = [one for one in every if one["kind"] == "Deployment" and name_of(one) != JAEGER]
         around = [one for one in every if one not in shop]
@@ -250,11 +280,14 @@ class ClusterSystem(System):
     @property
     def target_in_cluster(self) -> dict[str, Any]:
         """What the load generators in the cluster are told of the system."""
-        return self._target(str(KEYS_FOLDER / PRIVATE_KEY), self.places)
+        return self._target(KEYS_FOLDER / PRIVATE_KEY, self.places)
+
+    def _target(self, private_key: Path, places: Places) -> dict[str, Any]:
+        return target_document(self.topology, self.switches, self.trial, places, private_key, ca_certificate=None)
 
     def _forwarded(self) -> dict[str, list[str]]:
         """The ports that this machine needs of the cluster, by the service that has them."""
-        entrances = [EDGE] if self._has_edge else [*self.topology.gateways]
+        entrances = [EDGE] if self.switches.has_edge else [*self.topology.gateways]
         return {
             **({POSTGRES: [POSTGRES]} if self.database.embedded else {}),
             JAEGER: ["jaeger-query-http", "jaeger-metrics"],
@@ -271,7 +304,7 @@ class ClusterSystem(System):
     def _lost(self) -> list[ComponentDiedError]:
         """The pods that have ended, are being ended, or no longer take calls, since the run began."""
         pods = [pod for pod in self.kubectl.get("pods")["items"] if name_of(pod) in self._ready]
-        rollout = Rollout(self.kubectl, self._interrupts.check)
+        rollout = Rollout(self.kubectl, self.interrupts.check)
         known = [*causes(pods), *restarted(pods)]
         dead = [ComponentDiedError(cause.pod, rollout.explained(cause)) for cause in known]
         lost = {
@@ -293,7 +326,7 @@ class ClusterSystem(System):
                 name = pod["metadata"]["name"]
                 log = self.kubectl.ask("logs", name, "--all-containers", "--prefix")
                 (self.logs / f"{name}.log").write_text(log.stdout)
-                if self._has_edge and pod["metadata"]["labels"].get("app.kubernetes.io/name") == EDGE:
+                if self.switches.has_edge and pod["metadata"]["labels"].get("app.kubernetes.io/name") == EDGE:
                     time.sleep(FLUSH_S)
                     self.kubectl.fetch(name, EDGE, str(EDGE_LOG), self.logs / ACCESS_LOG)
 

@@ -12,7 +12,7 @@ import psycopg
 
 from mesh.components.database import database
 from mesh.description.ports import load_ports
-from mesh.native.system import database_run
+from mesh.native.database_run import database_run
 from mesh.paths import RunFolder, postgres_programs
 
 if __name__ == "__main__":

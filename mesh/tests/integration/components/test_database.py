@@ -22,7 +22,7 @@ from mesh.components.database_owner import STATE, open_cluster, remove_cluster
 from mesh.components.shop_processes import Data, database_task
 from mesh.description.ports import Ports
 from mesh.errors import StartError
-from mesh.native.system import database_run, open_database
+from mesh.native.database_run import database_run, open_database
 from mesh.paths import ROOT, RunFolder
 from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.processes import Supervisor, death_signals
@@ -208,7 +208,7 @@ def test_the_server_ends_with_its_supervisor(ports: Ports, folder: RunFolder) ->
         from mesh.components.database import database
         from mesh.paths import RunFolder
         from mesh.description.ports import load_ports
-        from mesh.native.system import database_run
+        from mesh.native.database_run import database_run
         from pathlib import Path
         import time
         ports, folder = load_ports({{"SHOP_PORT_BASE": "{ports.base}"}}), RunFolder(Path({str(folder.path)!r}))

@@ -8,11 +8,11 @@ from typing import get_type_hints
 import pytest
 
 from mesh import cli
+from mesh.components.trial import require_fit
 from mesh.description.network import Network
 from mesh.description.switches import SWITCHES, Switches, aborts_in_words, delays_in_words, parse_switches
 from mesh.description.topology import load_topology
 from mesh.errors import SwitchError
-from mesh.native.system import require_fit
 from mesh.paths import ROOT
 
 

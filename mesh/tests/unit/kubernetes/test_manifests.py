@@ -13,6 +13,7 @@ import kubernetes_validate
 import pytest
 import yaml
 
+from mesh.components.trial import require_fit
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology, names, parse_topology
 from mesh.errors import SwitchError
@@ -21,7 +22,6 @@ from mesh.kubernetes.manifests.bundle import BASE, BENCH, KUSTOMIZATION, PRODUCT
 from mesh.kubernetes.manifests.files import as_yaml, make_secrets, write
 from mesh.kubernetes.manifests.secrets import DATABASE, DATABASE_KEYS, KEYS
 from mesh.kubernetes.options import ClusterOptions, cluster_options
-from mesh.native.system import require_fit
 
 PUBLIC_KEY = "\n".join(
     [

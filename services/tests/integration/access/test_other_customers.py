@@ -21,11 +21,12 @@ import httpx
 import psycopg
 import pytest
 
+from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Protocol, Topology, load_topology
 from mesh.description.topology import names as topology_names
-from mesh.native.system import System, trial_database_url
+from mesh.native.system import System
 from shop.platform import page_token
 from shop.platform.access.tokens import Principal, TokenSigner
 
@@ -104,7 +105,7 @@ def shop(request: pytest.FixtureRequest) -> Iterator[Shop]:
     ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
     with (
         System(topology, parse_switches(trace=0), ports, "other-customers") as system,
-        closing(psycopg.connect(trial_database_url(system), autocommit=True)) as database,
+        closing(psycopg.connect(system.database.admin_url_of(TRIAL_DATABASE), autocommit=True)) as database,
         httpx.Client(base_url=system.url, trust_env=False, timeout=10) as http,
         grpc.insecure_channel(ports.address("edge"), options=[("grpc.enable_http_proxy", 0)]) as channel,
     ):

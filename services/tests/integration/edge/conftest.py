@@ -18,6 +18,7 @@ from stand_ins import KONG, NO_KONG
 
 from mesh.components.database_owner import remove_cluster
 from mesh.components.keys import key_pair
+from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
@@ -118,7 +119,7 @@ class Shop:
     @contextlib.contextmanager
     def locked(self, *tables: str) -> Iterator[None]:
         """Makes every statement on these tables wait."""
-        url = self.system.database.admin_url.rpartition("/")[0] + f"/{self.system.database_name}"
+        url = self.system.database.admin_url_of(TRIAL_DATABASE)
         with psycopg.connect(url) as admin:
             admin.execute(f"LOCK TABLE {', '.join(tables)} IN ACCESS EXCLUSIVE MODE")
             yield

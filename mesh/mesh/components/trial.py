@@ -1,0 +1,100 @@
+"""One trial of a topology: whether its switches suit it, what it consists of, and what the load generator is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from mesh.description.places import Places
+from mesh.description.switches import HTTP3, Switches
+from mesh.description.topology import EDGE, Topology
+from mesh.edge.kong import require_kong
+from mesh.errors import SwitchError
+
+
+def require_fit(topology: Topology, switches: Switches) -> None:
+    """Checks that a topology can run with these switches.
+
+    Raises:
+        SwitchError: It cannot; the message has the reason, and what it can run with.
+    """
+    if switches.edge == "none" and not topology.entered_by_gateways:
+        raise SwitchError(
+            f"edge=none: {topology.name} has clients that reach services without a gateway, whose requests the edge "
+            "must route and mark as coming from outside; valid with it: "
+            f"{'envoy' if topology.transcodes else 'envoy, kong'}."
+        )
+    if switches.edge == "kong":
+        require_kong(topology)
+    if switches.http == HTTP3 and topology.speaks_grpc_only:
+        raise SwitchError(
+            f"http=3: the clients of {topology.name} speak gRPC only, which always has HTTP/2; valid with it: 1, 2."
+        )
+    for name, given in (
+        ("delay", switches.delay_ms),
+        ("abort", switches.abort_share),
+        ("replicas", switches.replicas),
+    ):
+        if idle := sorted(set(given) - set(topology.components)):
+            raise SwitchError(
+                f"{name}={','.join(idle)}: {topology.name} does not run {' and '.join(idle)}; "
+                f"it runs {', '.join(topology.components)}."
+            )
+
+
+def parts_of(topology: Topology, switches: Switches) -> list[str]:
+    """What a trial starts, for people: `database`, `Jaeger`, `services` and so on."""
+    return [
+        "database",
+        "Jaeger",
+        "services",
+        *(["gateways"] if topology.gateways else []),
+        *(["edge"] if switches.has_edge else []),
+        *(["sidecars"] if switches.meshed else []),
+    ]
+
+
+def entrance(switches: Switches, places: Places, entered: str) -> str:
+    """Where a channel's clients send their requests: to the edge, or without one to the gateway that they enter by."""
+    return f"{switches.scheme}://{places.reached(EDGE if switches.has_edge else entered)[0]}"
+
+
+def target_document(
+    topology: Topology, switches: Switches, trial: str, places: Places, private_key: Path, ca_certificate: Path | None
+) -> dict[str, Any]:
+    """The document that names the load generator's target.
+
+    Args:
+        topology: What it sends to.
+        switches: The switches that it runs with.
+        trial: Name of the trial.
+        places: Where the generator reaches it.
+        private_key: Where the generator finds the key that signs its tokens.
+        ca_certificate: Where it finds the certificate that it must trust; None without TLS.
+    """
+    entry = {
+        channel.value: {"protocol": topology.client_speaks(channel), "url": entrance(switches, places, entered)}
+        for channel, entered in topology.entry.items()
+    }
+    return {
+        "topology": topology.name,
+        "trial": trial,
+        "http": switches.http,
+        **({} if ca_certificate is None else {"ca_certificate": str(ca_certificate)}),
+        "connections": switches.connections,
+        "plan": topology.plan.value,
+        **_network(switches),
+        "entry": entry,
+        "otlp": str(places.reached("jaeger-otlp-grpc")[0]),
+        "jwt_private_key": str(private_key),
+    }
+
+
+def _network(switches: Switches) -> dict[str, Any]:
+    """What lies between customers and edge, as the load generator reads it; empty if nothing is emulated."""
+    if not switches.emulates_network:
+        return {}
+    if switches.networks:
+        networks = {channel: network.as_target() for channel, network in switches.networks.items()}
+        return {"networks": networks, "visit": switches.visit}
+    return {**switches.customers_network.as_target(), "visit": switches.visit}

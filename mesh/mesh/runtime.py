@@ -1,0 +1,117 @@
+"""Where a topology runs, on this machine or in a cluster, and what a trial may ask of it in either place."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from mesh.components.database import Database
+from mesh.components.jaeger import SpanCounts
+from mesh.components.shop_processes import Data
+from mesh.components.span_accounts import SpanAccount
+from mesh.description.ports import Ports
+from mesh.description.switches import Switches
+from mesh.description.topology import Topology
+from mesh.native.system import System
+from mesh.paths import kong
+from mesh.sidecars.stats import SidecarFacts
+
+
+class Runtime(AbstractContextManager["Runtime"], Protocol):
+    """Everything of one trial, wherever it runs: it runs inside of a `with` statement.
+
+    Attributes:
+        topology: Which components run, and which calls which.
+        switches: The switches that it runs with.
+        ports: Ports of the run on this machine.
+        trial: Name of the trial; every span carries it.
+        database: The database server, as this machine reaches it.
+    """
+
+    topology: Topology
+    switches: Switches
+    ports: Ports
+    trial: str
+    database: Database
+
+    @property
+    def target(self) -> Path:
+        """File that names the load generator's target, for a generator on this machine."""
+
+    @property
+    def in_words(self) -> str:
+        """What is started, for people."""
+
+    @property
+    def logs(self) -> Path:
+        """The folder of the components' logs."""
+
+    @property
+    def edge_log(self) -> Path | None:
+        """The edge's access log, complete once the edge has stopped; None without an edge."""
+
+    def check(self) -> None:
+        """Checks that every component still runs and that nobody has asked to stop.
+
+        Raises:
+            ComponentDiedError: One has ended; the message names it and says why.
+            Interrupted: The user has asked to stop.
+        """
+
+    def pids(self) -> Mapping[str, list[int]]:
+        """The processes of each component on this machine."""
+
+    def span_counts(self) -> SpanCounts:
+        """Counts of the spans that have reached Jaeger since it started."""
+
+    def span_accounts(self) -> Mapping[str, SpanAccount]:
+        """What the shop's processes last said of their spans, by name; empty where they cannot be asked."""
+
+    def sidecar_facts(self) -> SidecarFacts | None:
+        """What the sidecars say of themselves now; None without a mesh."""
+
+    def node_of(self, component: str) -> str:
+        """The node of a cluster that a component runs on; empty on this machine, or if it runs on several."""
+
+    def stop_serving(self) -> None:
+        """Stops what answers customers, so that its last spans are sent; trace store and database stay."""
+
+
+def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, *, data: Data | None = None) -> Runtime:
+    """The system of one trial, where its switches say. Use it in a `with` statement.
+
+    Args:
+        topology: Which components run, and which calls which.
+        switches: The switches that it runs with.
+        ports: Ports of the run on this machine.
+        trial: Name of the trial; every span carries it.
+        data: The data that the run begins with; by default, the switches' scale and seed 1.
+
+    Raises:
+        SwitchError: The topology cannot run with these switches.
+        InputError: DATABASE_URL is not the URL of a PostgreSQL server.
+    """
+    if not switches.in_cluster:
+        return System(topology, switches, ports, trial, data=data)
+    # Imported here, as native runs do not need it.
+    from mesh.kubernetes.cluster.system import ClusterSystem
+
+    return ClusterSystem(topology, switches, ports, trial, data=data)
+
+
+def require_runtime(switches: Switches) -> None:
+    """Checks that what is to run with these switches can run where they say, before anything is made for it.
+
+    Raises:
+        MeshError: It cannot; the message has the reason and what to do.
+    """
+    if switches.in_cluster:
+        from mesh.kubernetes.cluster.kubectl import Kubectl
+        from mesh.kubernetes.cluster.preflight import require_usable
+
+        require_usable(Kubectl.current(os.environ), switches)
+    elif switches.edge == "kong":
+        kong(os.environ)
