@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -82,6 +83,22 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
                 server = http_server(app, listen, config.drain_s)
             addresses[protocol] = await stack.enter_async_context(server)
         yield addresses
+
+
+def import_adapters(package: str, config: ServiceConfig) -> None:
+    """Imports what `servers` would otherwise import when it builds its servers.
+
+    Args:
+        package: Package of the service; its adapters are called like the protocols.
+        config: Says which protocols it serves.
+
+    Raises:
+        ConfigError: No protocol is to be served.
+    """
+    for protocol in listening(config):
+        if protocol != "grpc":
+            importlib.import_module(f"{package}.{protocol}")
+            importlib.import_module("shop.platform.http.server")
 
 
 async def run_servers(config: ServiceConfig, protocols: Protocols) -> None:

@@ -1,9 +1,11 @@
 """The user service as a process: `python -m shop.user`."""
 
 import os
+from functools import partial
 
 from shop.platform.process.lifecycle import launch, leave
+from shop.platform.serve import import_adapters
 from shop.user.bootstrap import serve
 
 if __name__ == "__main__":
-    leave(launch(serve, os.environ))
+    leave(launch(serve, os.environ, partial(import_adapters, "shop.user")))

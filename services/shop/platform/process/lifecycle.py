@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import importlib
 import logging
 import os
 import signal
@@ -80,14 +79,14 @@ async def _traced(serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]], c
 def launch(
     serve: Callable[[ServiceConfig], Coroutine[Any, Any, None]],
     env: Mapping[str, str],
-    import_more: Callable[[ServiceConfig], None] = lambda _: None,
+    *imports: Callable[[ServiceConfig], None],
 ) -> int:
     """Runs one process: reads its settings, sets up logs and traces, serves until it is told to stop.
 
     Args:
-        serve: The process itself; the adapters of its protocols are modules beside its own.
+        serve: The process itself.
         env: The environment that the settings come from.
-        import_more: Imports what `serve` would otherwise import after the wait.
+        imports: Each imports what `serve` would otherwise import after the wait.
 
     Returns:
         The exit code: 0; 1 if it failed, or something that it needs is not available; 2 if a setting is wrong; 130
@@ -97,8 +96,8 @@ def launch(
         config = ServiceConfig.from_env(env)
         configure_logging(config)
         if config.await_stdin:
-            _import_adapters(serve.__module__.rpartition(".")[0], config)
-            import_more(config)
+            for import_more in imports:
+                import_more(config)
             sys.stdin.read()
         with injected_delay(config.delay_us):
             spare_collections()
@@ -117,11 +116,3 @@ def launch(
         log.exception("the process failed")
         return 1
     return 0
-
-
-def _import_adapters(package: str, config: ServiceConfig) -> None:
-    # A protocol's adapter is otherwise imported when its server is built, which is after the wait.
-    for protocol, address in (("rest", config.listen_rest), ("graphql", config.listen_graphql)):
-        if address is not None:
-            importlib.import_module(f"{package}.{protocol}")
-            importlib.import_module("shop.platform.http.server")
