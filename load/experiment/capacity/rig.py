@@ -24,8 +24,7 @@ from experiment.results.folder import check_room
 from experiment.trial.record import record_of, write_rows
 from experiment.trial.replay import Replay
 from experiment.trial.run import ready
-from experiment.trial.sender import JOURNEYS
-from experiment.trial.trial import VEGETA, Clock
+from experiment.trial.trial import JOURNEYS, VEGETA, Clock
 from hops.errors import HopsError
 from mesh.components.shop_processes import Data
 from mesh.description.ports import Ports

@@ -16,10 +16,11 @@ from experiment.results.folder import write_json
 from experiment.trial.audit import auditing
 from experiment.trial.edge_log import at_edge, read_edge_log
 from experiment.trial.exemplars import save
-from experiment.trial.sender import CLIENT, JOURNEYS, sender_of
+from experiment.trial.resources import CLIENT
+from experiment.trial.sender import sender_of
 from experiment.trial.sidecars import sidecars_of
 from experiment.trial.span_costs import Spans, spans_of, tracing_record
-from experiment.trial.trial import EXEMPLARS, GENERATOR, Clock, Trial
+from experiment.trial.trial import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
 from hops.budget.bands import exemplars
 from hops.budget.parts import Budget, beside, budgets_of
 from hops.gates.evidence import evidence_of
@@ -41,7 +42,7 @@ class Replay:
     """A load that is sent to a running system, and what is known of it afterwards.
 
     Args:
-        system: Runtime to send to.
+        system: System to send to.
         shopload: The generator.
         load: What to send.
         folder: Folder for the replay's files.

@@ -7,9 +7,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
+from typing import Protocol
 
 import psutil
 
+CLIENT = "client"
+"""The load generator among the components."""
 Processes = Callable[[], Mapping[str, Sequence[int]]]
 """Component -> process ids at its head; children are found from them."""
 
@@ -44,6 +47,33 @@ class Origin:
 
     source: str
     resolution_s: float
+
+
+class Resources(Protocol):
+    """What a load has cost."""
+
+    @property
+    def samples(self) -> Sequence[Sample]:
+        """Every look at a component."""
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the figures come from; None for this machine's kernel."""
+
+    def cpu_seconds(self) -> Mapping[str, float]:
+        """Returns the CPU seconds that each component used."""
+
+    def peak_memory_mb(self) -> Mapping[str, float]:
+        """Returns the largest memory that each component was seen with, in MiB."""
+
+    def peak_memory_of_all_mb(self) -> float:
+        """Returns the largest memory of all components at one look, in MiB."""
+
+    def steal_share(self) -> float:
+        """Returns the share of CPU time that the machines' hosts took away meanwhile, 0 to 1."""
+
+    def other_cores(self, cpu_s: Iterable[float]) -> float:
+        """Returns the cores that programs which are no part of the run used meanwhile."""
 
 
 def peak_memory_mb(samples: Iterable[Sample]) -> dict[str, float]:

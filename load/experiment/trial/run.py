@@ -19,8 +19,8 @@ from experiment.parity.answers import check_answers
 from experiment.plan.plan import Plan
 from experiment.trial.audit import mark
 from experiment.trial.machine_speed import machine_speed
-from experiment.trial.sender import JOURNEYS, sender_of
-from experiment.trial.trial import PARITY, Clock, Trial
+from experiment.trial.sender import sender_of
+from experiment.trial.trial import JOURNEYS, PARITY, Clock, Trial
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.runtime import Runtime
 

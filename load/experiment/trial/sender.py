@@ -3,46 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from experiment.generator.shopload import Load, Shopload, stop
-from experiment.trial.resources import Origin, ResourceSampler, Sample
+from experiment.trial.resources import CLIENT, Resources, ResourceSampler
 from mesh.runtime import Runtime
 
 WATCH_S = 0.25
-CLIENT = "client"
-JOURNEYS = "journeys.jsonl"
-"""In the folder of a replay: a row for each journey."""
-
-
-class Resources(Protocol):
-    """What a load has cost."""
-
-    @property
-    def samples(self) -> Sequence[Sample]:
-        """Every look at a component."""
-
-    @property
-    def origin(self) -> Origin | None:
-        """Where the figures come from; None for this machine's kernel."""
-
-    def cpu_seconds(self) -> Mapping[str, float]:
-        """Returns the CPU seconds that each component used."""
-
-    def peak_memory_mb(self) -> Mapping[str, float]:
-        """Returns the largest memory that each component was seen with, in MiB."""
-
-    def peak_memory_of_all_mb(self) -> float:
-        """Returns the largest memory of all components at one look, in MiB."""
-
-    def steal_share(self) -> float:
-        """Returns the share of CPU time that the machines' hosts took away meanwhile, 0 to 1."""
-
-    def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that programs which are no part of the run used meanwhile."""
 
 
 class Sender(Protocol):
@@ -65,7 +35,7 @@ class LocalSender:
     """Sends loads from this machine.
 
     Attributes:
-        system: Runtime to send to.
+        system: System to send to.
         shopload: The generator.
     """
 

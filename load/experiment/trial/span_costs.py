@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from experiment.generator.figures import by_node
-from experiment.trial.sender import CLIENT
+from experiment.trial.resources import CLIENT
 from hops.run.documents.tracing import TracingRecord
 from hops.traces.span import Span
 

@@ -20,6 +20,7 @@ PARITY = "parity_answers.jsonl"
 EXEMPLARS = "exemplars.jsonl"
 VEGETA = "vegeta.gob"
 GENERATOR = "generator.json"
+JOURNEYS = "journeys.jsonl"
 """Other files of the folder."""
 
 

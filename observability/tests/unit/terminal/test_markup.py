@@ -28,7 +28,7 @@ PACKAGES = (
     "mesh/mesh",
     "mesh/provision",
     "services/shop",
-    "services/chaos",
+    "load/chaos",
     "graphql-gateway/graphql_gateway",
     "rest-gateway/rest_gateway",
 )
