@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphql_gateway.context import Context
 from graphql_gateway.cost import CostModel
 from graphql_gateway.loaders import BatchedReads, SingleReads
-from graphql_gateway.reads import Reads
+from graphql_gateway.objects.entities import Reads
 from graphql_gateway.schema import build_schema
 from shop.clients.ports import Clients
 from shop.platform.access.rules import Authenticator
@@ -23,7 +23,7 @@ def build_app(clients: Clients, authenticator: Authenticator, *, loaders: bool =
     """
     reads = BatchedReads if loaders else SingleReads
 
-    def context(headers: dict[bytes, bytes]) -> Context:
+    def context(headers: dict[bytes, bytes]) -> Context[Reads]:
         authenticator.require_origin(authenticator.origin_of(headers))
         made: Reads = reads(clients)
         return Context(clients, made, authenticator, headers.get(b"authorization", b"").decode("latin-1"))

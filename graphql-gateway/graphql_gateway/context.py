@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
-import strawberry
+from typing import Generic, TypeVar
 
 from graphql_gateway.cost import MOST_COST, MOST_COST_OF_PARTNERS
-from graphql_gateway.reads import Reads
 from shop.clients.ports import Clients
 from shop.errors import ResourceExhausted, Unauthenticated
 from shop.platform.access.rules import Authenticator, Caller
 from shop.platform.graphql.schema import RequestContext
 
+R = TypeVar("R")
 
-class Context(RequestContext):
+
+class Context(RequestContext, Generic[R]):
     """One request.
 
     Args:
@@ -27,7 +26,7 @@ class Context(RequestContext):
 
     __slots__ = ("_authenticator", "_authorization", "_caller", "clients", "reads")
 
-    def __init__(self, clients: Clients, reads: Reads, authenticator: Authenticator, authorization: str) -> None:
+    def __init__(self, clients: Clients, reads: R, authenticator: Authenticator, authorization: str) -> None:
         self.clients = clients
         self.reads = reads
         self._authenticator = authenticator
@@ -57,6 +56,3 @@ class Context(RequestContext):
             return self.caller.is_privileged
         except Unauthenticated:
             return False
-
-
-GatewayInfo: TypeAlias = strawberry.Info[Context, None]

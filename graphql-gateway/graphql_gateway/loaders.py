@@ -9,10 +9,7 @@ from typing import Any, TypeVar
 
 from strawberry.dataloader import DataLoader
 
-from graphql_gateway.order import Order
-from graphql_gateway.payment import Payment
-from graphql_gateway.product import Product, Review
-from graphql_gateway.user import User
+from graphql_gateway.objects.entities import Order, Payment, Product, Review, User
 from shop.clients.ports import Clients
 from shop.errors import NotFound
 

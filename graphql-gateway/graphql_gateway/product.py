@@ -2,81 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
-
 import strawberry
 
-from graphql_gateway.connection import Connection, checked_first, connect
-from graphql_gateway.context import GatewayInfo
-from graphql_gateway.global_id import global_id, number_of
-from graphql_gateway.node import Node, existing
-from graphql_gateway.selection import argument, asked
+from graphql_gateway.objects.connection import Connection, checked_first, connect
+from graphql_gateway.objects.entities import DEFAULT_REVIEWS, MOST_REVIEWS, GatewayInfo, Product
+from graphql_gateway.objects.global_id import number_of
+from graphql_gateway.objects.node import existing
+from graphql_gateway.objects.selection import argument, asked
 from shop.errors import InvalidArgument
-from shop.platform.graphql.field import field, later
-from shop.platform.graphql.money import Money, MoneyInput
+from shop.platform.graphql.field import field
+from shop.platform.graphql.money import MoneyInput
 from shop.platform.graphql.scalars import Long
-from shop.product.domain import Product as ShopProduct
-from shop.product.domain import Review as ShopReview
-
-if TYPE_CHECKING:
-    from graphql_gateway.user import User
 
 MOST_PRODUCTS = 100
-MOST_REVIEWS = 20
-DEFAULT_REVIEWS = 3
 MOST_PER_PAGE = 1000
-KNOWN = frozenset({"__typename", "id", "reviews"})
-"""Fields of a product that need no call."""
-
-
-@strawberry.type(description="What one customer thinks of one product.")
-class Review:
-    id: strawberry.ID
-    rating: int = strawberry.field(description="From 1 (worst) to 5 (best).")
-    title: str
-    body: str
-    user_id: strawberry.Private[int]
-
-    @classmethod
-    def of(cls, review: ShopReview) -> Review:
-        """Returns the service's review as a GraphQL object."""
-        return cls(
-            id=strawberry.ID(global_id("Review", review.id)),
-            rating=review.rating,
-            title=review.title,
-            body=review.body,
-            user_id=review.user_id,
-        )
-
-    @field(description="Who wrote it; null if the account is gone.")
-    def author(self, info: GatewayInfo) -> Annotated[User, strawberry.lazy("graphql_gateway.user")] | None:
-        return later(info.context.reads.user(self.user_id))
-
-
-@strawberry.type(description="One thing that the shop sells.")
-class Product(Node):
-    title: str
-    description: str
-    category: str = strawberry.field(description='Category slug, "c0042".')
-    price: Money = strawberry.field(description="Of one piece.")
-    stock: Long = strawberry.field(description="Pieces that can be sold now.")
-
-    @classmethod
-    def of(cls, product: ShopProduct) -> Product:
-        """Returns the service's product as a GraphQL object."""
-        return cls(
-            id=strawberry.ID(global_id("Product", product.id)),
-            title=product.title,
-            description=product.description,
-            category=product.category,
-            price=cast(Money, product.price),
-            stock=Long(product.stock),
-            number=product.id,
-        )
-
-    @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
-    def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
-        return later(info.context.reads.reviews(self.number, checked_first(first, MOST_REVIEWS)))
 
 
 @strawberry.input

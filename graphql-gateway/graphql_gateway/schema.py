@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import strawberry
 
-from graphql_gateway.context import GatewayInfo
-from graphql_gateway.global_id import number_of, split_global_id
-from graphql_gateway.node import Node, existing
-from graphql_gateway.order import Order, OrderMutation, OrderQuery, own_order
-from graphql_gateway.payment import Payment, PaymentQuery, own_payment
-from graphql_gateway.product import Product, ProductMutation, ProductQuery
-from graphql_gateway.user import User, UserMutation, UserQuery
+from graphql_gateway.objects.entities import GatewayInfo, Order, Payment, Product, User
+from graphql_gateway.objects.global_id import number_of, split_global_id
+from graphql_gateway.objects.node import Node, existing
+from graphql_gateway.order import OrderMutation, OrderQuery, own_order
+from graphql_gateway.payment import PaymentQuery, own_payment
+from graphql_gateway.product import ProductMutation, ProductQuery
+from graphql_gateway.user import UserMutation, UserQuery
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field
 from shop.platform.graphql.schema import Schema

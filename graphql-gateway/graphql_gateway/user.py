@@ -2,92 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, cast
-
 import strawberry
 
-from graphql_gateway.address import Address, AddressInput
-from graphql_gateway.connection import Connection, checked_first, connect
-from graphql_gateway.context import GatewayInfo
-from graphql_gateway.global_id import global_id, number_of
-from graphql_gateway.node import Node, existing
-from graphql_gateway.selection import asks_only
+from graphql_gateway.objects.address import AddressInput
+from graphql_gateway.objects.connection import Connection, checked_first, connect
+from graphql_gateway.objects.entities import KNOWN_OF_USER, GatewayInfo, User
+from graphql_gateway.objects.global_id import number_of
+from graphql_gateway.objects.node import existing
+from graphql_gateway.objects.selection import asks_only
 from shop.errors import InvalidArgument
 from shop.platform.graphql.field import field, later
-from shop.user.domain import User as ShopUser
-
-if TYPE_CHECKING:
-    from graphql_gateway.order import Order
 
 MOST_USERS = 100
-MOST_ORDERS = 50
 MOST_USERS_PER_PAGE = 1000
-MOST_ORDERS_PER_PAGE = 100
-_KNOWN = frozenset({"__typename", "id", "orders"})
-
-
-@strawberry.type(description="A customer. Anyone sees the name; the rest only the customer and partners.")
-class User(Node):
-    name: str
-    user: strawberry.Private[ShopUser]
-    # The answer of a login or a sign-up shows its own user, though the request came without a token.
-    own: strawberry.Private[bool] = False
-
-    @classmethod
-    def of(cls, user: ShopUser, *, own: bool = False) -> User:
-        """Returns the service's user as a GraphQL object.
-
-        Args:
-            user: The user.
-            own: Whether the request has proved to be this user's in another way than by a token.
-        """
-        return cls(id=strawberry.ID(global_id("User", user.id)), name=user.name, number=user.id, user=user, own=own)
-
-    def check_owner(self, info: GatewayInfo) -> None:
-        """Passes this user and partners."""
-        if not self.own:
-            info.context.caller.require_owner(self.number)
-
-    @field(description="Only the customer and partners see it.")
-    def email(self, info: GatewayInfo) -> str:
-        self.check_owner(info)
-        return self.user.email
-
-    @field(description="Where parcels go. Only the customer and partners see it.")
-    def address(self, info: GatewayInfo) -> Address:
-        self.check_owner(info)
-        return cast(Address, self.user.address)
-
-    @field(description=f"Newest first; `first` is 1 to {MOST_ORDERS}. Only the customer and partners see them.")
-    async def orders(
-        self, info: GatewayInfo, first: int = 10, after: str | None = None
-    ) -> Connection[Annotated[Order, strawberry.lazy("graphql_gateway.order")]]:
-        self.check_owner(info)
-        # The modules of orders and users name each other's types.
-        from graphql_gateway.order import Order, prepare
-
-        client, number = info.context.clients.order, self.number
-        page = await connect(
-            lambda size, token: client.list_orders_by_user(number, page_size=size, page_token=token),
-            lambda order: Order.of(order, info.context.reads),
-            checked_first(first, MOST_ORDERS),
-            after,
-            MOST_ORDERS_PER_PAGE,
-        )
-        await prepare(info, [edge.node for edge in page.edges], "edges", "node")
-        return page
-
-
-def user_of(info: GatewayInfo, number: int) -> User | None:
-    """Returns the user with this id, without a call if the query asks for no more than the id and orders.
-
-    None for 0, which stands for an account that is gone.
-    """
-    if not number:
-        return None
-    if asks_only(info, _KNOWN):
-        return User.known(number)
-    return later(info.context.reads.user(number))
 
 
 @strawberry.input
@@ -152,7 +79,7 @@ class UserQuery:
     @field(description="The token's owner. Customers only.")
     def me(self, info: GatewayInfo) -> User:
         number = info.context.caller.customer_id()
-        if asks_only(info, _KNOWN):
+        if asks_only(info, KNOWN_OF_USER):
             return User.known(number)
         return later(existing(info.context.reads.user(number), "user", number))
 

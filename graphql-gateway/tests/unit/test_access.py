@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from graphql_gateway.app import build_app
-from graphql_gateway.global_id import global_id
+from graphql_gateway.objects.global_id import global_id
 from shop.platform.access.rules import Authenticator, EdgeIdentity
 from shop.platform.access.tokens import Principal
 

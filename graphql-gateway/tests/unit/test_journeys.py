@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from graphql import parse, validate
 
-from graphql_gateway.global_id import global_id
+from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphql_gateway.global_id import global_id
+from graphql_gateway.objects.global_id import global_id
 from shop.product.domain import ProductChange
 
 ADDRESS = {"recipient": "A", "street": "B 1", "city": "C", "postalCode": "12345", "countryCode": "DE"}

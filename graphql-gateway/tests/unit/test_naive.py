@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from graphql_gateway.global_id import global_id
+from graphql_gateway.objects.global_id import global_id
 
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
 CASES: list[tuple[str, dict[str, Any], bool, dict[str, int], dict[str, int]]] = [

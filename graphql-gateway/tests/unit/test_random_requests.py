@@ -32,7 +32,7 @@ from graphql import (
     is_non_null_type,
 )
 
-from graphql_gateway.global_id import global_id
+from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from shop.platform.http.body import MOST_BYTES
 

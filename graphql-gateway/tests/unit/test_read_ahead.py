@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from graphql_gateway.global_id import global_id
 from graphql_gateway.loaders import BatchedReads
+from graphql_gateway.objects.global_id import global_id
 from memory_shop import MemoryShop
 from shop.errors import Unavailable
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
+import strawberry
 from graphql import (
     FieldNode,
     FragmentSpreadNode,
@@ -13,10 +15,8 @@ from graphql import (
     value_from_ast_untyped,
 )
 
-from graphql_gateway.context import GatewayInfo
 
-
-def asks_only(info: GatewayInfo, known: frozenset[str]) -> bool:
+def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:
     """Tells whether the query asks only for fields that are known already.
 
     Args:
@@ -26,7 +26,7 @@ def asks_only(info: GatewayInfo, known: frozenset[str]) -> bool:
     return only(info, info._raw_info.field_nodes, known)
 
 
-def only(info: GatewayInfo, nodes: Iterable[FieldNode], known: frozenset[str]) -> bool:
+def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: frozenset[str]) -> bool:
     """Tells whether these selections of an object ask only for fields that are known already.
 
     Args:
@@ -37,7 +37,7 @@ def only(info: GatewayInfo, nodes: Iterable[FieldNode], known: frozenset[str]) -
     return all(node.name.value in known for node in _inside(info, nodes))
 
 
-def asked(info: GatewayInfo, *path: str) -> list[FieldNode]:
+def asked(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
     """Returns the fields that the query asks for at the end of a path.
 
     Args:
@@ -50,7 +50,7 @@ def asked(info: GatewayInfo, *path: str) -> list[FieldNode]:
     return nodes
 
 
-def argument(info: GatewayInfo, node: FieldNode, name: str, default: object) -> object:
+def argument(info: strawberry.Info[Any, Any], node: FieldNode, name: str, default: object) -> object:
     """Returns the value of a field's argument.
 
     Args:
@@ -66,7 +66,7 @@ def argument(info: GatewayInfo, node: FieldNode, name: str, default: object) -> 
     return default
 
 
-def _inside(info: GatewayInfo, nodes: Iterable[FieldNode]) -> Iterator[FieldNode]:
+def _inside(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode]) -> Iterator[FieldNode]:
     raw = info._raw_info
     # Each fragment once: fragments that spread each other twice would double the work with every one of them.
     visited: set[str] = set()
@@ -85,7 +85,7 @@ def _inside(info: GatewayInfo, nodes: Iterable[FieldNode]) -> Iterator[FieldNode
                 pending.append(raw.fragments[selection.name.value].selection_set)
 
 
-def _included(info: GatewayInfo, selection: SelectionNode) -> bool:
+def _included(info: strawberry.Info[Any, Any], selection: SelectionNode) -> bool:
     for directive in selection.directives or ():
         name = directive.name.value
         for condition in directive.arguments or ():

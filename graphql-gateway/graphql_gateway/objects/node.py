@@ -7,7 +7,7 @@ from typing import Self, TypeVar
 
 import strawberry
 
-from graphql_gateway.global_id import global_id
+from graphql_gateway.objects.global_id import global_id
 from shop.errors import no_such
 
 T = TypeVar("T")

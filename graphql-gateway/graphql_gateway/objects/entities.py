@@ -1,0 +1,360 @@
+"""What the graph consists of, and how resolvers read it: customers, orders and products name each other's types."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Iterable
+from typing import Protocol, TypeAlias, cast
+
+import strawberry
+
+from graphql_gateway.context import Context
+from graphql_gateway.objects.address import Address
+from graphql_gateway.objects.connection import Connection, checked_first, connect
+from graphql_gateway.objects.global_id import global_id
+from graphql_gateway.objects.node import Node, existing
+from graphql_gateway.objects.selection import asked, asks_only, only
+from shop.order.domain import JoinedOrderLine, OrderStatus
+from shop.order.domain import Order as ShopOrder
+from shop.order.domain import OrderLine as ShopOrderLine
+from shop.payment.domain import Payment as ShopPayment
+from shop.payment.domain import PaymentStatus
+from shop.platform.graphql.field import computed, field, later
+from shop.platform.graphql.money import Money
+from shop.platform.graphql.scalars import Long, Moment
+from shop.product.domain import Product as ShopProduct
+from shop.product.domain import Review as ShopReview
+from shop.user.domain import User as ShopUser
+
+MOST_REVIEWS = 20
+DEFAULT_REVIEWS = 3
+MOST_ORDERS = 50
+MOST_ORDERS_PER_PAGE = 100
+KNOWN_OF_USER = frozenset({"__typename", "id", "orders"})
+"""Fields of a user that need no call; so do these of the others."""
+_KNOWN_OF_PRODUCT = frozenset({"__typename", "id", "reviews"})
+_KNOWN_OF_ORDER = frozenset({"__typename", "id", "payment"})
+_KNOWN_BY_LINE = _KNOWN_OF_ORDER | {"status", "placedAt", "user"}
+
+strawberry.enum(OrderStatus, description="How far an order has come.")
+strawberry.enum(PaymentStatus, description="How far a payment has come.")
+
+
+class Reads(Protocol):
+    """What resolvers read of the services by identifier; None stands for what is not there."""
+
+    def product(self, number: int) -> Awaitable[Product | None]:
+        """Returns one product."""
+
+    def user(self, number: int) -> Awaitable[User | None]:
+        """Returns one user."""
+
+    def order(self, number: int) -> Awaitable[Order | None]:
+        """Returns one order."""
+
+    def payment_of_order(self, order_number: int) -> Awaitable[Payment | None]:
+        """Returns the payment of one order."""
+
+    def reviews(self, product_number: int, first: int) -> Awaitable[list[Review]]:
+        """Returns the first reviews of one product."""
+
+    def expect_payment(self, order_number: int) -> None:
+        """Tells that the payment of an order is about to be asked for, while the order is still being read."""
+
+    async def ahead(
+        self,
+        *,
+        products: Iterable[int] = (),
+        payments_of_orders: Iterable[int] = (),
+        reviews: Iterable[tuple[int, int]] = (),
+    ) -> None:
+        """Reads what resolvers are about to ask for, so that they have it at once; failures are left to them.
+
+        Args:
+            products: Numbers of products.
+            payments_of_orders: Numbers of the orders whose payments are asked for.
+            reviews: Numbers of the products whose reviews are asked for, and how many reviews of each.
+        """
+
+
+GatewayInfo: TypeAlias = strawberry.Info[Context[Reads], None]
+
+
+@strawberry.type(description="What one customer thinks of one product.")
+class Review:
+    id: strawberry.ID
+    rating: int = strawberry.field(description="From 1 (worst) to 5 (best).")
+    title: str
+    body: str
+    user_id: strawberry.Private[int]
+
+    @classmethod
+    def of(cls, review: ShopReview) -> Review:
+        """Returns the service's review as a GraphQL object."""
+        return cls(
+            id=strawberry.ID(global_id("Review", review.id)),
+            rating=review.rating,
+            title=review.title,
+            body=review.body,
+            user_id=review.user_id,
+        )
+
+    @field(description="Who wrote it; null if the account is gone.")
+    def author(self, info: GatewayInfo) -> User | None:
+        return later(info.context.reads.user(self.user_id))
+
+
+@strawberry.type(description="One thing that the shop sells.")
+class Product(Node):
+    title: str
+    description: str
+    category: str = strawberry.field(description='Category slug, "c0042".')
+    price: Money = strawberry.field(description="Of one piece.")
+    stock: Long = strawberry.field(description="Pieces that can be sold now.")
+
+    @classmethod
+    def of(cls, product: ShopProduct) -> Product:
+        """Returns the service's product as a GraphQL object."""
+        return cls(
+            id=strawberry.ID(global_id("Product", product.id)),
+            title=product.title,
+            description=product.description,
+            category=product.category,
+            price=cast(Money, product.price),
+            stock=Long(product.stock),
+            number=product.id,
+        )
+
+    @field(description=f"The first reviews, by ascending id; `first` is 1 to {MOST_REVIEWS}.")
+    def reviews(self, info: GatewayInfo, first: int = DEFAULT_REVIEWS) -> list[Review]:
+        return later(info.context.reads.reviews(self.number, checked_first(first, MOST_REVIEWS)))
+
+
+@strawberry.type(description="A customer. Anyone sees the name; the rest only the customer and partners.")
+class User(Node):
+    name: str
+    user: strawberry.Private[ShopUser]
+    # The answer of a login or a sign-up shows its own user, though the request came without a token.
+    own: strawberry.Private[bool] = False
+
+    @classmethod
+    def of(cls, user: ShopUser, *, own: bool = False) -> User:
+        """Returns the service's user as a GraphQL object.
+
+        Args:
+            user: The user.
+            own: Whether the request has proved to be this user's in another way than by a token.
+        """
+        return cls(id=strawberry.ID(global_id("User", user.id)), name=user.name, number=user.id, user=user, own=own)
+
+    def check_owner(self, info: GatewayInfo) -> None:
+        """Passes this user and partners."""
+        if not self.own:
+            info.context.caller.require_owner(self.number)
+
+    @field(description="Only the customer and partners see it.")
+    def email(self, info: GatewayInfo) -> str:
+        self.check_owner(info)
+        return self.user.email
+
+    @field(description="Where parcels go. Only the customer and partners see it.")
+    def address(self, info: GatewayInfo) -> Address:
+        self.check_owner(info)
+        return cast(Address, self.user.address)
+
+    @field(description=f"Newest first; `first` is 1 to {MOST_ORDERS}. Only the customer and partners see them.")
+    async def orders(self, info: GatewayInfo, first: int = 10, after: str | None = None) -> Connection[Order]:
+        self.check_owner(info)
+        client, number = info.context.clients.order, self.number
+        page = await connect(
+            lambda size, token: client.list_orders_by_user(number, page_size=size, page_token=token),
+            lambda order: Order.of(order, info.context.reads),
+            checked_first(first, MOST_ORDERS),
+            after,
+            MOST_ORDERS_PER_PAGE,
+        )
+        await prepare(info, [edge.node for edge in page.edges], "edges", "node")
+        return page
+
+
+def user_of(info: GatewayInfo, number: int) -> User | None:
+    """Returns the user with this id, without a call if the query asks for no more than the id and orders.
+
+    None for 0, which stands for an account that is gone.
+    """
+    if not number:
+        return None
+    if asks_only(info, KNOWN_OF_USER):
+        return User.known(number)
+    return later(info.context.reads.user(number))
+
+
+@strawberry.type(description="One product of an order.")
+class OrderLine:
+    """A line; those of the bulk read know of their order only what comes with them."""
+
+    id: strawberry.ID
+    quantity: int = strawberry.field(description="Pieces.")
+    unit_price: Money = strawberry.field(description="Of one piece when it was bought.")
+    line_id: strawberry.Private[int]
+    place: strawberry.Private[int | None]
+    product_number: strawberry.Private[int]
+    parent: strawberry.Private[Order]
+
+    @classmethod
+    def of(cls, line: ShopOrderLine | JoinedOrderLine, parent: Order, place: int | None) -> OrderLine:
+        """Returns the service's line as a GraphQL object.
+
+        Args:
+            line: The line.
+            parent: The order that it belongs to, or what is known of it.
+            place: Its number in the order, if known.
+        """
+        return cls(
+            id=strawberry.ID(global_id("OrderLine", line.id)),
+            quantity=line.quantity,
+            unit_price=cast(Money, line.unit_price),
+            line_id=line.id,
+            place=place,
+            product_number=line.product_id,
+            parent=parent,
+        )
+
+    @computed(description="Place in the order, from 1 upwards.")
+    def line_number(self) -> int:
+        return later(self._find_place()) if self.place is None else self.place
+
+    @computed(description="What was bought; null if it was removed from the catalogue since.")
+    def product(self) -> Product | None:
+        number = self.product_number
+        return later(self.parent.reads.product(number)) if self.parent.whole_products else Product.known(number)
+
+    @field(description="The order that it belongs to.")
+    def order(self, info: GatewayInfo) -> Order | None:
+        if self.parent.whole or asks_only(info, _KNOWN_BY_LINE):
+            note_products(info, [self.parent], "lines", "product")
+            return self.parent
+        return later(_prepared_order(info, self.parent.number))
+
+    async def _find_place(self) -> int:
+        order = await existing(self.parent.reads.order(self.parent.number), "order", self.parent.number)
+        return next(line.place or 0 for line in order.lines if line.line_id == self.line_id)
+
+
+@strawberry.type(description="What one customer bought at one time. The customer and partners only.")
+class Order(Node):
+    status: OrderStatus
+    placed_at: Moment
+    total: Money
+    lines: list[OrderLine] = strawberry.field(description="By line number.")
+    user_number: strawberry.Private[int]
+    reads: strawberry.Private[Reads]
+    whole: strawberry.Private[bool] = False
+    # Whether the query asks more of the lines' products than their identifiers: `note_products` finds out.
+    whole_products: strawberry.Private[bool] = False
+
+    @classmethod
+    def of(cls, order: ShopOrder, reads: Reads) -> Order:
+        """Returns the service's order as a GraphQL object."""
+        made = cls(
+            id=strawberry.ID(global_id("Order", order.id)),
+            status=order.status,
+            placed_at=Moment(order.placed_at),
+            total=cast(Money, order.total),
+            lines=[],
+            number=order.id,
+            user_number=order.user_id,
+            reads=reads,
+            whole=True,
+        )
+        made.lines = [OrderLine.of(line, made, line.line_number) for line in order.lines]
+        return made
+
+    @classmethod
+    def named(cls, number: int, reads: Reads) -> Order:
+        """Returns one of which the query asks for no more than its identifier and payment."""
+        order = cls.known(number)
+        order.reads = reads
+        return order
+
+    @classmethod
+    def of_line(cls, line: JoinedOrderLine, reads: Reads) -> Order:
+        """Returns what a line of the bulk read knows of its order."""
+        order = cls.named(line.order_id, reads)
+        order.status = line.status
+        order.placed_at = Moment(line.placed_at)
+        order.user_number = line.user_id
+        return order
+
+    @field(description="Who bought; null if the account is gone.")
+    def user(self, info: GatewayInfo) -> User | None:
+        return user_of(info, self.user_number)
+
+    @computed(description="Null until the order is paid.")
+    def payment(self) -> Payment | None:
+        return later(self.reads.payment_of_order(self.number))
+
+
+def order_of(info: GatewayInfo, number: int) -> Order | None:
+    """Returns the order with this id, without a call if the query asks for no more than its id and payment."""
+    if asks_only(info, _KNOWN_OF_ORDER):
+        return Order.named(number, info.context.reads)
+    return later(_prepared_order(info, number))
+
+
+async def prepare(info: GatewayInfo, orders: list[Order], *path: str) -> None:
+    """Reads what the query asks of orders that a field returns, so that their own fields have it at once.
+
+    Args:
+        info: Of the field.
+        orders: The orders.
+        path: GraphQL names of the fields from that one to the orders.
+    """
+    whole_products = note_products(info, orders, *path, "lines", "product")
+    await info.context.reads.ahead(
+        products=[line.product_number for order in orders for line in order.lines] if whole_products else (),
+        payments_of_orders=[order.number for order in orders] if asked(info, *path, "payment") else (),
+    )
+
+
+def note_products(info: GatewayInfo, orders: Iterable[Order], *path: str) -> bool:
+    """Notes in orders whether the query asks more of their lines' products than their identifiers, and returns it.
+
+    Args:
+        info: Of the field that returns the orders, or their lines.
+        orders: The orders; what was noted before, for another part of the query, stays.
+        path: GraphQL names of the fields from that one to the products.
+    """
+    whole_products = not only(info, asked(info, *path), _KNOWN_OF_PRODUCT)
+    if whole_products:
+        for order in orders:
+            order.whole_products = True
+    return whole_products
+
+
+async def _prepared_order(info: GatewayInfo, number: int) -> Order | None:
+    order = await info.context.reads.order(number)
+    if order is not None:
+        await prepare(info, [order])
+    return order
+
+
+@strawberry.type(description="The payment of one order. The customer and partners only.")
+class Payment(Node):
+    status: PaymentStatus
+    amount: Money
+    order_number: strawberry.Private[int]
+
+    @classmethod
+    def of(cls, payment: ShopPayment) -> Payment:
+        """Returns the service's payment as a GraphQL object."""
+        return cls(
+            id=strawberry.ID(global_id("Payment", payment.id)),
+            status=payment.status,
+            amount=cast(Money, payment.amount),
+            number=payment.id,
+            order_number=payment.order_id,
+        )
+
+    @field(description="The order that it pays; null until the money is captured.")
+    def order(self, info: GatewayInfo) -> Order | None:
+        return order_of(info, self.order_number) if self.order_number else None
