@@ -19,7 +19,7 @@ BASE = "21400"
 ONE_CENT_LESS = """
 from msgspec.structs import replace
 
-import shop.clients.grpc_product as adapter
+import shop.clients.grpc.product as adapter
 
 right = adapter.product_from
 

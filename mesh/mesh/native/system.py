@@ -84,7 +84,7 @@ class System(Run):
         self._environ = os.environ if environ is None else environ
         self._extra = extra or {}
         self.database = database(self.ports, self._environ, self.folder)
-        self.workloads: Sequence[Workload] = ()
+        self.workloads: tuple[Workload, ...] = ()
         if switches.meshed:
             self.workloads = workloads(topology, self.ports, self.folder, canary=switches.canary > 0)
         self._istio: IstioMesh | None = None

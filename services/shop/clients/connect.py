@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 
 import grpc.aio
 
-from shop.clients.grpc_channels import ORDER, PAYMENT, PRODUCT, USER, Service
-from shop.clients.grpc_order import GrpcOrderClient
-from shop.clients.grpc_payment import GrpcPaymentClient
-from shop.clients.grpc_product import GrpcProductClient
-from shop.clients.grpc_user import GrpcUserClient
+from shop.clients.grpc.channels import ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.clients.grpc.order import GrpcOrderClient
+from shop.clients.grpc.payment import GrpcPaymentClient
+from shop.clients.grpc.product import GrpcProductClient
+from shop.clients.grpc.user import GrpcUserClient
 from shop.clients.ports import Clients
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError

@@ -8,18 +8,18 @@ from typing import Any
 
 import aiohttp
 
-from shop.clients.graphql_channel import GraphQLPeer
-from shop.clients.graphql_order import GraphQLOrderClient
-from shop.clients.graphql_payment import GraphQLPaymentClient
-from shop.clients.graphql_product import GraphQLProductClient
-from shop.clients.graphql_user import GraphQLUserClient
-from shop.clients.grpc_channels import ORDER, PAYMENT, PRODUCT, USER, Service
+from shop.clients.graphql.channel import GraphQLPeer
+from shop.clients.graphql.order import GraphQLOrderClient
+from shop.clients.graphql.payment import GraphQLPaymentClient
+from shop.clients.graphql.product import GraphQLProductClient
+from shop.clients.graphql.user import GraphQLUserClient
+from shop.clients.grpc.channels import ORDER, PAYMENT, PRODUCT, USER, Service
 from shop.clients.http_channel import HttpChannel, http_session
-from shop.clients.rest_channel import RestPeer
-from shop.clients.rest_order import RestOrderClient
-from shop.clients.rest_payment import RestPaymentClient
-from shop.clients.rest_product import RestProductClient
-from shop.clients.rest_user import RestUserClient
+from shop.clients.rest.channel import RestPeer
+from shop.clients.rest.order import RestOrderClient
+from shop.clients.rest.payment import RestPaymentClient
+from shop.clients.rest.product import RestProductClient
+from shop.clients.rest.user import RestUserClient
 
 _REST: Mapping[Service, Callable[[RestPeer], object]] = {
     PRODUCT: RestProductClient,

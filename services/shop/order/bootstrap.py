@@ -13,13 +13,13 @@ from typing import Any
 
 from shop.clients.connect import connect
 from shop.order.background import Background
-from shop.order.cancellation import CancellationSaga
-from shop.order.checkout import CheckoutSaga
 from shop.order.grpc import register
 from shop.order.memory import MemoryTables
 from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
-from shop.order.recovery import Recovery
+from shop.order.sagas.cancellation import CancellationSaga
+from shop.order.sagas.checkout import CheckoutSaga
+from shop.order.sagas.recovery import Recovery
 from shop.order.service import OrderService
 from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig

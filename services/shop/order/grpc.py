@@ -11,10 +11,10 @@ from typing import Any, TypeAlias
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc.aio import Server, ServicerContext
 
+from shop.messages.shared import money_message
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.order.service import OrderService
 from shop.platform.access.rules import Access, admits, is_privileged, require_owner, visible
-from shop.platform.grpc.protobuf import money_message
 from shop.stubs import order_pb2, order_pb2_grpc
 
 Context: TypeAlias = "ServicerContext[Any, Any]"

@@ -21,8 +21,8 @@ from shop.order.errors import TakenOver
 from shop.order.ports import Cancellation
 from shop.order.postgres_orders import LINE_COLUMNS, orders_of
 from shop.order.postgres_sagas import CHECKOUT_COLUMNS, cancellation_of, checkout_of
-from shop.order.retries import LEASE_S
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
+from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.connections import Connection
 
 K = TypeVar("K", int, str)

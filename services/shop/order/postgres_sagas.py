@@ -20,8 +20,8 @@ from shop.errors import ErrorCode, no_such
 from shop.order.domain import Order, OrderLine, OrderStatus, Purchase
 from shop.order.errors import TakenOver
 from shop.order.ports import Cancellation
-from shop.order.retries import LEASE_S
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
+from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.connections import Database
 
 CHECKOUT_COLUMNS = (

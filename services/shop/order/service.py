@@ -9,10 +9,10 @@ from shop.clients.ports import Page
 from shop.errors import no_such
 from shop.fields import LARGEST_ID
 from shop.order.background import Background
-from shop.order.cancellation import CancellationSaga
-from shop.order.checkout import CheckoutRequest, CheckoutSaga
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus, refused_move, status_before
 from shop.order.ports import OrderStore
+from shop.order.sagas.cancellation import CancellationSaga
+from shop.order.sagas.checkout import CheckoutRequest, CheckoutSaga
 from shop.platform import page_token as page_tokens
 from shop.platform import validation
 

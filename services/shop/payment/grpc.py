@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 from google.protobuf.timestamp_pb2 import Timestamp
 from grpc.aio import Server, ServicerContext
 
+from shop.messages.shared import money_from, money_message
 from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
 from shop.platform.access.rules import Access, admits, may_act_for, visible
-from shop.platform.grpc.protobuf import money_from, money_message
 from shop.stubs import payment_pb2, payment_pb2_grpc
 
 Context: TypeAlias = "ServicerContext[Any, Any]"

@@ -11,15 +11,15 @@ from typing import Any
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
-from shop.platform.access.rules import Access, admits
-from shop.platform.grpc.protobuf import masked, money_from
-from shop.product.protobuf import (
+from shop.messages.product import (
     product_message,
     reservation_message,
     review_message,
     row_message,
     stock_line_from,
 )
+from shop.messages.shared import masked, money_from
+from shop.platform.access.rules import Access, admits
 from shop.product.service import ProductService
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc

@@ -10,11 +10,11 @@ from typing import Any
 import grpc.aio
 from google.protobuf.empty_pb2 import Empty
 
+from shop.messages.shared import masked
+from shop.messages.user import address_from, login_message, user_message
 from shop.platform.access.rules import Access, admits, require_owner
-from shop.platform.grpc.protobuf import masked
 from shop.stubs import user_pb2 as pb
 from shop.stubs import user_pb2_grpc
-from shop.user.protobuf import address_from, login_message, user_message
 from shop.user.service import UserService
 
 SERVICE = pb.DESCRIPTOR.services_by_name["UserService"].full_name

@@ -9,9 +9,9 @@ from memory_shop.data import DEMO_PASSWORD, Data, checkout_id
 from memory_shop.record import Record
 from shop.clients.ports import Clients
 from shop.order.background import Background
-from shop.order.cancellation import CancellationSaga
-from shop.order.checkout import CheckoutSaga
 from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
+from shop.order.sagas.cancellation import CancellationSaga
+from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.service import OrderService
 from shop.payment.bank import SimulatedBank
 from shop.payment.domain import StoredPayment

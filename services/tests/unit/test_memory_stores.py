@@ -17,8 +17,8 @@ from shop.money import Money
 from shop.order.domain import OrderStatus, PricedLine, Purchase
 from shop.order.errors import TakenOver
 from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
-from shop.order.retries import LEASE_S
 from shop.order.saga import Checkout, Refusal, SagaState, Step
+from shop.order.sagas.retries import LEASE_S
 from shop.payment.memory import MemoryPayments
 from shop.product.domain import Product, ReservationState, ReservedLine, Review, StockLine
 from shop.product.memory import MemoryProductStore, MemoryStockTransaction

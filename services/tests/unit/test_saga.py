@@ -10,7 +10,6 @@ import pytest
 from shop import errors
 from shop.errors import ErrorCode, ShopError
 from shop.order.domain import CheckoutLine
-from shop.order.retries import ATTEMPTS, LONGEST_BACKOFF_S, backoff, with_retries
 from shop.order.saga import (
     UNCERTAIN,
     Checkout,
@@ -25,6 +24,7 @@ from shop.order.saga import (
     uncertain,
     undo_from,
 )
+from shop.order.sagas.retries import ATTEMPTS, LONGEST_BACKOFF_S, backoff, with_retries
 from shop.platform.error_table import ERROR_TABLE
 
 BEFORE_PIVOT = (Step.RESERVE, Step.AUTHORIZE)

@@ -18,12 +18,12 @@ from shop.clients.ports import Clients
 from shop.database.audit import Finding, audit
 from shop.order import bootstrap as order_bootstrap
 from shop.order.background import Background
-from shop.order.cancellation import CancellationSaga
-from shop.order.checkout import CheckoutSaga
 from shop.order.domain import CheckoutLine, Order
 from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
-from shop.order.recovery import Recovery
+from shop.order.sagas.cancellation import CancellationSaga
+from shop.order.sagas.checkout import CheckoutSaga
+from shop.order.sagas.recovery import Recovery
 from shop.order.service import OrderService
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig

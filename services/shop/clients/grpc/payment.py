@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import grpc.aio
 
+from shop.messages.shared import build, money_argument, money_from
 from shop.money import Money
 from shop.payment.domain import Payment, PaymentStatus
 from shop.platform.grpc.client import Peer
-from shop.platform.grpc.protobuf import build, money_argument, money_from
 from shop.stubs import payment_pb2 as pb
 from shop.stubs import payment_pb2_grpc
 

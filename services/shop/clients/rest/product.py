@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 
 from shop.clients.ports import Page
-from shop.clients.rest_channel import RestPeer, listed, optional
+from shop.clients.rest.channel import RestPeer, listed, optional
 from shop.money import Money
 from shop.product.domain import Product, ProductRow, Reservation, Review, StockLine
 

@@ -9,12 +9,12 @@ import grpc.aio
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from shop.clients.ports import Page
+from shop.messages.shared import build
+from shop.messages.user import login_from, user_from
 from shop.platform.grpc.client import Peer
-from shop.platform.grpc.protobuf import build
 from shop.stubs import address_pb2, user_pb2_grpc
 from shop.stubs import user_pb2 as pb
 from shop.user.domain import Address, LoginResult, User
-from shop.user.protobuf import login_from, user_from
 
 
 class GrpcUserClient:

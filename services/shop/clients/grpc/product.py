@@ -8,11 +8,11 @@ import grpc.aio
 from google.protobuf.field_mask_pb2 import FieldMask
 
 from shop.clients.ports import Page
+from shop.messages.product import product_from, reservation_from, review_from, row_from
+from shop.messages.shared import build, money_argument
 from shop.money import Money
 from shop.platform.grpc.client import Peer
-from shop.platform.grpc.protobuf import build, money_argument
 from shop.product.domain import Product, ProductRow, Reservation, Review, StockLine
-from shop.product.protobuf import product_from, reservation_from, review_from, row_from
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
 

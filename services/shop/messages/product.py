@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shop.platform.grpc.protobuf import money_from, money_message
+from shop.messages.shared import money_from, money_message
 from shop.product.domain import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
 from shop.stubs import product_pb2 as pb
 

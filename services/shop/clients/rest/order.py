@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 import msgspec
 
 from shop.clients.ports import Page
-from shop.clients.rest_channel import RestPeer, listed, optional
+from shop.clients.rest.channel import RestPeer, listed, optional
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.platform.validation import matching
 

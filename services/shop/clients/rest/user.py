@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from shop.clients.ports import Page
-from shop.clients.rest_channel import RestPeer, listed, optional
+from shop.clients.rest.channel import RestPeer, listed, optional
 from shop.user.domain import Address, LoginResult, User
 
 _ID = {"user_id": "id"}

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from shop.clients.graphql_channel import Document, GraphQLPeer, money
+from shop.clients.graphql.channel import Document, GraphQLPeer, money
 from shop.clients.ports import Page
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderLine, OrderStatus
 

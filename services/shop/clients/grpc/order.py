@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 import grpc.aio
 
 from shop.clients.ports import Page
+from shop.messages.shared import build, money_from
 from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderLine, OrderStatus
 from shop.platform.grpc.client import Peer
-from shop.platform.grpc.protobuf import build, money_from
 from shop.stubs import order_pb2 as pb
 from shop.stubs import order_pb2_grpc
 

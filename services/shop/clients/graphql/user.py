@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from shop.clients.graphql_channel import Document, GraphQLPeer
+from shop.clients.graphql.channel import Document, GraphQLPeer
 from shop.clients.ports import Page
 from shop.user.domain import Address, LoginResult, User
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from shop.clients.graphql_channel import Document, GraphQLPeer, money
+from shop.clients.graphql.channel import Document, GraphQLPeer, money
 from shop.clients.ports import Page
 from shop.money import Money
 from shop.product.domain import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine

@@ -9,7 +9,7 @@ from shop.clients.ports import PaymentClient, ProductClient
 from shop.errors import Conflict, FailedPrecondition, ShopError, Unavailable, no_such
 from shop.order.domain import Order, OrderStatus
 from shop.order.ports import Cancellation, CancellationStore, OrderStore
-from shop.order.retries import FINISH_LIMIT_S, with_retries
+from shop.order.sagas.retries import FINISH_LIMIT_S, with_retries
 from shop.platform.deadline import own_deadline
 
 log = logging.getLogger(__name__)

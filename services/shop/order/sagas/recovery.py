@@ -10,8 +10,8 @@ from typing import Any
 from shop.errors import ShopError
 from shop.order.errors import TakenOver
 from shop.order.ports import Cancellation, S, Saga
-from shop.order.retries import backoff
 from shop.order.saga import Checkout
+from shop.order.sagas.retries import backoff
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from shop.clients.rest_channel import RestPeer, listed
+from shop.clients.rest.channel import RestPeer, listed
 from shop.money import Money
 from shop.payment.domain import Payment
 

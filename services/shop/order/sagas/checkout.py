@@ -14,7 +14,6 @@ from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyR
 from shop.order.domain import CheckoutLine, Order, OrderStatus, Purchase, purchase
 from shop.order.errors import TakenOver
 from shop.order.ports import CheckoutStore, OrderStore
-from shop.order.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
 from shop.order.saga import (
     Checkout,
     Compensation,
@@ -27,6 +26,7 @@ from shop.order.saga import (
     request_hash,
     undo_from,
 )
+from shop.order.sagas.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
 from shop.platform.deadline import deadline, own_deadline, remaining
 from shop.platform.error_table import error_for_code
 from shop.product.domain import Reservation, StockLine

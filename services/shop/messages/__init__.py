@@ -1,0 +1,1 @@
+"""Messages of the contract as value types, and back, for servers and clients alike."""
