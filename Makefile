@@ -162,6 +162,10 @@ manifests: $(ENVIRONMENT) ## Write a topology's Kubernetes manifests: a Kustomiz
 compose: $(ENVIRONMENT) ## Write compose.yaml and compose/, or with topology=NAME those of another topology
 	@$(RUN) -m mesh compose $(call options,$(COMPOSE))
 
+.PHONY: gateway
+gateway: $(ENVIRONMENT) ## Write gateway/: both edges' configuration for hybrid, as a run has it
+	@$(RUN) -m mesh.edge.rendered
+
 .PHONY: lint-compose
 lint-compose: $(ENVIRONMENT)
 	@$(RUN) -m mesh compose --check

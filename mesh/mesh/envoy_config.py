@@ -12,7 +12,7 @@ import yaml
 
 from mesh.paths import ROOT, envoy
 
-EDGE_FILE = ROOT / "gateway" / "envoy" / "edge.yaml"
+EDGE_FILE = Path(__file__).parent / "edge" / "templates" / "envoy.yaml"
 """The edge's configuration without what depends on the topology; the sidecars' clusters are copies of its clusters."""
 DESCRIPTOR = ROOT / "gateway" / "envoy" / "transcoder" / "shop.pb"
 """The contract with its REST paths, made by `make stubs`."""

@@ -1,6 +1,6 @@
 """The edge's access log, as a witness of the traces: a JSON object for each request.
 
-`gateway/envoy/edge.yaml` and `gateway/kong/edge.lua` say what is in it.
+`mesh/mesh/edge/templates/envoy.yaml` and `mesh/mesh/edge/templates/kong/edge.lua` say what is in it.
 """
 
 from __future__ import annotations

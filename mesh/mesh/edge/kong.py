@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mesh.description.topology import EDGE, Protocol, Topology
@@ -14,13 +15,12 @@ from mesh.edge.plugins import consumers, plugins_of
 from mesh.edge.replies import GRAPHQL, GRAPHQL_TYPE, REPLIES
 from mesh.edge.routes import Match, Route, routes
 from mesh.errors import SwitchError
-from mesh.paths import ROOT
 
 if TYPE_CHECKING:
     from mesh.sidecars.certificates import Certificate
 
-LUA = ROOT / "gateway" / "kong"
-"""Folder of what Kong runs for each request besides its plugins."""
+LUA = Path(__file__).parent / "templates" / "kong"
+"""Folder of what Kong runs for each request besides its plugins, and of its start."""
 PHASES = ("rewrite", "header_filter", "body_filter", "log")
 BUFFERS = "64 16k"
 """Of one answer: the largest, a bulk read, is never written to disk on its way."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -23,14 +24,14 @@ from mesh.envoy_config import (
     pipe_address,
     tcp_address,
 )
-from mesh.paths import ROOT, RunFolder
+from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Certificate
 from mesh.sidecars.contract import repeatable_paths
 from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, weights
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import http_ok_at
 
-BASE_FILE = ROOT / "mesh" / "envoy" / "sidecar.yaml"
+BASE_FILE = Path(__file__).parent / "templates" / "envoy.yaml"
 """The part of the configuration that does not depend on the workload."""
 TIMEOUT = "5s"
 """As the edge's: the time that the caller has left is shorter, and counts."""

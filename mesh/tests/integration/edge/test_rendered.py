@@ -1,0 +1,37 @@
+"""The programs themselves accept the configuration in `gateway/`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from stand_ins import needs_kong
+
+from mesh.edge.rendered import ENVOY, FOLDER, KONG, KONG_SETTINGS
+from mesh.envoy_config import command
+from mesh.paths import ROOT
+from mesh.paths import kong as kong_program
+
+pytestmark = pytest.mark.integration
+
+
+def test_envoy_accepts_its_file() -> None:
+    checked = subprocess.run(
+        command(FOLDER / ENVOY, "--mode", "validate"), cwd=ROOT, capture_output=True, text=True, timeout=60
+    )
+    assert checked.returncode == 0, checked.stderr
+
+
+@needs_kong
+def test_kong_accepts_its_files(tmp_path: Path) -> None:
+    checked = subprocess.run(
+        [kong_program(os.environ), "config", "-c", FOLDER / KONG_SETTINGS, "parse", FOLDER / KONG],
+        cwd=ROOT,
+        env={**os.environ, "KONG_PREFIX": str(tmp_path / "kong")},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert checked.returncode == 0, checked.stderr

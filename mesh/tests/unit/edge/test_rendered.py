@@ -1,0 +1,46 @@
+"""`gateway/` holds what the edges of a run are configured with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mesh.components.trial import entrance
+from mesh.description.ports import load_ports
+from mesh.description.switches import Switches
+from mesh.description.topology import EDGE, load_topology
+from mesh.edge.component import ACCESS_LOG, edge_component
+from mesh.edge.plan import edge_plan
+from mesh.edge.rendered import ENVOY, FOLDER, KONG, KONG_SETTINGS, STDOUT, TOPOLOGY, rendered_files
+from mesh.paths import ROOT, RunFolder
+
+
+@pytest.mark.parametrize("path", rendered_files(), ids=str)
+def test_the_committed_files_are_what_the_templates_give(path: Path) -> None:
+    assert (FOLDER / path).read_text() == rendered_files()[path], "run `make gateway`"
+
+
+def test_they_name_no_folder_of_the_machine_that_made_them() -> None:
+    assert not [path for path, text in rendered_files().items() if str(ROOT) in text]
+
+
+def test_a_run_has_the_same_but_for_its_log_and_its_own_page(tmp_path: Path) -> None:
+    folder = RunFolder.of(1, tmp_path)
+    plan = edge_plan(load_topology(TOPOLOGY), load_ports({}), folder.logs / ACCESS_LOG)
+    edge_component("envoy", plan, folder, os.environ)
+    of_run = yaml.safe_load((folder.config / "envoy.yaml").read_text().replace(str(plan.access_log), str(STDOUT)))
+    committed = yaml.safe_load((FOLDER / ENVOY).read_text())
+    assert list(of_run["admin"].pop("address")) == ["pipe"]
+    assert committed["admin"].pop("address")["socket_address"]["port_value"] == load_ports({})["edge-admin"]
+    assert of_run == committed
+
+
+def test_kong_listens_where_clients_reach_the_edge_and_reads_the_file_beside_its_settings() -> None:
+    text = (FOLDER / KONG_SETTINGS).read_text()
+    settings = dict(line.split(" = ", 1) for line in text.splitlines() if not line.startswith("#"))
+    url = entrance(Switches(), load_ports({}), EDGE)
+    assert url == f"http://{settings['proxy_listen'].split()[0]}"
+    assert ROOT / settings["declarative_config"] == FOLDER / KONG
