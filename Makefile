@@ -26,7 +26,7 @@ SWEEP := topologies objective profile start max seed workload trace http tls con
 STRESS := topologies users think profile seed workload trace http tls connections
 RUNS := a b threshold metrics allow-suspect out
 SETTINGS := $(BENCH) $(RUNS) $(filter-out $(BENCH),$(COMPARE)) objective start max users namespace storage run journey wait samples \
-  hops sizes steps rtts kills experiments traces cases rounds calls
+  hops sizes steps rtts kills experiments traces rounds
 UP := topology seed scale edge plugins tls mesh mtls canary replicas store http delay abort
 MANIFESTS := topology edge plugins mesh mtls canary replicas scale delay abort seed namespace storage out
 COMPOSE := topology seed scale out
@@ -122,10 +122,6 @@ prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,..
 .PHONY: prove-resume
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(call options,kills blocks seed)
-
-.PHONY: bench-platform
-bench-platform: setup ## Compare the CPU per call of services and the GraphQL gateway with bare frameworks, about 3 min; cases=NAME,NAME
-	@$(RUN) -m platform_bench $(call options,cases rounds calls)
 
 .PHONY: bench-tracing
 bench-tracing: setup ## Measure what tracing every request costs a REST read, by component, about 3 min; rounds=10
@@ -243,7 +239,6 @@ help: ## Show this help
 	@echo "  decide: run=latest|FOLDER  workload=NAME|FILE  network=NAME  rtt=40ms  bandwidth=10mbit/2mbit (of the customers to decide for)"
 	@echo "  trace, audit, report: run=latest|FOLDER  journey=NAME  wait=no    parity: topologies=NAME,NAME  samples=N"
 	@echo "  prove-delays: hops=NAME,NAME  sizes=2ms,500us  blocks=4  resume=latest|FOLDER    prove-resume, chaos: kills=N"
-	@echo "  bench-platform: cases=NAME,NAME  rounds=10  calls=6000 (per round and side)"
 	@echo "  prove-statistics: experiments=1000 (of each kind)    prove-siblings: traces=5000 (of each cause)"
 	@echo "  bench-tracing: topology=rest  edge=envoy|kong  rounds=10"
 	@echo "  manifests: namespace=NAME  storage=10Gi  out=FOLDER, and those of a topology"

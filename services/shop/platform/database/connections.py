@@ -61,7 +61,9 @@ class Database:
         with _told_as_shop_errors():
             # Not the current span: nothing else happens below it.
             with begin(RecordedSpan, "pool.acquire", INTERNAL, sampled_parent()) or UNTRACED:
-                connection = await self._pool.acquire(timeout=remaining() or ACQUIRE_LIMIT_S)
+                # A limit of the pool's own would start a task for each call.
+                async with asyncio.timeout(remaining() or ACQUIRE_LIMIT_S):
+                    connection = await self._pool.acquire()
             try:
                 yield connection
             except BaseException:
