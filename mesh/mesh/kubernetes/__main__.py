@@ -1,4 +1,4 @@
-"""`python -m mesh.kubernetes` has a linter and Istio's own tools look at the manifests of every topology."""
+"""`python -m mesh.kubernetes` runs a linter, and Istio's own tools, over the manifests of every topology."""
 
 from __future__ import annotations
 
