@@ -2,9 +2,12 @@
 
 Each folder imports only from those below it:
 
-- `cli`, `commands`: what `python -m experiment` can do.
+- `cli`: what `python -m experiment` can do.
+- `kinds`: the kinds of experiments, each with its arms, its settings and its command.
+- `commands`: the other commands, and what commands share.
 - `runner`: runs a plan, trial after trial.
-- `capacity`: sweep and stress. `proofs`: whether the instrument finds a known delay and survives a kill.
+- `capacity`: what loads topologies step by step. `proofs`: whether the instrument finds a known delay and survives a
+  kill.
 - `trial`: one trial, from a fresh system to its rows.
 - `parity`: whether all topologies answer as the data says.
 - `generator`: the load generator as a process, and its tapes.

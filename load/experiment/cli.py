@@ -8,59 +8,33 @@ from typing import Any, cast
 import typer
 from typer.core import TyperGroup
 
+from experiment.kinds import KINDS
+
 #: Where each command is: a function, or the `Typer` of a group; and what it does.
 COMMANDS = {
-    "bench": ("bench:bench_command", "Measure one topology: latency, hop budget, gates. Exit code 3 if SUSPECT."),
-    "compare": (
-        "compare:compare_command",
-        "Compare topologies under identical load, in randomized blocks. Exit code 3 if SUSPECT, 4 if the precision was "
-        "not reached.",
-    ),
-    "ladder": (
-        "ladder:ladder_command",
-        "Add edge, sidecars, mTLS and Istio one by one, take tracing and database away, and measure each step twice. "
-        "Exit code 3 if SUSPECT.",
-    ),
-    "rtt": (
-        "rtt:rtt_command",
-        "Compare topologies at several round-trip times from their customers, and hold the predicted break-even "
-        "distances against the measured ones. Exit code 3 if SUSPECT.",
-    ),
-    "sweep": (
-        "capacity:sweep_command",
-        "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT.",
-    ),
-    "stress": (
-        "capacity:stress_command",
-        "Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if SUSPECT.",
-    ),
-    "compare-runs": (
-        "compare_runs:compare_runs_command",
-        "Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold.",
-    ),
-    "decide": (
-        "decide:decide_command",
-        "Say which topology a comparison speaks for, by channel, network and mix. Exit code 3 if SUSPECT.",
-    ),
+    **{name: (f"kinds.{where}:command", does) for name, (where, does) in KINDS.items()},
     "parity": (
-        "parity:parity_command",
+        "commands.parity:parity_command",
         "Check each topology's answers against the data, and that all topologies' writes have the same effect.",
     ),
-    "report": ("report:report_command", "Rebuild a run's summary, report.html, report.md and csv/ from its files."),
+    "report": (
+        "commands.report:report_command",
+        "Rebuild a run's summary, report.html, report.md and csv/ from its files.",
+    ),
     "trace": (
-        "trace:trace_command",
+        "commands.trace:trace_command",
         "Print a run's exemplar traces (nearest to p50 and p99) and serve them in Jaeger.",
     ),
     "audit": (
-        "audit:audit_command",
+        "commands.audit:audit_command",
         "Check the shop's invariants in the topology that is up or in a run's last data. Exit code 1 if one fails.",
     ),
     "bench-tracing": (
-        "bench_tracing:bench_tracing_command",
+        "commands.bench_tracing:bench_tracing_command",
         "Measure what tracing every request costs a REST read, by component. Exit code 1 if it costs more than 15 % of "
         "the throughput.",
     ),
-    "prove": ("prove:app", "Check the instrument where the truth is known."),
+    "prove": ("commands.prove:app", "Check the instrument where the truth is known."),
 }
 
 
@@ -76,7 +50,7 @@ class OnDemand(TyperGroup):
 def _imported(name: str) -> Any:
     where, help_text = COMMANDS[name]
     module, _, attribute = where.partition(":")
-    command = getattr(import_module(f"experiment.commands.{module}"), attribute)
+    command = getattr(import_module(f"experiment.{module}"), attribute)
     alone = typer.Typer(add_completion=False)
     if isinstance(command, typer.Typer):
         alone.add_typer(command, name=name, help=help_text)

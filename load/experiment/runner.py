@@ -144,8 +144,8 @@ def _network(switches: Mapping[str, Any]) -> str:
 def _what_is_left(plan: Plan, kept: Path) -> str:
     finished = kept.glob(f"trials/[!.]*/{RECORD}")
     done = sum(".attempt" not in path.parent.name for path in finished)
-    command = plan.kind if plan.kind in ("compare", "ladder", "rtt") else plan.name
-    if plan.kind == "bench" or not done:
+    command = plan.name if plan.kind == "proof" else plan.kind
+    if len(plan.trials()) == 1 or not done:
         return f"The partial results are in {shown(kept)}."
     return (
         f"{done} of {len(plan.trials())} trials are finished and kept in {shown(kept)}; "

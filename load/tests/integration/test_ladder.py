@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from experiment.generator.shopload import BINARY
-from experiment.plan.ladder import ladder_arms
+from experiment.kinds.ladder import ladder_arms
 from experiment.plan.plan import Plan
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan

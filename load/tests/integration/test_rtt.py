@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from experiment.generator.shopload import BINARY
+from experiment.kinds.rtt import rtt_arms
 from experiment.plan.plan import Plan
 from experiment.plan.profiles import Profile
-from experiment.plan.rtt import rtt_arms
 from experiment.runner import begin, run_plan
 from hops.kinds.rtt.arms import KIND
 from hops.run.documents.summary import Summary

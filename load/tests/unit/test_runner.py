@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 from experiment.blocks import expected_s
-from experiment.commands.compare import compare_command
 from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import BINARY
-from experiment.plan.edges import edge_arms
-from experiment.plan.ladder import ladder_arms
-from experiment.plan.plan import Arm, Kind, Plan, arms_of
+from experiment.kinds import compare
+from experiment.kinds.compare import edge_arms
+from experiment.kinds.ladder import ladder_arms
+from experiment.kinds.rtt import rtt_arms
+from experiment.plan.plan import Arm, Plan, arms_of
 from experiment.plan.profiles import PROFILES
-from experiment.plan.rtt import rtt_arms
 from experiment.runner import begin, load_line, run_plan, take_up
 from experiment.trial.files import TrialFiles
 from mesh.description.ports import load_ports
@@ -152,7 +152,7 @@ def test_a_repeated_trial_runs_again_at_once_within_its_block(tmp_path: Path) ->
 
 
 def test_the_default_comparison_takes_25_minutes_at_most() -> None:
-    defaults = {name: parameter.default for name, parameter in signature(compare_command).parameters.items()}
+    defaults = {name: parameter.default for name, parameter in signature(compare.command).parameters.items()}
     arms = arms_of([load_topology(name) for name in defaults["topologies"].split(",")], Switches())
     whole = plan(blocks=int(defaults["blocks"]), arms=arms, profile=PROFILES[defaults["profile"]])
     assert (whole.blocks, len(whole.trials())) == (12, 48)
@@ -161,7 +161,7 @@ def test_the_default_comparison_takes_25_minutes_at_most() -> None:
 
 def test_a_start_does_not_wait_for_what_reads_a_load_and_draws_conclusions() -> None:
     needless = {"aiohttp", "jinja2", "numpy", "polars", "scipy"}
-    told = f"import sys, experiment.commands.bench, experiment.runner; print(sorted({needless} & set(sys.modules)))"
+    told = f"import sys, experiment.kinds.bench, experiment.runner; print(sorted({needless} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
 
@@ -220,7 +220,7 @@ def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
     ],
 )
 def test_an_interrupted_experiment_with_a_command_of_its_own_is_resumed_by_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: Kind, arms: tuple[Arm, ...]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str, arms: tuple[Arm, ...]
 ) -> None:
     one = plan(kind=kind, name=kind, arms=arms)
     with pytest.raises(KeyboardInterrupt):

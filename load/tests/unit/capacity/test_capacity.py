@@ -12,17 +12,16 @@ import polars as pl
 import pytest
 
 from experiment.arguments import duration_s, profile_of
-from experiment.capacity import stress
 from experiment.capacity.document import Recorder, TopologyResult, read_capacity, steps_frame, suspect_reasons
 from experiment.capacity.report import capacity_view, write_report
 from experiment.capacity.rig import Rig, Setup, TimeLeft
 from experiment.capacity.search import SearchResult
 from experiment.capacity.step import Step, most_under_way
-from experiment.capacity.stress import DEFAULT_USERS, connections_for, parse_users, tape_rate
-from experiment.capacity.sweep import LEAST_JOURNEYS, PROFILES, judged, seen, step_s
-from experiment.commands.capacity import HIGHEST_OBJECTIVE, rates
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
+from experiment.kinds import stress
+from experiment.kinds.stress import DEFAULT_USERS, connections_for, parse_users, tape_rate
+from experiment.kinds.sweep import HIGHEST_OBJECTIVE, LEAST_JOURNEYS, PROFILES, judged, rates, seen, step_s
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.progress import Progress
 from experiment.results.folder import read_json

@@ -8,7 +8,7 @@ import pytest
 
 from experiment.arguments import WORKLOADS
 from experiment.errors import UsageError
-from experiment.plan.edges import edge_arms
+from experiment.kinds.compare import edge_arms
 from experiment.plan.networks import channel_networks, refuse_networks
 from experiment.plan.plan import Plan, arms_of, plan_of
 from experiment.plan.profiles import profile_named

@@ -53,7 +53,7 @@ def test_anything_else_is_refused(given: str) -> None:
 
 @pytest.mark.parametrize("given", ["0", "200%"])
 def test_the_command_refuses_it_before_anything_starts(given: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("experiment.commands.compare.begin", lambda *_: pytest.fail("an experiment began"))
+    monkeypatch.setattr("experiment.commands.in_blocks.begin", lambda *_: pytest.fail("an experiment began"))
     done = CliRunner().invoke(app, ["compare", "--precision", given])
     assert done.exit_code != 0
     assert f"precision={given} is not valid: give percent from 0.01% to 50%, such as 5%" in done.stderr
@@ -63,7 +63,7 @@ def test_the_command_says_that_it_would_take_days_before_anything_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", tmp_path)
-    monkeypatch.setattr("experiment.commands.compare.begin", lambda *_: pytest.fail("an experiment began"))
+    monkeypatch.setattr("experiment.commands.in_blocks.begin", lambda *_: pytest.fail("an experiment began"))
     done = CliRunner().invoke(app, ["compare", "--precision", "0.1%", "--blocks", "10"])
     assert done.exit_code != 0
     assert "precision=0.1% would take about" in done.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiment.errors import UsageError
-from experiment.plan.edges import edge_arms
+from experiment.kinds.compare import edge_arms
 from mesh.description.topology import Topology, load_topology
 
 HYBRID, REST, TRANSCODED = (load_topology(name) for name in ("hybrid", "rest", "hybrid-transcoded"))

@@ -31,7 +31,7 @@ from mesh.description.switches import parse_switches
 COMPARE = "compare"
 
 
-def decide_command(
+def command(
     run: RunName = "latest",
     workload: Annotated[
         str,

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 from experiment.cli import app
-from experiment.commands.compare_runs import checked_threshold
 from experiment.errors import UsageError
+from experiment.kinds.two_runs import checked_threshold
 from hops.run.files import MANIFEST
 from hops.synthetic.run import write_generated_run
 

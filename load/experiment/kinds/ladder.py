@@ -1,14 +1,22 @@
-"""The arms of a ladder: one topology with more and more in front of and around it, and with less inside."""
+"""`make ladder topology=hybrid`: what each thing in front of, around and inside a topology adds, measured twice."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+import typer
+
+from experiment.arguments import checked_seed, number, whole_number, workload_file
+from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
-from experiment.plan.plan import Arm, arm_of
+from experiment.plan.networks import refuse_networks
+from experiment.plan.plan import MOST_BLOCKS, Arm, Plan, arm_of
+from experiment.plan.profiles import profile_named
 from hops.kinds.ladder import arms as ladder
-from mesh.description.topology import Topology
+from hops.kinds.ladder.terminal import ladder_view
+from mesh.description.options import Http, Json, TopologyName, Trace
+from mesh.description.topology import Topology, load_topology
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.NO_EDGE: {"edge": "none"},
@@ -24,6 +32,39 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
 """What each arm changes."""
 OVER_THE_EDGE_ONLY = ("2", "3")
 """Versions of HTTP that gateways do not speak themselves."""
+
+
+def command(
+    given: typer.Context,
+    topology: TopologyName = "hybrid",
+    steps: options.Steps = "",
+    blocks: in_blocks.Blocks = "8",
+    profile: in_blocks.Profile = "compare",
+    rate: options.Rate = None,
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: Trace = None,
+    http: Http = None,
+    resume: in_blocks.Resume = "",
+    retry: in_blocks.Retry = "0",
+    as_json: Json = False,
+) -> None:
+    """The command `ladder`; `experiment.cli` has its help."""
+
+    def plan() -> Plan:
+        climbed, file = load_topology(topology), workload_file(workload)
+        refuse_networks(file, ladder.KIND)
+        return Plan(
+            kind=ladder.KIND,
+            name=f"{ladder.KIND}-{climbed.name}",
+            arms=ladder_arms(climbed, steps, http=http, trace=trace),
+            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+            profile=profile_named(profile, rate=number("rate", rate)),
+            seed=checked_seed(seed),
+            workload=file,
+        )
+
+    in_blocks.run(given, ladder.KIND, plan, ladder_view, resume=resume, retry=retry, as_json=as_json)
 
 
 def ladder_arms(

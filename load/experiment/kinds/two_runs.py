@@ -33,7 +33,7 @@ SLOWER = 4
 UNCHECKED = 1
 
 
-def compare_runs_command(
+def command(
     a: Annotated[str, typer.Option(help="Baseline run: the name of a folder in results/, or a path.")],
     b: Annotated[str, typer.Option(help="Run to compare with the baseline: latest, a name or a path.")] = "latest",
     threshold: Annotated[

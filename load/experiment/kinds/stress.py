@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Annotated
 
+import typer
+
+from experiment.arguments import duration_s, profile_of
 from experiment.capacity.rig import Rig, TimeLeft
 from experiment.capacity.search import NO_RESULT, SearchResult
 from experiment.capacity.step import Step, StepPlan, generator_limits
+from experiment.commands import in_steps, options
 from experiment.errors import UsageError
-from experiment.plan.closed_loop import MOST_VUS, ClosedLoop
+from experiment.plan.closed_loop import LONGEST_THINK, MOST_VUS, ClosedLoop
 from experiment.progress import minutes
+from mesh.description.options import Http, Json, Tls, Trace
 from mesh.description.topology import Topology
 
 DEFAULT_USERS = "100,300,1000,3000,10000"
@@ -67,6 +73,37 @@ class Stress:
         """Seconds that one topology should take."""
         profile = self.profile
         return SYSTEM_OVERHEAD_S + profile.warmup_s + len(self.users) * (profile.step_s + STEP_OVERHEAD_S)
+
+
+def command(
+    topologies: options.Topologies = options.COMPARED,
+    users: Annotated[str, typer.Option(help="Number of virtual users at each step, ascending.")] = DEFAULT_USERS,
+    think: Annotated[str, typer.Option(help="Think time between a user's journeys, such as 500ms or 10s.")] = "10s",
+    profile: Annotated[
+        str, typer.Option(help=f"Profile that sets the duration of the steps: {', '.join(PROFILES)}.")
+    ] = "quick",
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: Trace = "0",
+    http: Http = None,
+    tls: Tls = None,
+    connections: Annotated[
+        str | None, typer.Option(help="Client connections in total, 1 to 256 (default: one per 100 users).")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The command `stress`; `experiment.cli` has its help."""
+    with options.reported_errors():
+        setup = in_steps.setup_of(
+            "stress", topologies, seed, workload, trace=trace, http=http, tls=tls, connections=connections
+        )
+        chosen = Stress(
+            profile=profile_of(PROFILES, profile),
+            users=parse_users(users),
+            think_s=duration_s("think", think, "0s", LONGEST_THINK),
+            connections=setup.switches.connections if connections else 0,
+        )
+        in_steps.run("stress", setup, asdict(chosen), lambda rig: stress(chosen, rig), as_json=as_json)
 
 
 def parse_users(given: str) -> tuple[int, ...]:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import count
 from math import ceil
+from typing import Annotated
 
+import typer
+
+from experiment.arguments import duration_s, number, profile_of
 from experiment.capacity.rig import Rig, TimeLeft
 from experiment.capacity.search import Plan, SearchResult, Seen, climb, confirm
 from experiment.capacity.step import Phase, Step, StepPlan, gate_value, generator_limits
+from experiment.commands import in_steps, options
+from experiment.errors import UsageError
 from experiment.progress import minutes
-from hops.gates.limits import gate_failure
+from hops.gates.limits import gate_failure, kind_of
+from mesh.description.options import Connections, Http, Json, Tls, Trace
 from mesh.description.topology import Topology
 from mesh.runtime import Runtime
 
@@ -28,6 +35,9 @@ SYSTEM_OVERHEAD_S = 9.0
 """Seconds to start, check and stop a system."""
 
 DEFAULT_START = 20.0
+HIGHEST_OBJECTIVE = "5s"
+"""No journey takes longer: then the generator gives it up."""
+HIGHEST_RATE = 10_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +112,57 @@ class Sweep:
         search = climbing * (profile.shortest_s + STEP_OVERHEAD_S) + SYSTEM_OVERHEAD_S + profile.warmup_s
         confirmation = profile.confirm_s + STEP_OVERHEAD_S + SYSTEM_OVERHEAD_S + profile.warmup_s
         return search + 1.5 * confirmation
+
+
+def command(
+    topologies: options.Topologies = options.COMPARED,
+    objective: Annotated[str, typer.Option(help="Latency objective that p99 must stay under, 1ms to 5s.")] = "100ms",
+    profile: Annotated[
+        str, typer.Option(help=f"Profile that sets the duration of the steps: {', '.join(PROFILES)}.")
+    ] = "quick",
+    start: Annotated[
+        str | None, typer.Option(help="Rate to start at, journeys per second (default: 20, or max if that is lower).")
+    ] = None,
+    highest: Annotated[str, typer.Option("--max", help="Highest rate to try, journeys per second.")] = "1000",
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: Trace = "0",
+    http: Http = None,
+    tls: Tls = None,
+    connections: Connections = None,
+    as_json: Json = False,
+) -> None:
+    """The command `sweep`; `experiment.cli` has its help."""
+    with options.reported_errors():
+        first, last = rates(start, highest)
+        setup = in_steps.setup_of(
+            "sweep", topologies, seed, workload, trace=trace, http=http, tls=tls, connections=connections
+        )
+        chosen = Sweep(
+            profile=profile_of(PROFILES, profile),
+            objective_ms=1e3 * duration_s("objective", objective, "1ms", HIGHEST_OBJECTIVE),
+            start=first,
+            highest=last,
+        )
+        kept = {**asdict(chosen), "plan": asdict(chosen.plan), "failures_below": kind_of("failure_share").limit}
+        in_steps.run("sweep", setup, kept, lambda rig: sweep(chosen, rig), as_json=as_json)
+
+
+def rates(start: str | None, highest: str) -> tuple[float, float]:
+    """Reads the first and the highest rate of a sweep, journeys a second.
+
+    Raises:
+        UsageError: One is no number from 1 to 10,000, or the first is above the highest.
+    """
+    first, last = number("start", start), number("max", highest)
+    for name, value in (("start", first), ("max", last)):
+        if value is not None and not 1 <= value <= HIGHEST_RATE:
+            raise UsageError(f"{name}={value:g} is out of range: give journeys per second, from 1 to {HIGHEST_RATE:g}")
+    assert last is not None
+    first = min(DEFAULT_START, last) if first is None else first
+    if first > last:
+        raise UsageError(f"start={first:g} is above max={last:g}: give a start of at most max")
+    return first, last
 
 
 def step_s(rate: float, profile: SweepProfile, phase: Phase) -> float:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from experiment.errors import UsageError
+from experiment.kinds.rtt import DEFAULT_RTTS, rtt_arms
 from experiment.plan.plan import Plan, plan_of
 from experiment.plan.profiles import PROFILES
-from experiment.plan.rtt import DEFAULT_RTTS, rtt_arms
 from hops.kinds.rtt.arms import KIND
 from mesh.description.topology import load_topology
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from experiment.errors import UsageError
-from experiment.plan.ladder import SWITCHES, ladder_arms
+from experiment.kinds.ladder import SWITCHES, ladder_arms
 from hops.kinds.ladder import arms as ladder
 from mesh.description.topology import load_topology
 

@@ -1,18 +1,63 @@
-"""The arms of an experiment over distances: each topology at each round-trip time, and otherwise alike."""
+"""`make rtt`: topologies at several distances from their customers, and the model of distance held against that."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
+import typer
+
+from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
+from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
-from experiment.plan.plan import MOST_ARMS, Arm, arm_of
-from hops.kinds.rtt.arms import label_of
+from experiment.plan.plan import MOST_ARMS, MOST_BLOCKS, Arm, Plan, arm_of
+from experiment.plan.profiles import profile_named
+from hops.kinds.rtt.arms import KIND, label_of
+from hops.kinds.rtt.terminal import rtt_view
 from mesh.description.network import read_rtt
+from mesh.description.options import Bandwidth, Edge, Http, Json, Trace
 from mesh.description.topology import Topology
 from mesh.errors import SwitchError
 
 DEFAULT_RTTS = "0,20,50,100"
+Rtts = Annotated[
+    str, typer.Option(help="Round-trip times between customer and edge, comma-separated: 0,20,50,100 (ms), or 0ms,1s.")
+]
+
+
+def command(
+    given: typer.Context,
+    topologies: options.Topologies = options.COMPARED,
+    rtts: Rtts = DEFAULT_RTTS,
+    blocks: in_blocks.Blocks = "5",
+    profile: in_blocks.Profile = "rtt",
+    rate: options.Rate = None,
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: Trace = None,
+    edge: Edge = None,
+    http: Http = None,
+    bandwidth: Bandwidth = None,
+    resume: in_blocks.Resume = "",
+    retry: in_blocks.Retry = "0",
+    as_json: Json = False,
+) -> None:
+    """The command `rtt`; `experiment.cli` has its help."""
+
+    def plan() -> Plan:
+        switches = {"edge": edge, "http": http, "bandwidth": bandwidth, "trace": trace}
+        return Plan(
+            kind=KIND,
+            name=KIND,
+            arms=rtt_arms(topologies_of(topologies), rtts, switches),
+            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+            profile=profile_named(profile, rate=number("rate", rate)),
+            seed=checked_seed(seed),
+            workload=workload_file(workload),
+        )
+
+    in_blocks.run(given, KIND, plan, rtt_view, resume=resume, retry=retry, as_json=as_json)
 
 
 def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:

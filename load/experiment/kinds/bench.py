@@ -45,7 +45,7 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
 
-def bench_command(
+def command(
     topology: TopologyName = "hybrid",
     profile: Annotated[
         str, typer.Option(help=f"Profile that sets duration and rate: {', '.join(PROFILES)}.")

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from experiment.arguments import WORKLOADS
 from experiment.blocks import WORKLOAD
 from experiment.cli import app
-from experiment.commands import decide
+from experiment.kinds import decide
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Ranking

@@ -1,0 +1,88 @@
+"""What the commands share that load topologies step by step: how they are set up, and how they end."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from experiment.arguments import checked_seed, topologies_of, workload_file
+from experiment.capacity.document import Document, Kind, Recorder, suspect_reasons
+from experiment.capacity.rig import Rig, Setup
+from experiment.commands import options
+from experiment.plan.networks import refuse_networks
+from experiment.plan.plan import DATA_SEED
+from experiment.progress import Progress, shown
+from experiment.results.folder import RESULTS, ResultsFolder
+from experiment.results.manifest import manifest_of
+from mesh.description.ports import load_ports
+from mesh.description.switches import parse_switches
+
+
+def setup_of(kind: Kind, topologies: str, seed: str, workload: str, **switches: str | None) -> Setup:
+    """What every system of a run is made of, by what a user gave.
+
+    Raises:
+        UsageError: The workload gives its customers networks, or something has a value that it cannot have.
+    """
+    file = workload_file(workload)
+    refuse_networks(file, kind)
+    return Setup(
+        topologies=tuple(topologies_of(topologies)),
+        switches=parse_switches(**switches),
+        workload=file,
+        seed=checked_seed(seed),
+        ports=load_ports(os.environ),
+    )
+
+
+def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], None], *, as_json: bool) -> None:
+    """Measures, writes the results, shows them, and ends the program.
+
+    Args:
+        kind: Kind of the run.
+        setup: What every system is made of.
+        chosen: The user's choices.
+        work: Measures every topology.
+        as_json: Whether the document is printed as it is, instead.
+    """
+    folder = ResultsFolder.new(RESULTS, kind)
+    topologies = {topology.name: topology for topology in setup.topologies}
+    seeds = {"tape": setup.seed, "data": DATA_SEED}
+    manifest = manifest_of(kind, folder.final.name, topologies, setup.switches, setup.workload, seeds)
+    recorder = Recorder(folder.path, kind, manifest, chosen)
+    try:
+        work(Rig(setup, folder.path, recorder, Progress()))
+    except BaseException:
+        _set_aside(folder, recorder)
+        raise
+    document = recorder.end(complete=True)
+    _report(document, folder)
+    path = folder.publish(latest=False)  # `latest` is what `make trace` and `make audit` look at: a run with traces
+    if as_json:
+        options.print_file(path / f"{kind}.json")
+    else:
+        from experiment.capacity.report import capacity_view
+
+        out = options.console()
+        out.print(capacity_view(document))
+        options.print_places(out, path)
+    options.end(valid=not any(suspect_reasons(document, name) for name in topologies))
+
+
+def _set_aside(folder: ResultsFolder, recorder: Recorder) -> None:
+    document = recorder.end(complete=False)
+    if document["steps"]:
+        _report(document, folder)
+    kept = folder.set_aside()
+    if kept is not None:
+        steps = len(document["steps"])
+        print(f"{steps} finished step{'s are' if steps != 1 else ' is'} in {shown(kept)}.", file=sys.stderr)
+
+
+def _report(document: Document, folder: ResultsFolder) -> None:
+    # Charts take a second to import, which a wrong setting should not have to wait for.
+    from experiment.capacity.report import write_report
+
+    write_report(document, folder.path)

@@ -1,0 +1,37 @@
+"""The kinds of experiments: the arms, the settings and the command of each in one place, and a line for each here."""
+
+#: Where the function `command` of each kind is, below this folder, and what it does.
+KINDS = {
+    "bench": ("bench", "Measure one topology: latency, hop budget, gates. Exit code 3 if SUSPECT."),
+    "compare": (
+        "compare",
+        "Compare topologies under identical load, in randomized blocks. Exit code 3 if SUSPECT, 4 if the precision was "
+        "not reached.",
+    ),
+    "ladder": (
+        "ladder",
+        "Add edge, sidecars, mTLS and Istio one by one, take tracing and database away, and measure each step twice. "
+        "Exit code 3 if SUSPECT.",
+    ),
+    "rtt": (
+        "rtt",
+        "Compare topologies at several round-trip times from their customers, and hold the predicted break-even "
+        "distances against the measured ones. Exit code 3 if SUSPECT.",
+    ),
+    "sweep": (
+        "sweep",
+        "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT.",
+    ),
+    "stress": (
+        "stress",
+        "Load topologies with more and more users in a closed loop, and count failures. Exit code 3 if SUSPECT.",
+    ),
+    "compare-runs": (
+        "two_runs",
+        "Compare two runs of one tape. Exit code 4 if b is shown to be slower by more than the threshold.",
+    ),
+    "decide": (
+        "decide",
+        "Say which topology a comparison speaks for, by channel, network and mix. Exit code 3 if SUSPECT.",
+    ),
+}

@@ -1,0 +1,181 @@
+"""`make compare`: several topologies under one load, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import typer
+
+from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
+from experiment.commands import in_blocks, options
+from experiment.errors import UsageError
+from experiment.plan.closed_loop import parse_closed_loop
+from experiment.plan.networks import channel_networks
+from experiment.plan.plan import MOST_BLOCKS, Arm, Plan, arm_of, arms_of
+from experiment.plan.precision import parse_precision, require_attainable
+from experiment.plan.profiles import profile_named
+from hops.kinds.compare.terminal import compare as compare_view
+from mesh.description.network import Network as ChannelNetwork
+from mesh.description.options import (
+    Abort,
+    Bandwidth,
+    Canary,
+    Connections,
+    Delay,
+    Edge,
+    Http,
+    Json,
+    LoadNodes,
+    Mesh,
+    Mtls,
+    Network,
+    Plugins,
+    Replicas,
+    Rtt,
+    Runtime,
+    Scale,
+    Store,
+    Tls,
+    Trace,
+    Visit,
+)
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Topology
+
+KIND = "compare"
+NO_EDGE = "none"
+
+
+def command(
+    given: typer.Context,
+    topologies: options.Topologies = options.COMPARED,
+    blocks: in_blocks.Blocks = "12",
+    precision: in_blocks.Precision = None,
+    profile: in_blocks.Profile = "compare",
+    rate: options.Rate = None,
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    trace: Trace = None,
+    scale: Scale = None,
+    edge: Edge = None,
+    edges: options.Edges = None,
+    plugins: Plugins = None,
+    tls: Tls = None,
+    mesh: Mesh = None,
+    mtls: Mtls = None,
+    canary: Canary = None,
+    replicas: Replicas = None,
+    store: Store = None,
+    runtime: Runtime = None,
+    load_nodes: LoadNodes = None,
+    http: Http = None,
+    network: Network = None,
+    rtt: Rtt = None,
+    bandwidth: Bandwidth = None,
+    visit: Visit = None,
+    connections: Connections = None,
+    delay: Delay = None,
+    abort: Abort = None,
+    vus: options.Vus = None,
+    think: options.Think = None,
+    resume: in_blocks.Resume = "",
+    retry: in_blocks.Retry = "0",
+    as_json: Json = False,
+) -> None:
+    """The command `compare`; `experiment.cli` has its help."""
+
+    def plan() -> Plan:
+        switches = {
+            "edge": edge,
+            "plugins": plugins,
+            "tls": tls,
+            "mesh": mesh,
+            "mtls": mtls,
+            "canary": canary,
+            "replicas": replicas,
+            "store": store,
+            "runtime": runtime,
+            "load_nodes": load_nodes,
+            "trace": trace,
+            "scale": scale,
+            "http": http,
+            "network": network,
+            "rtt": rtt,
+            "bandwidth": bandwidth,
+            "visit": visit,
+            "connections": connections,
+            "delay": delay,
+            "abort": abort,
+        }
+        compared = topologies_of(topologies)
+        file = workload_file(workload)
+        networks = channel_networks(file)
+        arms = (
+            edge_arms(compared, edges, switches, networks)
+            if edges
+            else arms_of(compared, parse_switches(networks, **switches))
+        )
+        if not http and any(arm.switches.edge == NO_EDGE for arm in arms):
+            typer.echo(
+                "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
+                err=True,
+            )
+        planned = Plan(
+            kind=KIND,
+            name=KIND,
+            arms=arms,
+            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+            profile=profile_named(profile, rate=number("rate", rate)),
+            seed=checked_seed(seed),
+            workload=file,
+            closed=parse_closed_loop(vus=vus, think=think, rate=rate),
+            precision=parse_precision(precision),
+        )
+        if planned.precision is not None:
+            require_attainable(planned, in_blocks.foreseen(planned))
+        return planned
+
+    in_blocks.run(given, KIND, plan, compare_view, resume=resume, retry=retry, as_json=as_json)
+
+
+def edge_arms(
+    topologies: Sequence[Topology],
+    edges: str,
+    given: Mapping[str, str | None],
+    networks: Mapping[str, ChannelNetwork] | None = None,
+) -> tuple[Arm, ...]:
+    """An arm for each topology with each edge, such as `hybrid-kong` and `hybrid-no-edge`.
+
+    Args:
+        topologies: The topologies.
+        edges: Names of the edges, comma-separated.
+        given: The other switches, as a user gives them. Without an edge there are no plugins, and clients reach
+            gateways that speak HTTP/1.1 only, so they speak it in all arms then.
+        networks: Each channel's network, where the workload says so.
+
+    Raises:
+        UsageError: An edge is unknown or given twice, a switch contradicts it, or a topology cannot run with it.
+    """
+    names = [name.strip() for name in edges.split(",")]
+    if len(set(names)) < len(names):
+        raise UsageError(f"edges={edges}: give each edge once")
+    if given.get("edge"):
+        raise UsageError(f"edges={edges} and edge={given['edge']} contradict each other: give one of them")
+    if NO_EDGE in names:
+        if given.get("http") == "2":
+            raise UsageError(
+                "http=2: clients of the arm without an edge reach gateways that speak HTTP/1.1 only, and all arms must "
+                f"speak the same; leave out http=2, or give edges= without {NO_EDGE}"
+            )
+        given = {**given, "http": "1"}
+    return tuple(
+        arm_of(
+            f"{topology.name}-{'no-edge' if name == NO_EDGE else name}",
+            topology,
+            {**given, "edge": name, **({"plugins": None} if name == NO_EDGE else {})},
+            networks,
+            compared=topologies,
+        )
+        for topology in topologies
+        for name in names
+    )
