@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Annotated
 
 import typer
-from rich.console import Group
 
 from experiment.arguments import whole_number
 from experiment.blocks import expected_s
@@ -20,6 +19,7 @@ from experiment.progress import minutes
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.runner import begin, load_line, run_plan, take_up
 from hops.conclusions.wording import plural
+from hops.kinds import shown
 from hops.run.documents.summary import Summary
 from hops.run.files import MANIFEST, SUMMARY, read_document
 from hops.statistics.over_blocks import LEAST_BLOCKS
@@ -49,7 +49,6 @@ def run(
     given: typer.Context,
     kind: str,
     plan_of: Callable[[], Plan],
-    view: Callable[[Summary], Group],
     *,
     resume: str,
     retry: str,
@@ -61,7 +60,6 @@ def run(
         given: What the user gave.
         kind: Kind of the experiment.
         plan_of: Makes the plan of a new one.
-        view: How its summary is shown.
         resume: Experiment to resume; empty for a new one.
         retry: Times to repeat a SUSPECT trial.
         as_json: Whether the summary is printed as it is, instead.
@@ -74,19 +72,17 @@ def run(
         else:
             plan = plan_of()
             folder = begin(plan, RESULTS)
-        _carry_out(plan, folder, view, retry=repeats, as_json=as_json)
+        _carry_out(plan, folder, retry=repeats, as_json=as_json)
 
 
-def _carry_out(
-    plan: Plan, folder: ResultsFolder, view: Callable[[Summary], Group], *, retry: int, as_json: bool
-) -> None:
+def _carry_out(plan: Plan, folder: ResultsFolder, *, retry: int, as_json: bool) -> None:
     _announce(plan)
     summary, path = run_plan(plan, folder, load_ports(os.environ), retry=retry)
     if as_json:
         options.print_file(path / SUMMARY)
     else:
         out = options.console()
-        out.print(view(summary))
+        out.print(shown(summary))
         options.print_seconds(out, path)
         out.print(f"Load:    {load_line(read_document(path / MANIFEST))}, {plural(summary['blocks'], 'block')}")
         options.print_places(out, path)

@@ -129,11 +129,11 @@ def command(
 
 def _show(summary: Summary, folder: Path) -> None:
     from experiment.runner import load_line
-    from hops.kinds.bench.terminal import bench
+    from hops.kinds import shown
     from hops.run.files import MANIFEST, read_document
 
     manifest, out = read_document(folder / MANIFEST), options.console()
-    out.print(bench(summary))
+    out.print(shown(summary))
     options.print_seconds(out, folder)
     out.print(f"Load:    {load_line(manifest)}")
     out.print(f"Memory:  {manifest['memory_peak_mb']:,.0f} MiB at most, all components together")

@@ -14,7 +14,6 @@ from experiment.plan.networks import channel_networks
 from experiment.plan.plan import MOST_BLOCKS, Arm, Plan, arm_of, arms_of
 from experiment.plan.precision import parse_precision, require_attainable
 from experiment.plan.profiles import profile_named
-from hops.kinds.compare.terminal import compare as compare_view
 from mesh.description.network import Network as ChannelNetwork
 from mesh.description.options import (
     Abort,
@@ -135,7 +134,7 @@ def command(
             require_attainable(planned, in_blocks.foreseen(planned))
         return planned
 
-    in_blocks.run(given, KIND, plan, compare_view, resume=resume, retry=retry, as_json=as_json)
+    in_blocks.run(given, KIND, plan, resume=resume, retry=retry, as_json=as_json)
 
 
 def edge_arms(

@@ -14,7 +14,6 @@ from experiment.plan.networks import refuse_networks
 from experiment.plan.plan import MOST_BLOCKS, Arm, Plan, arm_of
 from experiment.plan.profiles import profile_named
 from hops.kinds.ladder import arms as ladder
-from hops.kinds.ladder.terminal import ladder_view
 from mesh.description.options import Http, Json, TopologyName, Trace
 from mesh.description.topology import Topology, load_topology
 
@@ -64,7 +63,7 @@ def command(
             workload=file,
         )
 
-    in_blocks.run(given, ladder.KIND, plan, ladder_view, resume=resume, retry=retry, as_json=as_json)
+    in_blocks.run(given, ladder.KIND, plan, resume=resume, retry=retry, as_json=as_json)
 
 
 def ladder_arms(

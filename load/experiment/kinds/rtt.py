@@ -14,7 +14,6 @@ from experiment.errors import UsageError
 from experiment.plan.plan import MOST_ARMS, MOST_BLOCKS, Arm, Plan, arm_of
 from experiment.plan.profiles import profile_named
 from hops.kinds.rtt.arms import KIND, label_of
-from hops.kinds.rtt.terminal import rtt_view
 from mesh.description.network import read_rtt
 from mesh.description.options import Bandwidth, Edge, Http, Json, Trace
 from mesh.description.topology import Topology
@@ -57,7 +56,7 @@ def command(
             workload=workload_file(workload),
         )
 
-    in_blocks.run(given, KIND, plan, rtt_view, resume=resume, retry=retry, as_json=as_json)
+    in_blocks.run(given, KIND, plan, resume=resume, retry=retry, as_json=as_json)
 
 
 def rtt_arms(topologies: Sequence[Topology], rtts: str, given: Mapping[str, str | None]) -> tuple[Arm, ...]:

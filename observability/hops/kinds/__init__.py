@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 from hops.errors import MalformedRunError
 
 if TYPE_CHECKING:
+    from rich.console import Group
+
     from hops.report.view import Kind
     from hops.run.documents.summary import Summary
     from hops.run.files import RunFiles
@@ -35,9 +37,18 @@ def kind_of(run: RunFiles) -> Kind:
     name = run.manifest["kind"]
     if name not in KINDS:
         raise MalformedRunError(f"{run.path}: the kind {name} is not known; valid ones are {', '.join(KINDS)}")
+    return _named(name)
+
+
+def _named(name: str) -> Kind:
     # Not at the top: commands that need a name of a kind should not have to wait for what makes its report.
     kind: Kind = import_module(f"{__name__}.{KINDS[name]}.kind").KIND
     return kind
+
+
+def shown(summary: Summary) -> Group:
+    """What a terminal shows of a run of any kind."""
+    return _named(summary["kind"]).terminal(summary)
 
 
 def analyse(run: RunFiles, *, name: str) -> Summary:

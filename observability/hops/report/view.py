@@ -8,10 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from rich.console import Group
 
 from hops.analysis.summary import FiguresOf, PairsOf, distance_figures, every_pair
 from hops.elements.element import Section
 from hops.report.palette import Look, looks
+from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
 from hops.tables.conclusion import conclusion_elements
 from hops.tables.view import SummaryView
@@ -31,6 +33,7 @@ class Kind:
 
     Args:
         question: which the report answers; it stands below the title.
+        terminal: what a terminal shows of a summary.
         called: what the page calls it; as the manifest does if empty.
         pairs_of: the pairs that are compared.
         figures_of: what the summary has beside the figures of every run.
@@ -41,6 +44,7 @@ class Kind:
     """
 
     question: str
+    terminal: Callable[[Summary], Group]
     called: str = ""
     pairs_of: PairsOf = every_pair
     figures_of: FiguresOf = distance_figures

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hops.kinds.bench.terminal import bench
 from hops.report.view import Kind
 
-KIND = Kind("How long do customers wait, and where?")
+KIND = Kind("How long do customers wait, and where?", bench)

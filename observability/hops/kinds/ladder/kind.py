@@ -10,6 +10,7 @@ from hops.kinds.ladder.analysis import ladder_steps
 from hops.kinds.ladder.arms import steps_of
 from hops.kinds.ladder.document import Ladder
 from hops.kinds.ladder.sidecar_pairs import sidecar_pairs
+from hops.kinds.ladder.terminal import ladder_view
 from hops.report.view import Kind
 from hops.run.files import RunFiles
 
@@ -28,6 +29,7 @@ def figures_of(measured: Measured) -> Mapping[str, Ladder]:
 
 KIND = Kind(
     "What does each thing around and inside the topology add, and do traces say the same as the clock?",
+    ladder_view,
     pairs_of=pairs_of,
     figures_of=figures_of,
     conclusions=section.section,

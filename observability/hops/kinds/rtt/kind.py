@@ -14,6 +14,7 @@ from hops.kinds.rtt.analysis import at_distances, distance_check, measured_dista
 from hops.kinds.rtt.arms import arms_of
 from hops.kinds.rtt.conclusions import at_distance
 from hops.kinds.rtt.document import check_of
+from hops.kinds.rtt.terminal import rtt_view
 from hops.report.view import Kind, View
 from hops.run.files import RunFiles
 from hops.run.network import network_text
@@ -50,6 +51,7 @@ def nearest(view: View) -> View:
 
 KIND = Kind(
     "How long do customers wait, and where?",
+    rtt_view,
     pairs_of=pairs_of,
     figures_of=figures_of,
     conclusions=section.section,

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 import pytest
+from rich.console import Group
 
 from hops import kinds
 from hops.analysis.summary import Measured, summarise
@@ -53,6 +54,7 @@ def test_a_kind_of_ones_own_stands_in_the_summary_and_the_report(run: RunFiles, 
 
     kind = Kind(
         "Which shade do customers get?",
+        lambda summary: Group(str(summary["shade"])),
         called="colours",
         pairs_of=pairs_of,
         figures_of=figures_of,
