@@ -13,9 +13,9 @@ from pathlib import Path
 
 import psutil
 
-from experiment.capacity.document import Recorder, TopologyResult, by_load
+from experiment.capacity.recorder import Recorder
 from experiment.capacity.search import NO_RESULT, SearchResult
-from experiment.capacity.step import Step, StepPlan, step_of
+from experiment.capacity.step import StepPlan, step_of
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
 from experiment.plan.plan import DATA_SEED
@@ -26,6 +26,7 @@ from experiment.trial.replay import Replay
 from experiment.trial.run import ready
 from experiment.trial.trial import JOURNEYS, VEGETA, Clock
 from hops.errors import HopsError
+from hops.kinds.capacity.document import Step, TopologyResult, by_load
 from mesh.components.shop_processes import Data
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches

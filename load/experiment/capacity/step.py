@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,22 +10,16 @@ import polars as pl
 
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.trial.trial import Trial
-from hops.analysis.cost import GENERATOR_GROUP, TOTAL, component_group
 from hops.analysis.latencies import latencies_of
 from hops.analysis.topology import latency_figures
-from hops.gates.experiment import failed
+from hops.kinds.capacity.document import Phase, Step
 from hops.run.documents.trial import TrialRecord
 from hops.run.rows import FAILURES
 from hops.units import ALL
 
-Phase = Literal["search", "confirm", "stress"]
-
 NS_PER_S = 1e9
 MESSAGES = 3
 """Most frequent errors of each class that a step keeps in words."""
-GENERATOR_GATES = ("tape_unsent", "tape_exhausted", "start_lag_p99_ms", "generator_cores")
-"""Gates that say whether the generator kept up. A step in which it did not may fail for that reason alone; one that
-holds all the same still holds, since latency counts from the intended arrival."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +44,6 @@ class StepPlan:
     def name(self) -> str:
         """Name of the step's folder, after its number."""
         return f"{self.phase}-{self.rate:g}" if self.closed is None else f"{self.closed.vus}-users"
-
-
-class Step(TrialRecord):
-    """A step as `sweep.json` and `stress.json` keep it: the record of its trial, and what only a step has.
-
-    `position` is the step's number among those of its topology. `rate` (journeys a second) is None in a closed loop,
-    `users` in an open one. `throughput_per_s` counts the journeys that ended ok while the load lasted. Latencies are as
-    in `summary.json`, of all journeys that ended ok: from the intended arrival in an open loop, from the start in a
-    closed one. `errors` are counts by class, `messages` the most frequent of each in words. `broken` are the promises
-    about the shop's data that do not hold after the step; `holds` and `reasons` are the verdict of a sweep.
-    """
-
-    phase: Phase
-    rate: float | None
-    users: int | None
-    duration_s: float
-    throughput_per_s: float
-    latency_ms: dict[str, float | None]
-    latency_ci95: dict[str, list[float | None]]
-    errors: dict[str, int]
-    messages: dict[str, int]
-    under_way_most: int
-    broken: list[str]
-    holds: bool | None
-    reasons: list[str]
 
 
 def step_of(plan: StepPlan, trial: Trial, record: TrialRecord, broken: list[str]) -> Step:
@@ -106,33 +74,6 @@ def step_of(plan: StepPlan, trial: Trial, record: TrialRecord, broken: list[str]
         holds=None,
         reasons=[],
     )
-
-
-def load_of(step: Step) -> float:
-    """The rate or the users of a step."""
-    return step["rate"] if step["rate"] is not None else float(step["users"] or 0)
-
-
-def cores(step: Step, group: str) -> float:
-    """CPU seconds of a group of components for each second of the replay.
-
-    Args:
-        step: Whose.
-        group: One of `hops.analysis.cost.GROUPS`; `total` is the shop with its database and telemetry.
-    """
-    groups = {name: component_group(name) for name in step["cpu_s"]}
-    counted = [name for name in groups if groups[name] == group or (group == TOTAL and groups[name] != GENERATOR_GROUP)]
-    return sum(step["cpu_s"][name] for name in counted) / float(step["generator"]["wall_s"])
-
-
-def gate_value(step: Step, name: str) -> float | None:
-    """The value of one gate; None if it was left out or not measured."""
-    return next((gate["value"] for gate in step["gates"] if gate["name"] == name), None)
-
-
-def generator_limits(step: Step) -> list[str]:
-    """The gates that say that the generator could not keep up."""
-    return [name for name in failed(step["gates"]) if name in GENERATOR_GATES]
 
 
 def most_under_way(started_ns: npt.NDArray[np.int64], ended_ns: npt.NDArray[np.int64]) -> int:

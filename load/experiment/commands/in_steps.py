@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from experiment.arguments import checked_seed, topologies_of, workload_file
-from experiment.capacity.document import Document, Kind, Recorder, suspect_reasons
+from experiment.capacity.recorder import Recorder
 from experiment.capacity.rig import Rig, Setup
 from experiment.commands import options
 from experiment.plan.networks import refuse_networks
@@ -16,6 +16,8 @@ from experiment.plan.plan import DATA_SEED
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of
+from hops.kinds.capacity.conclusions import suspicions
+from hops.kinds.capacity.document import Document, Kind
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 
@@ -63,12 +65,12 @@ def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], 
     if as_json:
         options.print_file(path / f"{kind}.json")
     else:
-        from experiment.capacity.report import capacity_view
+        from hops.kinds.capacity.terminal import capacity_view
 
         out = options.console()
         out.print(capacity_view(document))
         options.print_places(out, path)
-    options.end(valid=not any(suspect_reasons(document, name) for name in topologies))
+    options.end(valid=not suspicions(document))
 
 
 def _set_aside(folder: ResultsFolder, recorder: Recorder) -> None:
@@ -83,6 +85,6 @@ def _set_aside(folder: ResultsFolder, recorder: Recorder) -> None:
 
 def _report(document: Document, folder: ResultsFolder) -> None:
     # Charts take a second to import, which a wrong setting should not have to wait for.
-    from experiment.capacity.report import write_report
+    from hops.kinds.capacity.report import write_report
 
     write_report(document, folder.path)

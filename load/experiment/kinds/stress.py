@@ -10,11 +10,12 @@ import typer
 from experiment.arguments import duration_s, profile_of
 from experiment.capacity.rig import Rig, TimeLeft
 from experiment.capacity.search import NO_RESULT, SearchResult
-from experiment.capacity.step import Step, StepPlan, generator_limits
+from experiment.capacity.step import StepPlan
 from experiment.commands import in_steps, options
 from experiment.errors import UsageError
 from experiment.plan.closed_loop import LONGEST_THINK, MOST_VUS, ClosedLoop
 from experiment.progress import minutes
+from hops.kinds.capacity.document import Step, generator_limits
 from mesh.description.options import Http, Json, Tls, Trace
 from mesh.description.topology import Topology
 

@@ -12,11 +12,12 @@ import typer
 from experiment.arguments import duration_s, number, profile_of
 from experiment.capacity.rig import Rig, TimeLeft
 from experiment.capacity.search import Plan, SearchResult, Seen, climb, confirm
-from experiment.capacity.step import Phase, Step, StepPlan, gate_value, generator_limits
+from experiment.capacity.step import StepPlan
 from experiment.commands import in_steps, options
 from experiment.errors import UsageError
 from experiment.progress import minutes
 from hops.gates.limits import gate_failure, kind_of
+from hops.kinds.capacity.document import Phase, Step, gate_value, generator_limits
 from mesh.description.options import Connections, Http, Json, Tls, Trace
 from mesh.description.topology import Topology
 from mesh.runtime import Runtime

@@ -1,6 +1,7 @@
 """The kinds of experiments, a folder for each: what a run of it has beside the figures of every run.
 
-A kind whose trials run in blocks has a `kind.py`, from which the summary and the report take what sets it apart.
+A kind whose trials run in blocks has a `kind.py`, from which the summary and the report take what sets it apart. One
+that leaves a document of its own instead fills the frame of the report itself.
 """
 
 from __future__ import annotations
@@ -25,6 +26,11 @@ KINDS = {
     "proof": "bench",  # an experiment that proves the instrument
     "ladder": "ladder",
     "rtt": "rtt",
+}
+#: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
+DOCUMENTS = {
+    "sweep": "capacity",
+    "stress": "capacity",
 }
 
 
@@ -64,3 +70,25 @@ def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
     from hops import report
 
     return report.write_report(run, summary, folder, kind_of(run))
+
+
+def make_report(folder: Path) -> tuple[Path, bool]:
+    """Makes the report of a run of any kind from its files, and its summary if it has one.
+
+    Returns:
+        The page, and whether the figures may be trusted.
+
+    Raises:
+        HopsError: A file is missing, cut short, or of another schema.
+        OSError: The disk is full, or the folder cannot be written.
+    """
+    from hops.run.files import SUMMARY, read_run, write_summary
+
+    for name, where in DOCUMENTS.items():
+        if (folder / f"{name}.json").is_file():
+            page: tuple[Path, bool] = import_module(f"{__name__}.{where}.report").make_report(folder / f"{name}.json")
+            return page
+    run = read_run(folder)
+    summary = analyse(run, name=run.manifest["name"])
+    write_summary(summary, folder / SUMMARY)
+    return write_report(run, summary, folder), summary["valid"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,8 +25,33 @@ MARKDOWN = "report.md"
 CSV = "csv"
 
 
+@dataclass(frozen=True)
+class Page:
+    """What the report of any kind of run says.
+
+    Args:
+        name: Name of the run.
+        kind: What the page calls its kind.
+        question: Question that it answers.
+        measured: Topologies that it is about.
+        valid: Whether the figures may be trusted.
+        verdict: The same in a sentence that begins with `VALID: ` or `SUSPECT: `.
+        facts: The run in a few lines, below the title.
+        sections: Sections in order.
+    """
+
+    name: str
+    kind: str
+    question: str
+    measured: Sequence[str]
+    valid: bool
+    verdict: str
+    facts: Sequence[tuple[str, str]]
+    sections: Sequence[Section]
+
+
 def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> Path:
-    """Writes `report.html`, `report.md` and `csv/`, each file whole or not at all.
+    """Writes `report.html`, `report.md` and `csv/` of a run in blocks, each file whole or not at all.
 
     Args:
         run: as read.
@@ -41,65 +67,42 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
     """
     chart.restart_ids()
     view = View(summary, run, kind)
-    verdict, told = verdict_sentence(summary), facts(view)
-    return write_sections(
-        all_sections(view),
-        folder,
-        template="report.html",
-        title=f"{' · '.join(view.measured)}: {summary['name']}",
-        lines=[verdict, *(f"{name}: {text}" for name, text in told)],
-        valid=summary["valid"],
+    page = Page(
         name=summary["name"],
         kind=kind.called or summary["kind"],
         question=kind.question,
-        verdict=verdict,
-        facts=told,
-        topologies=", ".join(view.measured),
-        key=view.topology_key,
+        measured=view.measured,
+        valid=summary["valid"],
+        verdict=verdict_sentence(summary),
+        facts=facts(view),
+        sections=all_sections(view),
     )
+    return write_page(page, folder)
 
 
-def write_sections(
-    sections: Sequence[Section],
-    folder: Path,
-    *,
-    template: str,
-    title: str,
-    lines: Sequence[str],
-    valid: bool,
-    **values: object,
-) -> Path:
-    """Writes sections as a page, as Markdown, and their tables as CSV, each file whole or not at all.
-
-    Args:
-        sections: Sections in order.
-        folder: Folder to write into.
-        template: Template of the page.
-        title: What was measured; gets the word SUSPECT if the figures are not valid.
-        lines: Lines below the title in Markdown.
-        valid: Whether the figures may be trusted.
-        values: What else the template needs.
+def write_page(page: Page, folder: Path) -> Path:
+    """Writes a page as HTML, as Markdown, and its tables as CSV, each file whole or not at all.
 
     Returns:
-        The page.
+        The file of the page.
 
     Raises:
         OSError: The disk is full, or the folder cannot be written.
     """
-    title = title if valid else f"SUSPECT: {title}"
-    page = render(
-        template,
+    title = f"{' · '.join(page.measured)}: {page.name}"
+    title = title if page.valid else f"SUSPECT: {title}"
+    html = render(
+        "report.html",
+        page=page,
         title=title,
-        valid=valid,
-        sections=sections,
         style=source("style.css"),
         script=source("sort.js"),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        **values,
     )
-    _write(folder / PAGE, str(page))
-    _write(folder / MARKDOWN, markdown(title, lines, sections, suspect=not valid))
-    write_csv_files(sections, folder / CSV)
+    lines = [page.verdict, *(f"{name}: {text}" for name, text in page.facts)]
+    _write(folder / PAGE, str(html))
+    _write(folder / MARKDOWN, markdown(title, lines, page.sections, suspect=not page.valid))
+    write_csv_files(page.sections, folder / CSV)
     return folder / PAGE
 
 

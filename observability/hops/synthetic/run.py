@@ -39,6 +39,9 @@ _SPANS_OF_EXEMPLAR = 16
 _SPANS_OF_MESHED_EXEMPLAR = 40
 _CLIENT_WIRE = f"wire:{GENERATOR}→{EDGE}"
 COMMIT = "0" * 40
+MACHINE = {
+    "cpu": "made up", "cores": 2, "memory_mb": 24_000, "kernel": "none", "architecture": "none", "python": "3.11",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,10 +343,7 @@ def _manifest(run: _Run, arms: Sequence[Arm], blocks: int, seed: int) -> dict[st
         "began": _time(BASE_NS),
         "ended": _time(BASE_NS),
         "git": {"commit": COMMIT, "dirty": False},
-        "machine": {
-            "cpu": "made up", "cores": 2, "memory_mb": 24_000, "kernel": "none", "architecture": "none",
-            "python": "3.11",
-        },
+        "machine": MACHINE,
         "versions": {},
         "topologies": {arm.label: topology_document(arm.topology, shape_of(arm.topology)) for arm in arms},
         "switches": {

@@ -24,23 +24,24 @@ def validity_elements(view: SummaryView) -> list[Element]:
     return [*elements, Points(left_out, tone="note")] if left_out else elements
 
 
-def gate_elements(gates: Sequence[Gate], trials: int) -> list[Element]:
+def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> list[Element]:
     """Every gate, and what to do about those that fail.
 
     Args:
         gates: Gates of the whole, each by its worst trial.
         trials: How many trials there were.
+        what: What a trial is called.
     """
     fail = [kind_of(name) for name in failed(gates)]
     remedies = [
         f"{'; '.join(kind.text for kind in fail if kind.remedy == remedy)}: {remedy}"
         for remedy in dict.fromkeys(kind.remedy for kind in fail if kind.remedy)
     ]
-    table = gates_table(gates, trials)
+    table = gates_table(gates, trials, what)
     return [table, Heading("What to do about it"), Points(remedies)] if remedies else [table]
 
 
-def gates_table(gates: Sequence[Gate], trials: int) -> Table:
+def gates_table(gates: Sequence[Gate], trials: int, what: str) -> Table:
     """The gates of the whole, each by its worst trial where there are several."""
     rows = []
     for gate in gates:
@@ -54,5 +55,5 @@ def gates_table(gates: Sequence[Gate], trials: int) -> Table:
             ]
         )
     columns = [Column("gate", numeric=False), Column("worst value"), Column("limit"), Column("holds", numeric=False)]
-    caption = "Gates" if trials == 1 else "Gates of the experiment, each by its worst trial"
+    caption = "Gates" if trials == 1 else f"Gates of the experiment, each by its worst {what}"
     return Table("gates", caption, columns, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from axe_playwright_python.base import AXE_SCRIPT
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from hops.commands.report import make_report
+from hops.kinds import make_report
+from hops.kinds.capacity.synthetic import synthetic_document
 from hops.kinds.ladder import synthetic as ladder
 from hops.kinds.rtt import synthetic as rtt
 from hops.synthetic.run import write_generated_run
@@ -38,6 +40,7 @@ MODES = {
     "phone": {"viewport": PHONE, "color_scheme": "light"},
 }
 NAMED = ("compare", "bench", "suspect", "ladder", "rtt")
+ALL = (*NAMED, "stress")
 OPEN_ALL = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 # Marks one text of each look. Thousands of cells look alike, and axe takes milliseconds for the contrast of each.
 MARK_LOOKS = """() => {
@@ -81,7 +84,9 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     write_generated_run(root / "ladder", blocks=3, journeys_per_trial=300, kind="ladder", arms=steps)
     distant = rtt.synthetic_arms(("rest", "hybrid"), (0.0, 20.0, 50.0))
     write_generated_run(root / "rtt", journeys_per_trial=200, kind="rtt", arms=distant)
-    return {name: make_report(root / name)[1] for name in NAMED}
+    (root / "stress").mkdir()
+    (root / "stress" / "stress.json").write_text(json.dumps(synthetic_document("stress")), encoding="utf-8")
+    return {name: make_report(root / name)[0] for name in ALL}
 
 
 @pytest.fixture(params=NAMED)
@@ -111,7 +116,7 @@ class Opened:
         self.page.close()
 
 
-@pytest.fixture(scope="module", params=list(product(NAMED, MODES)), ids="-".join)
+@pytest.fixture(scope="module", params=list(product(ALL, MODES)), ids="-".join)
 def opened(request: pytest.FixtureRequest, browser: Browser, reports: dict[str, Path]) -> Iterator[Opened]:
     """A report with all its details open, for tests that only look."""
     name, mode = request.param

@@ -1,9 +1,7 @@
-"""What a user may ask of a sweep or a stress test, how steps are judged, and what is shown of them."""
+"""What a user may ask of a sweep or a stress test, how steps are judged, and what is kept of them."""
 
 from __future__ import annotations
 
-import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +10,10 @@ import polars as pl
 import pytest
 
 from experiment.arguments import duration_s, profile_of
-from experiment.capacity.document import Recorder, TopologyResult, read_capacity, steps_frame, suspect_reasons
-from experiment.capacity.report import capacity_view, write_report
+from experiment.capacity.recorder import Recorder, steps_frame
 from experiment.capacity.rig import Rig, Setup, TimeLeft
 from experiment.capacity.search import SearchResult
-from experiment.capacity.step import Step, most_under_way
+from experiment.capacity.step import most_under_way
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
 from experiment.kinds import stress
@@ -25,84 +22,15 @@ from experiment.kinds.sweep import HIGHEST_OBJECTIVE, LEAST_JOURNEYS, PROFILES, 
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.progress import Progress
 from experiment.results.folder import read_json
-from hops.errors import JaegerError, MalformedRunError
-from hops.gates.trial import Evidence, evaluate, left_out
-from hops.run.documents.trial import TrialRecord
-from hops.terminal.console import terminal
+from hops.errors import JaegerError
+from hops.kinds.capacity.document import read_capacity
+from hops.kinds.capacity.synthetic import step, synthetic_document
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches
 from mesh.description.topology import Topology, load_topology
 from mesh.errors import ComponentDiedError
 
 WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
-
-
-def step(
-    *,
-    p50: float | None = 11.0,
-    p99: float | None = 62.0,
-    p99_high: float | None = 71.0,
-    journeys: int = 800,
-    planned: int = 800,
-    failures: int = 0,
-    generator_cores: float = 0.1,
-    steal_share: float = 0.0,
-    other_cores: float = 0.02,
-    **changes: Any,
-) -> Step:
-    """A step at 80 journeys a second that is as it should be."""
-    evidence = Evidence(
-        parity_mismatches=0,
-        invariants_broken=len(changes.get("broken", [])),
-        journeys_planned=planned,
-        journeys_sent=journeys,
-        start_lag_p99_ms=0.2,
-        latency_median_ms=p50,
-        generator_cores=generator_cores,
-        failures=failures,
-        steal_share=steal_share,
-        other_cores=other_cores,
-        traced=False,
-        stress=changes.get("phase") == "stress",
-    )
-    record = TrialRecord(
-        block=1,
-        topology="hybrid",
-        attempt=1,
-        position=1,
-        used=True,
-        valid=True,
-        gates=evaluate(evidence),
-        gates_left_out=left_out(evidence),
-        began="2026-11-21T04:00:00.000+00:00",
-        ended="2026-11-21T04:00:12.000+00:00",
-        commit="abc",
-        phases_s={"replay": 10.5},
-        answers_sha256="abc",
-        cpu_s={"client": 1.0, "edge": 1.0, "postgres": 1.0, "jaeger": 0.1, "order": 6.9},
-        rss_mb={"edge": 30.0},
-        memory_peak_mb=600.0,
-        generator={"journeys": journeys, "connections": 4, "wall_s": 10.0},
-        exemplars={},
-    )
-    found = Step(
-        **record,
-        phase="search",
-        rate=80.0,
-        users=None,
-        duration_s=10.0,
-        throughput_per_s=79.5,
-        latency_ms={"p50": p50, "p99": p99},
-        latency_ci95={"p50": [10.0, 12.0], "p99": [None if p99 is None else 0.9 * p99, p99_high]},
-        errors={"client": 0, "server": failures, "timeout": 0, "wrong_answer": 0},
-        messages={},
-        under_way_most=9,
-        broken=[],
-        holds=None,
-        reasons=[],
-    )
-    found.update(changes)  # type: ignore[typeddict-item]
-    return found
 
 
 class TestObjective:
@@ -259,107 +187,25 @@ def test_a_topology_that_cannot_go_on_is_noted_and_the_next_one_begins(tmp_path:
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Recorder:
-    """A sweep of two topologies: one confirmed, one whose generator was the limit."""
-    manifest = {
-        "name": "20261121T040000Z-sweep",
-        "git": {"commit": "abc", "dirty": False},
-        "machine": {"cpu": "a processor", "cores": 2, "memory_mb": 8192, "kernel": "Linux 6"},
-        "switches": {"edge": "envoy"},
-        "workload": "default.yaml",
-        "seeds": {"tape": 1, "data": 1},
-    }
-    found = Recorder(tmp_path, "sweep", manifest, {"objective_ms": 100.0})
-    for topology, used in (("hybrid", 0.1), ("rest", 0.9)):
-        for number, (rate, p99) in enumerate([(20.0, 40.0), (40.0, 60.0), (80.0, 300.0)], start=1):
-            measured = step(topology=topology, position=number, rate=rate, p99=p99, generator_cores=used)
-            found.step(judged(measured, 100.0))
-        confirming = step(topology=topology, position=4, phase="confirm", rate=40.0, p99_high=80.0)
-        found.step(judged(confirming, 100.0))
-        limit = "shop" if topology == "hybrid" else "generator"
-        found.result(topology, TopologyResult(rate=40.0, failed=80.0, limit=limit, tried=[40.0], stopped=None))
-    return found
+    """A sweep of two topologies that is over."""
+    made = synthetic_document()
+    recorder = Recorder(tmp_path, "sweep", made["manifest"], made["options"])
+    for one in made["steps"]:
+        recorder.step(one)
+    for topology, result in made["results"].items():
+        recorder.result(topology, result)
+    return recorder
 
 
-def shown(recorder: Recorder) -> str:
-    out = io.StringIO()
-    terminal(out, width=110).print(capacity_view(recorder.end(complete=True)))
-    return out.getvalue()
-
-
-class TestWhatIsLeft:
-    def test_names_stand_in_the_terminal_as_they_are(self, recorder: Recorder) -> None:
-        text = json.dumps(recorder.document).replace('"hybrid"', '"gw[/red]"')
-        out = io.StringIO()
-        terminal(out, width=110).print(capacity_view(json.loads(text)))
-        assert "gw[/red]" in out.getvalue()
-
-    def test_every_step_is_on_disk_at_once(self, recorder: Recorder, tmp_path: Path) -> None:
-        assert read_json(tmp_path / "sweep.json")["complete"] is False
-        assert len(read_json(tmp_path / "sweep.json")["steps"]) == 8
-        recorder.end(complete=True)
-        assert read_json(tmp_path / "sweep.json")["complete"] is True
-        rows = pl.read_parquet(tmp_path / "steps.parquet")
-        assert rows.height == 8
-        assert rows.columns == steps_frame(recorder.document).columns
-        assert {"errors_timeout", "cpu_s_edge", "gates_failed", "p99_high_ms", "gate_other_cores", "holds"} <= set(
-            rows.columns
-        )
-
-    def test_the_table_marks_the_generator(self, recorder: Recorder) -> None:
-        text = shown(recorder)
-        assert "at least 40" in text
-        assert text.count("misses; GENERATOR") == 1  # in the table
-        assert text.count("misses, GENERATOR") == 1  # in the curve
-        assert "VALID: the figures may be trusted." in text
-        assert "GENERATOR: in 3 steps the generator could not keep up (CPU of the load generator)." in text
-
-    def test_a_result_without_confirmation_is_suspect(self, recorder: Recorder) -> None:
-        recorder.document["results"]["rest"]["rate"] = None
-        assert suspect_reasons(recorder.document, "rest") == ["no rate was confirmed"]
-        assert "SUSPECT: rest: no rate was confirmed" in shown(recorder)
-
-    def test_steal_broken_promises_and_early_ends_are_suspect(self, recorder: Recorder) -> None:
-        confirming: dict[str, Any] = {"phase": "confirm", "position": 4, "rate": 40.0}
-        recorder.document["steps"][0]["broken"] = ["orders are paid"]
-        recorder.document["steps"][3] = judged(step(**confirming, steal_share=0.03), 100.0)
-        assert suspect_reasons(recorder.document, "hybrid") == [
-            "invariant broken: orders are paid",
-            "CPU steal: 3.00 %, not below 2 %",
-        ]
-        recorder.document["steps"][3] = judged(step(**confirming, other_cores=0.4), 100.0)
-        assert (
-            suspect_reasons(recorder.document, "hybrid")[1]
-            == "CPU of other programs: 0.400 cores, not below 0.25 cores"
-        )
-        recorder.document["results"]["hybrid"]["stopped"] = "order died"
-        assert suspect_reasons(recorder.document, "hybrid")[0] == "stopped: order died"
-        assert suspect_reasons(recorder.document, "grpc") == ["not finished"]
-
-    def test_the_report_says_what_the_table_says(self, recorder: Recorder, tmp_path: Path) -> None:
-        write_report(recorder.end(complete=True), tmp_path)
-        page, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
-        for written in (page, text):
-            assert "hybrid holds 40 journeys a second with p99 under 100 ms" in written
-            assert "rest holds at least 40 journeys a second" in written
-            assert "SUSPECT:" not in written
-        assert page.count("<svg role") >= 5
-        assert (tmp_path / "csv" / "capacity.csv").is_file()
-
-    def test_gates_of_the_search_are_not_those_of_the_result(self, recorder: Recorder) -> None:
-        recorder.document["steps"][2] = judged(step(position=3, steal_share=0.03), 100.0)
-        assert suspect_reasons(recorder.document, "hybrid") == []
-
-    def test_a_document_is_read_again_and_one_of_another_schema_is_refused(
-        self, recorder: Recorder, tmp_path: Path
-    ) -> None:
-        recorder.end(complete=True)
-        assert read_capacity(tmp_path) == recorder.document
-        (tmp_path / "sweep.json").write_text(json.dumps({**recorder.document, "schema": 1}))
-        with pytest.raises(MalformedRunError, match=r"sweep.json: the file has schema 1 and this version"):
-            read_capacity(tmp_path)
-
-    def test_an_interrupted_run_is_never_shown_without_the_word(self, recorder: Recorder, tmp_path: Path) -> None:
-        write_report(recorder.end(complete=False), tmp_path)
-        assert "SUSPECT" in (tmp_path / "report.html").read_text()
-        assert (tmp_path / "report.md").read_text().startswith("# ")
-        assert "interrupted" in (tmp_path / "report.md").read_text()
+def test_every_step_is_on_disk_at_once(recorder: Recorder, tmp_path: Path) -> None:
+    assert read_json(tmp_path / "sweep.json")["complete"] is False
+    assert len(read_json(tmp_path / "sweep.json")["steps"]) == 8
+    recorder.end(complete=True)
+    assert read_json(tmp_path / "sweep.json")["complete"] is True
+    assert read_capacity(tmp_path / "sweep.json") == recorder.document
+    rows = pl.read_parquet(tmp_path / "steps.parquet")
+    assert rows.height == 8
+    assert rows.columns == steps_frame(recorder.document).columns
+    assert {"errors_timeout", "cpu_s_edge", "gates_failed", "p99_high_ms", "gate_other_cores", "holds"} <= set(
+        rows.columns
+    )

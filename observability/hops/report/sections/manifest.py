@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hops.elements import numbers
@@ -33,9 +33,8 @@ def observer_section(view: View) -> Section:
     return Section("observer", "What tracing itself costs", [*texts, *tables])
 
 
-def manifest_section(view: View) -> Section:
+def manifest_section(manifest: Mapping[str, Any]) -> Section:
     """What the run was made of."""
-    manifest = view.run.manifest
     rows = [
         [words(key), words(value)] for key, value in _flat({k: v for k, v in manifest.items() if k not in _LEFT_OUT})
     ]

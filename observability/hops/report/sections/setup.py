@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hops.elements.element import Element, Figures, Fold, Heading, Section
 from hops.elements.table import Column, Table, words
-from hops.report.facts import load_facts, machine_facts, mesh_fact
 from hops.report.sections.topology_drawing import PROTOCOLS, draw_topology, links_of, protocol_name
-from hops.report.view import View
-from hops.run.switches import switches_of
+from hops.run.switches import mesh_text, switches_of
 
 
-def section(view: View) -> Section:
-    """Makes the section."""
-    topologies: dict[str, Any] = view.run.manifest["topologies"]
-    switches = {name: switches_of(view.run.manifest, name) for name in topologies}
+def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *notes: Element) -> Section:
+    """Makes the section.
+
+    Args:
+        manifest: Manifest of the run.
+        facts: Load and machine, in words.
+        notes: Elements below them.
+    """
+    topologies: dict[str, Any] = manifest["topologies"]
+    switches = {name: switches_of(manifest, name) for name in topologies}
+    meshed = any(mesh_text(one) for one in switches.values())
     edges = {name: one.get("edge", "envoy") for name, one in switches.items()}
     drawings = [
         draw_topology(name, one, edge=edges[name], replicas=switches[name].get("replicas", {}))
@@ -29,7 +35,7 @@ def section(view: View) -> Section:
             drawings,
             [(f"line p-{key}", name) for key, name in PROTOCOLS.items() if key in used],
             "Requests go from left to right. In a checkout, order calls the other services."
-            + (" Behind the edge, a call passes the sidecars of its caller and its callee." if mesh_fact(view) else ""),
+            + (" Behind the edge, a call passes the sidecars of its caller and its callee." if meshed else ""),
             wide=True,
         ),
         Fold(
@@ -48,16 +54,13 @@ def section(view: View) -> Section:
             ],
         ),
         Heading("Load and machine"),
-        setup_table(view),
+        setup_table(facts),
+        *notes,
     ]
     return Section("setup", "What was measured", elements)
 
 
-def setup_table(view: View) -> Table:
+def setup_table(facts: Sequence[tuple[str, str]]) -> Table:
     """The run in a few lines."""
-    manifest, summary = view.run.manifest, view.summary
-    rows = [[words(name), words(text)] for name, text in (*load_facts(view), *machine_facts(manifest))]
-    rows.append([words("tape"), words(str(summary["tape"].get("sha256", "")))])
-    return Table(
-        "setup", "The load and the machine", [Column("what", numeric=False), Column("how", numeric=False)], rows
-    )
+    columns = [Column("what", numeric=False), Column("how", numeric=False)]
+    return Table("setup", "The load and the machine", columns, [[words(name), words(text)] for name, text in facts])

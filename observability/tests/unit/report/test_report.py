@@ -12,8 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from hops.__main__ import app
-from hops.commands.report import make_report
 from hops.elements.numbers import NOTHING, plain
+from hops.kinds import make_report
 from hops.kinds.compare.terminal import compare
 from hops.run.files import MANIFEST, TRIALS
 from hops.synthetic.run import write_generated_run

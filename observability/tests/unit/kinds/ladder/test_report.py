@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hops.commands.report import make_report
+from hops.kinds import make_report
 from hops.kinds.ladder.synthetic import synthetic_arms
 from hops.kinds.ladder.terminal import ladder_view
 from hops.synthetic.run import write_generated_run

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hops.commands.report import make_report
+from hops.kinds import make_report
 from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.kinds.rtt.terminal import rtt_view
 from hops.synthetic.experiment import Noise

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from experiment.capacity.document import Document, by_load, topologies
-from experiment.capacity.step import Step, cores, generator_limits, load_of
 from hops.elements.element import Chart, Figures
+from hops.kinds.capacity.document import Document, Step, by_load, cores, generator_limits, load_of, topologies
 from hops.report.chart import PAPER, SOFT, Spec, draw, ticks
 from hops.report.encodings import amount, layer
 from hops.report.palette import looks

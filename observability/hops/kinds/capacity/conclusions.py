@@ -1,0 +1,88 @@
+"""What a sweep or a stress test says, in sentences."""
+
+from __future__ import annotations
+
+from hops.conclusions.wording import plural
+from hops.elements import numbers
+from hops.gates.limits import gate_name, kind_of
+from hops.kinds.capacity.document import (
+    Document,
+    by_load,
+    confirmed,
+    generator_limits,
+    suspect_reasons,
+    topologies,
+)
+
+ABOVE = {
+    "shop": "{failed:g} failed",
+    "generator": "at {failed:g} the generator could not keep up, so the shop's limit may be higher",
+    "max_rate": "no higher rate was allowed",
+    "unknown": "the search ended before a rate failed",
+}
+"""What stands above the rate that was confirmed, by the limit."""
+
+
+def sentences(document: Document) -> list[str]:
+    """The results, a sentence for each topology."""
+    texts = []
+    for name in topologies(document):
+        result = document["results"].get(name)
+        if result is None:
+            texts.append(f"{name}: not finished.")
+        elif result["stopped"]:
+            texts.append(f"{name} ended early: {result['stopped']}.")
+        else:
+            texts.append((_capacity if document["kind"] == "sweep" else _most)(document, name))
+    return texts
+
+
+def _capacity(document: Document, name: str) -> str:
+    objective, step, result = document["options"]["objective_ms"], confirmed(document, name), document["results"][name]
+    if step is None:
+        tried = ", ".join(f"{rate:g}" for rate in result["tried"]) or "none"
+        return f"{name}: no rate was confirmed (tried: {tried})."
+    at_least = "" if result["limit"] == "shop" else "at least "
+    p99 = numbers.figure(step["latency_ms"]["p99"] or 0.0, step["latency_ci95"]["p99"], "ms")
+    return (
+        f"{name} holds {at_least}{result['rate']:g} journeys a second with p99 under {objective:g} ms: p99 was {p99} "
+        f"over {step['generator']['journeys']:,} journeys; "
+        f"{ABOVE[result['limit']].format(failed=result['failed'])}."
+    )
+
+
+def _most(document: Document, name: str) -> str:
+    steps = by_load(document, name)
+    best = max(steps, key=lambda step: step["throughput_per_s"])
+    first = next(
+        (
+            step
+            for step in steps
+            if sum(step["errors"].values()) >= kind_of("failure_share").limit * step["generator"]["journeys"] > 0
+        ),
+        None,
+    )
+    fails = (
+        "no step had 0.1 % failures or more" if first is None else f"failures reach 0.1 % at {first['users']:,} users"
+    )
+    return (
+        f"{name} answers at most {numbers.plain(best['throughput_per_s'])} journeys a second, at {best['users']:,} "
+        f"users; {fails}."
+    )
+
+
+def suspicions(document: Document) -> list[str]:
+    """Why figures must not be trusted, topology by topology; empty if all are sound."""
+    reasons = [] if document["complete"] else ["the run was interrupted; what is here is what it had finished"]
+    told = {name: suspect_reasons(document, name) for name in topologies(document)}
+    return reasons + [f"{name}: {'; '.join(why)}" for name, why in told.items() if why]
+
+
+def generator_sentence(document: Document) -> str:
+    """In how many steps the generator could not keep up; empty if it always could."""
+    limited = [step for step in document["steps"] if generator_limits(step)]
+    if not limited:
+        return ""
+    gates = sorted({gate_name(gate) for step in limited for gate in generator_limits(step)})
+    told = f"GENERATOR: in {plural(len(limited), 'step')} the generator could not keep up ({'; '.join(gates)})."
+    return f"{told} That makes no figure SUSPECT; see docs/capacity.md."

@@ -1,0 +1,91 @@
+"""The report of a sweep or a stress test, in the frame of every run's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hops.elements.element import Element, Section, Text
+from hops.kinds.capacity.charts import figures
+from hops.kinds.capacity.conclusions import suspicions
+from hops.kinds.capacity.document import Document, read_capacity, topologies
+from hops.kinds.capacity.tables import VALID, messages_table, result_elements, steps_table, trust_elements
+from hops.report import chart
+from hops.report.facts import machine_facts
+from hops.report.sections import manifest as made_of
+from hops.report.sections import setup
+from hops.report.write import Page, write_page
+from hops.run.switches import switches_text
+
+QUESTIONS = {
+    "sweep": "How many journeys a second does each topology hold?",
+    "stress": "What still works as the number of users grows, and what fails?",
+}
+ONE_MACHINE = (
+    "One machine carries the generator, the shop, its database and its telemetry: the figures compare topologies on "
+    "it, and say nothing about a cluster. How it is measured, and what it can and cannot say: docs/capacity.md."
+)
+
+
+def make_report(file: Path) -> tuple[Path, bool]:
+    """Makes the report of a sweep or a stress test from its document, beside it.
+
+    Returns:
+        The page, and whether the figures may be trusted.
+
+    Raises:
+        MalformedRunError: The document is cut short, or of another schema.
+        OSError: The disk is full, or the folder cannot be written.
+    """
+    document = read_capacity(file)
+    return write_report(document, file.parent), not suspicions(document)
+
+
+def write_report(document: Document, folder: Path) -> Path:
+    """Writes the report into the folder of the results, each file whole or not at all.
+
+    Returns:
+        The page.
+
+    Raises:
+        OSError: The disk is full, or the folder cannot be written.
+    """
+    chart.restart_ids()
+    manifest, reasons = document["manifest"], suspicions(document)
+    facts, machine = load_facts(document), machine_facts(manifest)
+    page = Page(
+        name=document["name"],
+        kind=document["kind"],
+        question=QUESTIONS[document["kind"]],
+        measured=topologies(document),
+        valid=not reasons,
+        verdict=f"SUSPECT: {'; '.join(reasons)}" if reasons else VALID,
+        facts=[facts[0], *((name, text) for name, text in machine if name != "code")],
+        sections=[
+            Section("results", "Results", result_elements(document)),
+            Section("validity", "Can it be trusted?", trust_elements(document)),
+            Section("curves", "Curves", [figures(document)]),
+            _steps(document),
+            setup.section(manifest, [*facts, *machine], Text(ONE_MACHINE)),
+            made_of.manifest_section(manifest),
+        ],
+    )
+    return write_page(page, folder)
+
+
+def load_facts(document: Document) -> list[tuple[str, str]]:
+    """How the load was sent, in words."""
+    manifest, options = document["manifest"], document["options"]
+    shown = {name: value for name, value in manifest["switches"].items() if name != "connections"}  # a step has its own
+    if document["kind"] == "sweep":
+        load = f"open loop, at rates that rise until p99 is no longer under {options['objective_ms']:g} ms"
+    else:
+        load = f"closed loop of more and more users, think time {options['think_s']:g} s"
+    workload, seed = manifest["workload"], manifest["seeds"]["tape"]
+    return [("load", load), ("workload", f"{workload}, seed {seed}"), ("switches", switches_text(shown))]
+
+
+def _steps(document: Document) -> Section:
+    elements: list[Element] = [steps_table(document)]
+    if any(step["messages"] for step in document["steps"]):
+        elements.append(messages_table(document))
+    return Section("steps", "Steps", elements)

@@ -1,0 +1,107 @@
+"""What is shown of a sweep or a stress test, and what makes it SUSPECT."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hops.errors import MalformedRunError
+from hops.kinds import make_report
+from hops.kinds.capacity.document import Document, suspect_reasons
+from hops.kinds.capacity.report import write_report
+from hops.kinds.capacity.synthetic import step, synthetic_document
+from hops.kinds.capacity.terminal import capacity_view
+from hops.terminal.console import terminal
+
+from ...report.pages import page_of
+
+
+@pytest.fixture
+def swept() -> Document:
+    return synthetic_document()
+
+
+def shown(document: Document) -> str:
+    out = io.StringIO()
+    terminal(out, width=110).print(capacity_view(document))
+    return out.getvalue()
+
+
+def test_names_stand_in_the_terminal_as_they_are(swept: Document) -> None:
+    assert "gw[/red]" in shown(json.loads(json.dumps(swept).replace('"hybrid"', '"gw[/red]"')))
+
+
+def test_the_table_marks_the_generator(swept: Document) -> None:
+    text = shown(swept)
+    assert "at least 40" in text
+    assert text.count("misses; GENERATOR") == 1  # in the table
+    assert text.count("misses, GENERATOR") == 1  # in the curve
+    assert "VALID: the figures may be trusted." in text
+    assert "GENERATOR: in 3 steps the generator could not keep up (CPU of the load generator)." in text
+
+
+def test_a_result_without_confirmation_is_suspect(swept: Document) -> None:
+    swept["results"]["rest"]["rate"] = None
+    assert suspect_reasons(swept, "rest") == ["no rate was confirmed"]
+    assert "SUSPECT: rest: no rate was confirmed" in shown(swept)
+
+
+def test_steal_broken_promises_and_early_ends_are_suspect(swept: Document) -> None:
+    confirming: dict[str, Any] = {"phase": "confirm", "position": 4, "rate": 40.0, "holds": True}
+    swept["steps"][0]["broken"] = ["orders are paid"]
+    swept["steps"][3] = step(**confirming, steal_share=0.03)
+    assert suspect_reasons(swept, "hybrid") == [
+        "invariant broken: orders are paid",
+        "CPU steal: 3.00 %, not below 2 %",
+    ]
+    swept["steps"][3] = step(**confirming, other_cores=0.4)
+    assert suspect_reasons(swept, "hybrid")[1] == "CPU of other programs: 0.400 cores, not below 0.25 cores"
+    swept["results"]["hybrid"]["stopped"] = "order died"
+    assert suspect_reasons(swept, "hybrid")[0] == "stopped: order died"
+    assert suspect_reasons(swept, "grpc") == ["not finished"]
+
+
+def test_gates_of_the_search_are_not_those_of_the_result(swept: Document) -> None:
+    swept["steps"][2] = step(position=3, steal_share=0.03)
+    assert suspect_reasons(swept, "hybrid") == []
+
+
+def test_the_report_says_what_the_terminal_says(swept: Document, tmp_path: Path) -> None:
+    write_report(swept, tmp_path)
+    html, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
+    for written in (html, text):
+        assert "hybrid holds 40 journeys a second with p99 under 100 ms" in written
+        assert "rest holds at least 40 journeys a second" in written
+        assert "SUSPECT:" not in written
+    assert html.count("<svg role") >= 5
+    assert page_of(tmp_path).sections == ["results", "validity", "curves", "steps", "setup", "manifest"]
+    assert {path.stem for path in (tmp_path / "csv").iterdir()} >= {"capacity", "steps", "gates", "setup", "manifest"}
+
+
+def test_a_stress_test_shows_what_failed_and_how(tmp_path: Path) -> None:
+    stressed = synthetic_document("stress")
+    write_report(stressed, tmp_path)
+    text = (tmp_path / "report.md").read_text()
+    for said in ("failures reach 0.1 % at 1,000 users", "timeout: it took 5 s", "closed loop of more and more users"):
+        assert said in text
+    assert "failures reach 0.1 % at 1,000 users" in " ".join(shown(stressed).split())
+
+
+def test_an_interrupted_run_is_never_shown_without_the_word(swept: Document, tmp_path: Path) -> None:
+    swept["complete"] = False
+    write_report(swept, tmp_path)
+    assert "SUSPECT" in (tmp_path / "report.html").read_text()
+    assert (tmp_path / "report.md").read_text().startswith("# SUSPECT")
+    assert "interrupted" in (tmp_path / "report.md").read_text()
+
+
+def test_a_document_is_read_again_and_one_of_another_schema_is_refused(swept: Document, tmp_path: Path) -> None:
+    (tmp_path / "sweep.json").write_text(json.dumps(swept))
+    assert make_report(tmp_path) == (tmp_path / "report.html", True)
+    (tmp_path / "sweep.json").write_text(json.dumps({**swept, "schema": 1}))
+    with pytest.raises(MalformedRunError, match=r"sweep.json: the file has schema 1 and this version"):
+        make_report(tmp_path)
