@@ -1,4 +1,4 @@
-"""`python -m hops`: compute hop budgets of traces and reports of runs, and benchmark and check both."""
+"""`python -m hops`: compute hop budgets of traces and reports of runs, and benchmark both."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import typer
 
 from hops.commands.benchmark import benchmark, benchmark_budgets_command, benchmark_report_command
 from hops.commands.budget import budget, rows
-from hops.commands.prove import app as prove
 from hops.commands.report import report_command
 
 app = typer.Typer(add_completion=False, no_args_is_help=True, help=__doc__, pretty_exceptions_enable=False)
-app.add_typer(prove, name="prove")
 app.command()(budget)
 app.command()(rows)
 app.command("report")(report_command)

@@ -1,4 +1,4 @@
-"""`python -m hops prove`: checks the statistics and hop budgets on synthetic data whose truth is known."""
+"""The proofs that need no shop: checks of the statistics and hop budgets on synthetic data whose truth is known."""
 
 from __future__ import annotations
 

@@ -1,0 +1,95 @@
+"""A kind of experiment is a folder and a line: a made-up one runs from its command to its report."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+import experiment.kinds
+import hops.kinds
+from experiment import cli
+from experiment.plan.plan import Plan
+from experiment.results.folder import ResultsFolder
+from hops.run.documents.summary import Summary
+from hops.run.files import SUMMARY, read_document
+from hops.synthetic.run import Arm, write_generated_run
+
+COMMAND = """
+import typer
+from experiment.arguments import topologies_of, workload_file
+from experiment.commands import in_blocks
+from experiment.plan.plan import Plan, arm_of
+from experiment.plan.profiles import profile_named
+
+def command(given: typer.Context, shades: str = "light,dark", resume: str = "", retry: str = "0") -> None:
+    def plan() -> Plan:
+        (shop,) = topologies_of("rest")
+        arms = tuple(arm_of(shade, shop, {}) for shade in shades.split(","))
+        return Plan("shades", "shades", arms, 3, profile_named("smoke"), 1, workload_file("default"))
+
+    in_blocks.run(given, "shades", plan, resume=resume, retry=retry, as_json=False)
+"""
+KIND = """
+from rich.console import Group
+from hops.report.view import Kind
+
+KIND = Kind("Which shade do customers get?", lambda summary: Group(*summary["topologies"], "told by its own view"))
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[typer.Typer]:
+    """The command line with one more kind: two files and two lines."""
+    for package, file, text in (
+        (experiment.kinds, "experiment/shades.py", COMMAND),
+        (hops.kinds, "hops/shades/kind.py", KIND),
+    ):
+        path = tmp_path / file
+        path.parent.mkdir(parents=True)
+        path.write_text(text, encoding="utf-8")
+        monkeypatch.setattr(package, "__path__", [*package.__path__, str(tmp_path / file.split("/")[0])])
+    monkeypatch.setitem(experiment.kinds.KINDS, "shades", ("shades", "Compare shades of a shop."))
+    monkeypatch.setitem(hops.kinds.KINDS, "shades", "shades")
+    yield importlib.reload(cli).app
+    monkeypatch.undo()
+    importlib.reload(cli)
+
+
+def measured(plan: Plan, folder: ResultsFolder, *_: Any, **__: Any) -> tuple[Summary, Path]:
+    """Stands in for the trials, and computes what any run's end computes."""
+    arms = [Arm(arm.label, arm.topology.name) for arm in plan.arms]
+    write_generated_run(folder.path, blocks=plan.blocks, journeys_per_trial=60, kind=plan.kind, arms=arms)
+    hops.kinds.make_report(folder.path)
+    path = folder.publish()
+    return read_document(path / SUMMARY), path  # type: ignore[return-value]
+
+
+def test_a_kind_of_ones_own_has_a_command_a_summary_and_a_report(
+    app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", results)
+    monkeypatch.setattr("experiment.commands.in_blocks.run_plan", measured)
+    assert "Compare shades of a shop." in CliRunner().invoke(app, ["--help"]).stdout
+    done = CliRunner().invoke(app, ["shades", "--shades", "light,dim"])
+    assert done.exit_code == 0, done.output
+    assert "light, dim: 3 blocks of 2 trials in random order" in done.stderr
+    assert "told by its own view" in done.stdout
+    (run,) = results.glob("2*-shades")
+    assert "Which shade do customers get?" in (run / "report.html").read_text(encoding="utf-8")
+
+
+def test_an_interrupted_one_is_named_by_its_command(
+    app: typer.Typer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("experiment.commands.in_blocks.RESULTS", tmp_path)
+    done = CliRunner().invoke(app, ["shades", "--resume", "latest"])
+    assert done.exit_code == 2
+    assert "resume=latest is not an interrupted shades" in done.stderr
