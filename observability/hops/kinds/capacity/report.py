@@ -59,7 +59,7 @@ def write_report(document: Document, folder: Path) -> Path:
         measured=topologies(document),
         valid=not reasons,
         verdict=f"SUSPECT: {'; '.join(reasons)}" if reasons else VALID,
-        facts=[facts[0], *((name, text) for name, text in machine if name != "code")],
+        facts=[facts[0], ("machine", dict(machine)["machine"]), ("measured", dict(machine)["when"])],
         sections=[
             Section("results", "Results", result_elements(document)),
             Section("validity", "Can it be trusted?", trust_elements(document)),
