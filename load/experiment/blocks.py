@@ -213,8 +213,6 @@ def _import_conclusions() -> None:
         "hops.terminal",
     ):
         importlib.import_module(name)
-    chart: Any = importlib.import_module("hops.report.chart")
-    chart.warm_up()
 
 
 def _cluster_of(plan: Plan) -> dict[str, Any]:

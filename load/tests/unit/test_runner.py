@@ -172,7 +172,7 @@ def test_what_draws_conclusions_is_made_ready_beside_a_trial(tmp_path: Path) -> 
         run(tmp_path, runs)
     for meanwhile in runs.meanwhile:
         meanwhile()
-    assert {"hops.analysis.summary", "hops.report.renderers"} <= set(sys.modules)
+    assert {"hops.analysis.summary", "hops.report.chart"} <= set(sys.modules)
 
 
 def test_a_resumed_experiment_may_repeat_what_was_suspect(tmp_path: Path) -> None:

@@ -9,12 +9,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import vl_convert
 from markupsafe import Markup, escape
 
 from hops.elements.element import Chart
-from hops.report.renderers import Renderers
 
 Spec = dict[str, Any]
+VEGA_LITE = "5.21"
 
 INK, SOFT, GRID, PAPER = "var(--ink)", "var(--soft)", "var(--grid)", "var(--paper)"
 WIDTH = 312
@@ -55,11 +56,10 @@ _TAG = re.compile(r"<[a-z][^>]*>")
 _LONG = re.compile(r"(\d\.\d)\d+")
 _EMPTY = re.compile(r"<g(?: [^>]*)?></g>")
 _ids = itertools.count(1)
-_WARM_CHARTS = 5
 
 
 def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[Mapping[str, Any]] = ()) -> Chart:
-    """Begins to draw one chart.
+    """Makes one chart, which is drawn when it is first shown.
 
     Args:
         title: Heading of the chart.
@@ -70,29 +70,12 @@ def draw(title: str, description: str, spec: Mapping[str, Any], rows: Sequence[M
     whole: Spec = {"config": _CONFIG, "width": WIDTH, **spec}
     if rows:
         whole["data"] = {"values": list(rows)}
-    svg = _renderers().render(whole)
-    return Chart(title, description, functools.cache(lambda: labelled(_tidy(svg.result()), title, description)))
 
+    @functools.cache
+    def drawn() -> Markup:
+        return labelled(_tidy(vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE)), title, description)
 
-@functools.cache
-def warm_up() -> None:
-    """Starts what renders before the first chart is needed.
-
-    Its engine takes half a second to start, and twice as long for the first charts as for later ones.
-    """
-    figure = {"field": "y", "type": "quantitative", "stack": "zero"}
-    encoding = {"x": figure, "y": {"field": "x", "type": "nominal"}, "text": figure, "color": {"field": "x"}}
-    layers = [{"mark": mark, "transform": [{"filter": "datum.y"}]} for mark in ("bar", "line", "point", "rule", "text")]
-    rows = [{"x": "a", "y": 1}, {"x": "b", "y": 2}]
-    spec = {"config": _CONFIG, "width": WIDTH, "encoding": encoding, "layer": layers, "data": {"values": rows}}
-    renderers = _renderers()
-    for svg in [renderers.render(spec) for _ in range(_WARM_CHARTS * renderers.count)]:
-        svg.result()
-
-
-@functools.cache
-def _renderers() -> Renderers:
-    return Renderers()
+    return Chart(title, description, drawn)
 
 
 def labelled(svg: str, title: str, description: str) -> Markup:
