@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import Tapes, make_tapes
-from experiment.plan.plan import DATA_SEED, MOST_BLOCKS, Plan, Planned
+from experiment.plan.arms_in_blocks import DATA_SEED, MOST_BLOCKS, Plan, Planned
 from experiment.progress import Progress, minutes
 from experiment.results.folder import ResultsFolder, check_room, read_json, write_json
 from experiment.results.manifest import git_state, manifest_of, now
 from experiment.trial.files import TrialFiles
-from experiment.trial.trial import VEGETA, Trial
+from experiment.trial.outcome import VEGETA, Trial
 from hops.run.documents import SCHEMA
 from hops.run.documents.trial import TrialRecord
 from mesh.components.shop_processes import Data

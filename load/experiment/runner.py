@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from experiment.blocks import PLAN, WORKLOAD, Blocks, RunTrial
 from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import Plan, plan_of
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.plan import Plan, plan_of
 from experiment.progress import shown
 from experiment.results.folder import ResultsFolder, read_json, unfinished
 from experiment.results.manifest import now

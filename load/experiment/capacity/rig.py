@@ -18,13 +18,13 @@ from experiment.capacity.search import NO_RESULT, SearchResult
 from experiment.capacity.step import StepPlan, step_of
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.generator.tapes import parity_tape
-from experiment.plan.plan import DATA_SEED
+from experiment.plan.arms_in_blocks import DATA_SEED
 from experiment.progress import Progress, minutes
 from experiment.results.folder import check_room
+from experiment.trial.outcome import JOURNEYS, VEGETA, Clock
 from experiment.trial.record import record_of, write_rows
 from experiment.trial.replay import Replay
 from experiment.trial.run import ready
-from experiment.trial.trial import JOURNEYS, VEGETA, Clock
 from hops.errors import HopsError
 from hops.kinds.capacity.document import Step, TopologyResult, by_load
 from mesh.components.shop_processes import Data

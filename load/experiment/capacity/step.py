@@ -9,7 +9,7 @@ import numpy.typing as npt
 import polars as pl
 
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.trial.trial import Trial
+from experiment.trial.outcome import Trial
 from hops.analysis.latencies import latencies_of
 from hops.analysis.topology import latency_figures
 from hops.kinds.capacity.document import Phase, Step

@@ -14,7 +14,7 @@ from experiment.commands.options import reported_errors
 from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from experiment.trial.audit import audit, require_marked
-from experiment.trial.trial import JOURNEYS
+from experiment.trial.outcome import JOURNEYS
 from hops.gates.trial import NOT_AUDITED
 from hops.run.files import TRIALS, Trials, read_document, trial_folder
 from mesh.components.shop_processes import TRIAL_DATABASE

@@ -14,12 +14,12 @@ from experiment.commands.options import Seed, console, reported_errors
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY, Load, Shopload
 from experiment.generator.tapes import parity_tape
-from experiment.plan.plan import DATA_SEED
+from experiment.plan.arms_in_blocks import DATA_SEED
 from experiment.progress import Progress
 from experiment.proofs.tracing import TAPE_RATE, USERS, WORKLOAD, Bench
 from experiment.proofs.tracing_cost import ComponentCost, Estimate, TracingCost
+from experiment.trial.outcome import Clock
 from experiment.trial.run import ready
-from experiment.trial.trial import Clock
 from hops.commands.prove import give
 from hops.elements import numbers
 from hops.elements.element import Element, Text

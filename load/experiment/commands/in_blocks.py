@@ -12,7 +12,7 @@ from experiment.arguments import whole_number
 from experiment.blocks import expected_s
 from experiment.commands import options
 from experiment.errors import UsageError
-from experiment.plan.plan import MOST_BLOCKS, Plan
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
 from experiment.plan.precision import Foreseen, foresee, percent
 from experiment.plan.profiles import PROFILES
 from experiment.progress import minutes

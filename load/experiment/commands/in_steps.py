@@ -11,8 +11,8 @@ from experiment.arguments import checked_seed, topologies_of, workload_file
 from experiment.capacity.recorder import Recorder
 from experiment.capacity.rig import Rig, Setup
 from experiment.commands import options
+from experiment.plan.arms_in_blocks import DATA_SEED
 from experiment.plan.networks import refuse_networks
-from experiment.plan.plan import DATA_SEED
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of

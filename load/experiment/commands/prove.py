@@ -13,7 +13,7 @@ import typer
 from experiment.arguments import checked_seed, whole_number
 from experiment.blocks import expected_s
 from experiment.commands.options import console, reported_errors
-from experiment.plan.plan import MOST_BLOCKS
+from experiment.plan.arms_in_blocks import MOST_BLOCKS
 from experiment.progress import minutes, shown
 from experiment.proofs import delays as delay_proof
 from experiment.proofs import resume as resume_proof

@@ -17,7 +17,7 @@ from experiment.errors import UsageError
 from experiment.results.folder import RESULTS, find_run
 from experiment.trial import exemplars
 from experiment.trial.exemplars import Exemplars
-from experiment.trial.trial import EXEMPLARS
+from experiment.trial.outcome import EXEMPLARS
 from hops.budget.parts import budget_of_tree
 from hops.elements.table import Cell, Column, Table, number, words
 from hops.run.documents.trial import TrialRecord

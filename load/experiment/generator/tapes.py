@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from experiment.generator.shopload import Shopload, Tape
-from experiment.plan.plan import Plan
+from experiment.plan.arms_in_blocks import Plan
 from mesh.paths import ROOT
 
 EVEN = ROOT / "load" / "workloads" / "even.yaml"

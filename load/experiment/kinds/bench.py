@@ -10,9 +10,9 @@ import typer
 
 from experiment.arguments import checked_seed, number, workload_file
 from experiment.commands import options
+from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.networks import channel_networks
-from experiment.plan.plan import Plan, arms_of
 from experiment.plan.profiles import PROFILES, profile_named
 from experiment.results.folder import RESULTS
 from hops.run.documents.summary import Summary

@@ -9,9 +9,9 @@ import typer
 from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
 from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan, arm_of, arms_of
 from experiment.plan.closed_loop import parse_closed_loop
 from experiment.plan.networks import channel_networks
-from experiment.plan.plan import MOST_BLOCKS, Arm, Plan, arm_of, arms_of
 from experiment.plan.precision import parse_precision, require_attainable
 from experiment.plan.profiles import profile_named
 from mesh.description.network import Network as ChannelNetwork

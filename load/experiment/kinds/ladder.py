@@ -10,8 +10,8 @@ import typer
 from experiment.arguments import checked_seed, number, whole_number, workload_file
 from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan, arm_of
 from experiment.plan.networks import refuse_networks
-from experiment.plan.plan import MOST_BLOCKS, Arm, Plan, arm_of
 from experiment.plan.profiles import profile_named
 from hops.kinds.ladder import arms as ladder
 from mesh.description.options import Http, Json, TopologyName, Trace

@@ -11,7 +11,7 @@ import typer
 from experiment.arguments import checked_seed, number, topologies_of, whole_number, workload_file
 from experiment.commands import in_blocks, options
 from experiment.errors import UsageError
-from experiment.plan.plan import MOST_ARMS, MOST_BLOCKS, Arm, Plan, arm_of
+from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, Arm, Plan, arm_of
 from experiment.plan.profiles import profile_named
 from hops.kinds.rtt.arms import KIND, label_of
 from mesh.description.network import read_rtt

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from experiment.errors import UsageError
-from experiment.plan.plan import MOST_BLOCKS, Plan
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan
 from experiment.progress import minutes
 from experiment.results.folder import read_json
 from hops.errors import HopsError

@@ -36,7 +36,7 @@ import polars as pl
 from scipy import stats
 
 from experiment.errors import UsageError
-from experiment.plan.plan import Arm, Plan
+from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.plan.profiles import Profile
 from hops.analysis.hop_differences import hop_differences
 from hops.run.documents.difference import PartDifference

@@ -19,11 +19,11 @@ from pathlib import Path
 
 import psutil
 
-from experiment.plan.plan import Plan, arms_of
+from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.profiles import Profile
 from experiment.results.folder import INCOMPLETE, PARTIAL, ResultsFolder, read_json
 from experiment.trial.files import RECORD
-from experiment.trial.trial import VEGETA
+from experiment.trial.outcome import VEGETA
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 from mesh.paths import ROOT, RunFolder

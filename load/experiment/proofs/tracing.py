@@ -22,9 +22,9 @@ from experiment.errors import GeneratorError
 from experiment.generator.shopload import Load, Shopload, stop
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.proofs.tracing_cost import Cpu, Round, Run, TracingCost, tracing_cost
+from experiment.trial.outcome import GENERATOR, JOURNEYS
 from experiment.trial.replay import DRAIN_S
 from experiment.trial.resources import CLIENT
-from experiment.trial.trial import GENERATOR, JOURNEYS
 from hops.run.rows import read_journeys
 from hops.traces.jaeger import read_traces
 from mesh.components.span_accounts import spans_lost

@@ -12,9 +12,9 @@ import polars as pl
 
 from experiment.generator.nodes import ShardedReplay, node_arguments
 from experiment.generator.shopload import Load, Shopload
+from experiment.trial.outcome import JOURNEYS
 from experiment.trial.pod_resources import PodSampler, renamed
 from experiment.trial.resources import CLIENT, Resources
-from experiment.trial.trial import JOURNEYS
 from hops.run.rows import read_journeys
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.kubectl import Kubectl

@@ -8,9 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from experiment.plan.plan import Planned
+from experiment.plan.arms_in_blocks import Planned
 from experiment.results.folder import read_json, write_json
-from experiment.trial.trial import FRAMES, Trial
+from experiment.trial.outcome import FRAMES, Trial
 from hops.run.documents import SCHEMA
 from hops.run.documents.trial import TrialRecord
 

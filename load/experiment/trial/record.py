@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from experiment.trial.trial import FRAMES, Trial
+from experiment.trial.outcome import FRAMES, Trial
 from hops.gates.trial import evaluate, is_valid, left_out
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.rows import write_parquet

@@ -16,11 +16,11 @@ from experiment.results.folder import write_json
 from experiment.trial.audit import auditing
 from experiment.trial.edge_log import at_edge, read_edge_log
 from experiment.trial.exemplars import save
+from experiment.trial.outcome import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
 from experiment.trial.resources import CLIENT
 from experiment.trial.sender import sender_of
 from experiment.trial.sidecars import sidecars_of
 from experiment.trial.span_costs import Spans, spans_of, tracing_record
-from experiment.trial.trial import EXEMPLARS, GENERATOR, JOURNEYS, Clock, Trial
 from hops.budget.bands import exemplars
 from hops.budget.parts import Budget, beside, budgets_of
 from hops.gates.evidence import evidence_of

@@ -16,11 +16,11 @@ from pathlib import Path
 from experiment.generator.shopload import Load, Shopload, Tape
 from experiment.generator.tapes import Tapes
 from experiment.parity.answers import check_answers
-from experiment.plan.plan import Plan
+from experiment.plan.arms_in_blocks import Plan
 from experiment.trial.audit import mark
 from experiment.trial.machine_speed import machine_speed
+from experiment.trial.outcome import JOURNEYS, PARITY, Clock, Trial
 from experiment.trial.sender import sender_of
-from experiment.trial.trial import JOURNEYS, PARITY, Clock, Trial
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.runtime import Runtime
 

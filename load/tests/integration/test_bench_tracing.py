@@ -10,7 +10,7 @@ import yaml
 
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from experiment.proofs.tracing import TAPE_RATE, USERS, WORKLOAD, Bench
-from experiment.trial.trial import JOURNEYS
+from experiment.trial.outcome import JOURNEYS
 from hops.budget.parts import budgets_of
 from hops.run.rows import read_journeys
 from hops.traces.jaeger import read_traces

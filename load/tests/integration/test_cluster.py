@@ -15,7 +15,7 @@ from stand_ins.cluster import namespaces, needs_cluster
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape
 from experiment.trial.audit import auditing
 from experiment.trial.cluster_sender import ClusterSender
-from experiment.trial.trial import JOURNEYS
+from experiment.trial.outcome import JOURNEYS
 from hops.run.rows import read_journeys
 from mesh.components.database import POSTGRES
 from mesh.components.shop_processes import TRIAL_DATABASE

@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from experiment.generator.shopload import BINARY
-from experiment.plan.plan import Plan, arms_of
+from experiment.plan.arms_in_blocks import Plan, arms_of
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan, take_up
 from experiment.trial.run import run_trial

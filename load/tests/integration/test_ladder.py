@@ -10,7 +10,7 @@ import pytest
 
 from experiment.generator.shopload import BINARY
 from experiment.kinds.ladder import ladder_arms
-from experiment.plan.plan import Plan
+from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan
 from hops.kinds.ladder.arms import KIND

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from experiment.generator.shopload import BINARY
-from experiment.plan.plan import Arm, Plan
+from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan
+from experiment.trial.outcome import Trial
 from experiment.trial.run import run_trial
-from experiment.trial.trial import Trial
 from hops.run.files import read_run
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches

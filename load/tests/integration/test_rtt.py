@@ -9,7 +9,7 @@ import pytest
 
 from experiment.generator.shopload import BINARY
 from experiment.kinds.rtt import rtt_arms
-from experiment.plan.plan import Plan
+from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.profiles import Profile
 from experiment.runner import begin, run_plan
 from hops.kinds.rtt.arms import KIND

@@ -9,8 +9,8 @@ from typing import Any
 
 import polars as pl
 
+from experiment.trial.outcome import Trial
 from experiment.trial.resources import Origin
-from experiment.trial.trial import Trial
 from hops.gates.trial import Evidence
 from hops.run.rows import CALLS, HOPS, RESOURCES
 from hops.units import NS_PER_MS

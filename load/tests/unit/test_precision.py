@@ -12,7 +12,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.generator.shopload import BINARY
-from experiment.plan.plan import MOST_BLOCKS, Plan, arms_of
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.results.folder import ResultsFolder, read_json
 from experiment.runner import begin, run_trials, take_up

@@ -19,7 +19,7 @@ from experiment.kinds import compare
 from experiment.kinds.compare import edge_arms
 from experiment.kinds.ladder import ladder_arms
 from experiment.kinds.rtt import rtt_arms
-from experiment.plan.plan import Arm, Plan, arms_of
+from experiment.plan.arms_in_blocks import Arm, Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.runner import begin, load_line, run_plan, take_up
 from experiment.trial.files import TrialFiles

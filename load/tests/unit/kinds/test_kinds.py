@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 import experiment.kinds
 import hops.kinds
 from experiment import cli
-from experiment.plan.plan import Plan
+from experiment.plan.arms_in_blocks import Plan
 from experiment.results.folder import ResultsFolder
 from hops.run.documents.summary import Summary
 from hops.run.files import SUMMARY, read_document
@@ -24,7 +24,7 @@ COMMAND = """
 import typer
 from experiment.arguments import topologies_of, workload_file
 from experiment.commands import in_blocks
-from experiment.plan.plan import Plan, arm_of
+from experiment.plan.arms_in_blocks import Plan, arm_of
 from experiment.plan.profiles import profile_named
 
 def command(given: typer.Context, shades: str = "light,dark", resume: str = "", retry: str = "0") -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from experiment.errors import UsageError
 from experiment.kinds.rtt import DEFAULT_RTTS, rtt_arms
-from experiment.plan.plan import Plan, plan_of
+from experiment.plan.arms_in_blocks import Plan, plan_of
 from experiment.plan.profiles import PROFILES
 from hops.kinds.rtt.arms import KIND
 from mesh.description.topology import load_topology

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from experiment.cli import app
 from experiment.commands import in_blocks
 from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.plan import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.precision import foresee, parse_precision, require_attainable
 from experiment.plan.profiles import PROFILES
 from experiment.progress import minutes

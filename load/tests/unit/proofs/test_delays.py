@@ -8,7 +8,7 @@ import pytest
 
 from experiment.commands.prove import delays_table
 from experiment.errors import UsageError
-from experiment.plan.plan import plan_of
+from experiment.plan.arms_in_blocks import plan_of
 from experiment.proofs.delays import BASELINE, FoundDelay, Injected, delays_of, injected, judge, proof_plan
 from hops.budget.parts import DELAY_TOOK
 from hops.synthetic.run import Noise, write_generated_run

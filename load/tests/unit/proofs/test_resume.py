@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from experiment.plan.plan import Plan
+from experiment.plan.arms_in_blocks import Plan
 from experiment.proofs.resume import at_the_end, changes, finished_trials, proof_plan
 from experiment.results.folder import ResultsFolder
 

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from experiment.plan.plan import Arm, Planned
+from experiment.plan.arms_in_blocks import Arm, Planned
 from experiment.trial.files import RECORD, TrialFiles
 from experiment.trial.resources import Origin
 from mesh.description.switches import Switches

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 
+from experiment.trial.outcome import Clock
 from experiment.trial.run import beside_it
-from experiment.trial.trial import Clock
 
 
 def test_the_parts_of_a_phase_add_up() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import Plan, arms_of, plan_of
 from experiment.plan.closed_loop import ClosedLoop
-from experiment.plan.plan import Plan, arms_of, plan_of
 from experiment.plan.profiles import PROFILES
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import load_topology
