@@ -1,11 +1,9 @@
-"""What holds for every GraphQL call between services: hashes, errors, deadlines, traces, and answers that are none."""
+"""What holds for GraphQL calls between services alone: hashes, answers that are none, pages, bodies, traces."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
@@ -16,11 +14,9 @@ from opentelemetry.trace import SpanKind
 
 from shop.clients.connect import connect
 from shop.clients.ports import Clients
-from shop.errors import DeadlineExceeded, ErrorCode, Internal, InvalidArgument, NotFound, ShopError, Unavailable
+from shop.errors import Internal, InvalidArgument, NotFound, ShopError, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
-from shop.platform.deadline import deadline, remaining
-from shop.platform.error_table import ERROR_TABLE
 from shop.platform.http.server import http_server
 from shop.product import graphql as product_graphql
 from shop.product.domain import Product, ProductRow, StockLine
@@ -104,65 +100,6 @@ async def test_a_document_travels_once_and_its_hash_afterwards() -> None:
             assert await clients.product.get_product(1) == POT
     assert ["query" in body for body in wire.bodies] == [False, True, False, False]
     assert len({body["extensions"]["persistedQuery"]["sha256Hash"] for body in wire.bodies}) == 1
-
-
-@pytest.mark.parametrize("code", list(ErrorCode))
-async def test_every_error_arrives_as_it_was_raised(code: ErrorCode) -> None:
-    async def fail() -> Product:
-        raise ERROR_TABLE[code].error("what to change", field="lines[2].product_id")
-
-    async with connected(Puppet(fail)) as (_, clients):
-        with pytest.raises(ShopError) as refusal:
-            await clients.product.get_product(1)
-    assert type(refusal.value) is ERROR_TABLE[code].error
-    assert (refusal.value.message, refusal.value.field) == ("what to change", "lines[2].product_id")
-
-
-async def test_unknown_cause_stays_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async def fail() -> Product:
-        raise RuntimeError("password=hunter2")
-
-    async with connected(Puppet(fail)) as (_, clients):
-        with caplog.at_level(logging.ERROR), pytest.raises(Internal, match=r"^internal error$"):
-            await clients.product.get_product(1)
-    assert "hunter2" in caplog.text
-
-
-async def test_deadline_of_the_caller_reaches_the_callee() -> None:
-    seen = []
-
-    async def look() -> Product:
-        seen.append(remaining())
-        return POT
-
-    async with connected(Puppet(look)) as (_, clients):
-        with deadline(1.5):
-            await clients.product.get_product(1)
-        await clients.product.get_product(1)
-    assert 1.0 < seen[0] <= 1.5
-    assert 4.5 < seen[1] <= 5.0
-
-
-async def test_passed_deadline_ends_the_call() -> None:
-    async def hang() -> Product:
-        await asyncio.sleep(30)
-        return POT
-
-    async with connected(Puppet(hang)) as (_, clients):
-        started = time.monotonic()
-        with deadline(0.2), pytest.raises(DeadlineExceeded):
-            await clients.product.get_product(1)
-        assert time.monotonic() - started < 2
-        with deadline(-1), pytest.raises(DeadlineExceeded):
-            await clients.product.get_product(1)
-
-
-async def test_service_that_is_away_is_unavailable_and_then_back(free_address: str) -> None:
-    async with connect({"product": f"graphql://{free_address}"}, "test") as clients:
-        with pytest.raises(Unavailable, match="the product service does not answer"):
-            await clients.product.get_product(1)
-        async with serving(Puppet(), free_address):
-            assert await clients.product.get_product(1) == POT
 
 
 async def test_reads_wait_for_a_service_that_is_briefly_away_and_changes_do_not(free_address: str) -> None:

@@ -1,4 +1,4 @@
-"""What holds for every REST call: rich errors, deadlines, cancellation, connections that go stale, wrong answers."""
+"""What holds for REST calls alone: late answers, connections that go stale, wrong answers, traces."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from shop.clients.ports import Clients
 from shop.errors import DeadlineExceeded, Internal, Unavailable
 from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
-from shop.platform.deadline import DEADLINE_HEADER, deadline, remaining
-from shop.platform.error_table import ERROR_TABLE
+from shop.platform.deadline import DEADLINE_HEADER
 from shop.platform.http.server import http_server
 from shop.product.domain import Product
 from shop.product.rest import build_app
@@ -78,56 +77,6 @@ async def answering(*answers: bytes) -> AsyncIterator[tuple[str, list[int]]]:
         yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}", connections
 
 
-@pytest.mark.parametrize("code", sorted(ERROR_TABLE))
-async def test_every_error_arrives_as_it_was_raised(code: Any) -> None:
-    row = ERROR_TABLE[code]
-    async with connected(raising(row.error("Say ünwhat ☕", field="lines[2].quantity"))) as clients:
-        for call in (clients.product.delete_product(1), clients.product.get_product(1)):
-            with pytest.raises(row.error) as raised:
-                await call
-            assert type(raised.value) is row.error
-            assert raised.value.message == "Say ünwhat ☕"
-            assert raised.value.field == "lines[2].quantity"
-
-
-async def test_unknown_cause_stays_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
-    async with connected(raising(RuntimeError("password=hunter2"))) as clients:
-        with pytest.raises(Internal) as raised:
-            await clients.product.delete_product(1)
-    assert raised.value.message == "internal error"
-    assert "hunter2" in caplog.text
-
-
-async def test_deadline_of_the_caller_reaches_the_callee() -> None:
-    seen: list[float | None] = []
-
-    async def act() -> Product:
-        seen.append(remaining())
-        return TEA
-
-    async with connected(act) as clients:
-        with deadline(2.0):
-            assert await clients.product.get_product(1) == TEA
-        await clients.product.get_product(1)
-    assert seen[0] is not None
-    assert 1.0 < seen[0] <= 2.0
-    # Without a deadline of the request, the client sets its own.
-    assert seen[1] is not None
-    assert 4.0 < seen[1] <= 5.0
-
-
-async def test_passed_deadline_ends_the_call() -> None:
-    async def act() -> Product:
-        await asyncio.sleep(30)
-        return TEA
-
-    async with connected(act) as clients:
-        with pytest.raises(DeadlineExceeded), deadline(0.1):
-            await clients.product.get_product(1)
-        with pytest.raises(DeadlineExceeded), deadline(0.0):
-            await clients.product.get_product(1)
-
-
 async def test_late_answer_is_the_service_s_own() -> None:
     async def act() -> Product:
         await asyncio.sleep(30)
@@ -138,12 +87,6 @@ async def test_late_answer_is_the_service_s_own() -> None:
         answer = await client.get(f"http://{address}/v1/products/1", headers={DEADLINE_HEADER: "300"}, timeout=20)
     assert answer.status_code == 504
     assert answer.json()["code"] == "DEADLINE_EXCEEDED"
-
-
-async def test_service_that_is_away_is_unavailable(free_address: str) -> None:
-    async with calling(free_address) as clients:
-        with pytest.raises(Unavailable, match="product service"), deadline(2):
-            await clients.product.get_product(1)
 
 
 async def test_read_is_sent_again_when_the_connection_was_lost_and_a_change_is_not() -> None:
