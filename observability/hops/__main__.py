@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from hops.commands.benchmark import benchmark, benchmark_budgets_command, benchmark_report_command
+from hops.commands.benchmark import benchmark, benchmark_budgets_command
 from hops.commands.budget import budget, rows
 from hops.commands.report import report_command
 
@@ -14,7 +14,6 @@ app.command()(rows)
 app.command("report")(report_command)
 app.command()(benchmark)
 app.command("benchmark-budgets")(benchmark_budgets_command)
-app.command("benchmark-report")(benchmark_report_command)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""`python -m hops benchmark`, `benchmark-budgets` and `benchmark-report`: how fast budgets and reports are made."""
+"""`python -m hops benchmark` and `benchmark-budgets`: how fast budgets and reports are made."""
 
 from __future__ import annotations
 
 import contextlib
 import gc
 import json
-import resource
 import subprocess
 import sys
 import tempfile
@@ -19,20 +18,17 @@ import typer
 
 from hops.budget.parts import budgets_of
 from hops.commands.budget import AsJson
-from hops.run.files import CALLS_FILE, HOPS_FILE, LABELS, read_run
+from hops.run.files import CALLS_FILE, HOPS_FILE, LABELS
 from hops.synthetic.run import write_generated_run
 from hops.synthetic.traces import otlp_document, shop_trace, write_lines
 from hops.traces import otlp
 
 TARGET_TRACES_PER_S = 5000
-TARGET_S = 60.0
-TARGET_MIB = 1536.0
 TARGET_RUN_S = 600.0
 TARGET_RUN_MIB = 2048.0
 """Targets for a run of 10 million spans, on two cores."""
 _TOPOLOGIES = ("rest", "graphql", "grpc", "hybrid")
 _BLOCKS = 5
-_TRACED = 0.2
 _SPANS = 30
 _LOOK_S = 0.05
 
@@ -140,37 +136,3 @@ def _memory(process: psutil.Process) -> int:
         for one in (process, *process.children(recursive=True)):
             resident += one.memory_info().rss
     return resident
-
-
-def benchmark_report_command(
-    journeys: Annotated[int, typer.Option(min=1000, help="Number of journeys in the whole run.")] = 100_000,
-    as_json: AsJson = False,
-) -> None:
-    """Measure analysis and report of a large synthetic run; fails above 60 s or 1.5 GiB."""
-    with tempfile.TemporaryDirectory(prefix="hops-report-") as scratch:
-        folder = write_generated_run(
-            Path(scratch) / "run",
-            topologies=_TOPOLOGIES,
-            blocks=_BLOCKS,
-            journeys_per_trial=journeys // (len(_TOPOLOGIES) * _BLOCKS),
-            traced=_TRACED,
-        )
-        began = time.monotonic()
-        # In a process of its own, as a user runs it.
-        subprocess.run([sys.executable, "-m", "hops", "report", str(folder)], check=True, stdout=subprocess.DEVNULL)  # noqa: S603
-        seconds = time.monotonic() - began
-        run = read_run(folder)
-        page_mb = (folder / "report.html").stat().st_size / 1e6
-    count, traces = run.journeys.height, run.hops["trace_id"].n_unique()
-    # Of the largest child; on Linux in KiB (getrusage(2)).
-    peak_mib = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-    if as_json:
-        figures = {"journeys": count, "traces": traces, "seconds": seconds, "peak_mib": peak_mib, "page_mb": page_mb}
-        print(json.dumps({**figures, "target_seconds": TARGET_S, "target_mib": TARGET_MIB}))
-    else:
-        print(
-            f"{count:,} journeys, {traces:,} traces: {seconds:.1f} s (at most {TARGET_S:.0f}), "
-            f"{peak_mib:,.0f} MiB (at most {TARGET_MIB:,.0f}), page of {page_mb:.1f} MB"
-        )
-    if seconds > TARGET_S or peak_mib > TARGET_MIB:
-        raise typer.Exit(1)
