@@ -15,6 +15,8 @@ from graphql import (
     value_from_ast_untyped,
 )
 
+from shop.platform.graphql.internals import core_info
+
 
 def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:
     """Tells whether the query asks only for fields that are known already.
@@ -23,7 +25,7 @@ def asks_only(info: strawberry.Info[Any, Any], known: frozenset[str]) -> bool:
         info: Of the field that returns the object.
         known: GraphQL names of the fields that need no call.
     """
-    return only(info, info._raw_info.field_nodes, known)
+    return only(info, core_info(info).field_nodes, known)
 
 
 def only(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode], known: frozenset[str]) -> bool:
@@ -44,7 +46,7 @@ def asked(info: strawberry.Info[Any, Any], *path: str) -> list[FieldNode]:
         info: Of the field that the path begins inside.
         path: GraphQL names of the fields on the way, and of the field itself.
     """
-    nodes = info._raw_info.field_nodes
+    nodes = core_info(info).field_nodes
     for name in path:
         nodes = [node for node in _inside(info, nodes) if node.name.value == name]
     return nodes
@@ -67,7 +69,7 @@ def argument(info: strawberry.Info[Any, Any], node: FieldNode, name: str, defaul
 
 
 def _inside(info: strawberry.Info[Any, Any], nodes: Iterable[FieldNode]) -> Iterator[FieldNode]:
-    raw = info._raw_info
+    raw = core_info(info)
     # Each fragment once: fragments that spread each other twice would double the work with every one of them.
     visited: set[str] = set()
     pending = [node.selection_set for node in nodes]

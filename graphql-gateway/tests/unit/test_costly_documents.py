@@ -36,6 +36,7 @@ from graphql_gateway.schema import build_schema
 from shop.errors import ShopError
 from shop.platform.graphql.documents import prepare
 from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.internals import core_schema
 from shop.platform.http.body import MOST_BYTES
 
 SEED = 20_260_102
@@ -104,7 +105,7 @@ SELECTED = (
 WRAPPINGS = (("... {", "}"), ("[", "]"), ("a {", "}"), ("{ a:", "}"))
 
 
-SCHEMA = build_schema()._schema
+SCHEMA = core_schema(build_schema())
 
 
 @dataclass

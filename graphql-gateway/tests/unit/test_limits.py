@@ -13,9 +13,10 @@ from graphql_gateway import context
 from graphql_gateway.cost import CostModel
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql.errors import RequestError
+from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import MOST_CHARACTERS, MOST_PAIRS, MOST_TOKENS, Shape, check_shape, operations_of
 
-SCHEMA = build_schema()._schema
+SCHEMA = core_schema(build_schema())
 DOCUMENTS = Path(__file__).resolve().parents[3] / "load" / "internal" / "graphql" / "documents"
 
 

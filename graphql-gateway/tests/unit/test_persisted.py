@@ -10,6 +10,7 @@ import pytest
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql.documents import Documents, LruCache
 from shop.platform.graphql.errors import PersistedQueryNotFound
+from shop.platform.graphql.internals import core_schema
 
 QUERY = "query q($id: ID!) { product(id: $id) { title } }"
 VARIABLES = {"id": "UHJvZHVjdDox"}
@@ -83,7 +84,7 @@ async def test_malformed_hashes(gateway: Any, persisted: object) -> None:
 
 
 async def test_the_store_is_bounded_and_a_flood_of_texts_leaves_persisted_queries_alone() -> None:
-    documents = Documents(build_schema()._schema, capacity=2)
+    documents = Documents(core_schema(build_schema()), capacity=2)
     texts = [f"query q{number} {{ __typename }}" for number in range(4)]
     await documents.find(texts[0], sha256(texts[0]))
     for text in texts:

@@ -14,6 +14,7 @@ import pytest
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql.documents import REST, Documents
 from shop.platform.graphql.endpoint import Endpoint
+from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.schema import RequestContext
 
 SCHEMA = build_schema()
@@ -48,7 +49,7 @@ def preparation() -> Iterator[Preparation]:
 
 
 async def test_whoever_sends_a_known_document_does_not_wait(preparation: Preparation) -> None:
-    documents = Documents(SCHEMA._schema, preparation)
+    documents = Documents(core_schema(SCHEMA), preparation)
     known = await documents.find(TEXTS[0], None)
     preparation.goes_on.clear()
     unknown = [asyncio.create_task(documents.find(text, None)) for text in TEXTS[1:]]
@@ -62,7 +63,7 @@ async def test_whoever_sends_a_known_document_does_not_wait(preparation: Prepara
 
 
 async def test_a_document_that_many_send_at_once_is_prepared_once(preparation: Preparation) -> None:
-    documents = Documents(SCHEMA._schema, preparation)
+    documents = Documents(core_schema(SCHEMA), preparation)
     first, *others = await asyncio.gather(*[documents.find(TEXTS[0], None) for _ in range(10)])
 
     assert all(other is first for other in others)
@@ -79,7 +80,7 @@ async def test_after_each_there_is_a_rest() -> None:
             pass
         times.append(time.monotonic())
 
-    documents = Documents(SCHEMA._schema, prepare)
+    documents = Documents(core_schema(SCHEMA), prepare)
     await asyncio.gather(*[documents.find(text, None) for text in TEXTS[:2]])
 
     assert times[2] - times[1] >= REST * PREPARES_S

@@ -18,6 +18,7 @@ from shop.platform.error_table import row
 from shop.platform.graphql.documents import Documents, Measure, is_mutation
 from shop.platform.graphql.error_format import graphql_errors, not_found_by_hash, shop_error
 from shop.platform.graphql.errors import PersistedQueryNotFound, Refused, RequestError
+from shop.platform.graphql.internals import core_schema
 from shop.platform.graphql.limits import name_of
 from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_string, read_body
 from shop.platform.graphql.schema import RequestContext, Schema
@@ -56,7 +57,7 @@ class Endpoint:
     ) -> None:
         self._schema = schema
         self._context = context
-        self._documents = Documents(schema._schema, measure)
+        self._documents = Documents(core_schema(schema), measure)
         self._compresses = compresses
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

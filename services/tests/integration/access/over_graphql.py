@@ -19,10 +19,11 @@ from graphql import (
 )
 
 from graphql_gateway.schema import NODES, build_schema
+from shop.platform.graphql.internals import core_schema
 
 from .contract import NONCE, NONCES, PLAIN, RESOURCES, Attempt, Ids, Kind, classify, resource_of, snake
 
-SCHEMA = build_schema()._schema
+SCHEMA = core_schema(build_schema())
 DEPTH = 3
 OF_KIND = {kind: name for name, kind in RESOURCES.items() if kind} | {Kind.LINE: "OrderLine"}
 # What anybody may see of a user.
