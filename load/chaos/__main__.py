@@ -2,67 +2,58 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Annotated
+
+import typer
 
 from chaos.kills import Outcome, run_kills
 from chaos.shop import Shop
+from mesh.description.options import Given, Json, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import SERVICES
-from mesh.errors import MeshError, SwitchError
+from mesh.errors import SwitchError
 from mesh.paths import RunFolder
+from mesh.supervisor.reporting import reported
 from shop.database.audit import print_table
 
-
-def arguments() -> argparse.ArgumentParser:
-    """Returns the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m chaos",
-        description="Kills the order service at random moments while customers check out, then audits the shop.",
-    )
-    parser.add_argument("--kills", type=_positive, default=200, help="number of kills (default 200, about 4 minutes)")
-    parser.add_argument(
-        "--replicas", default="", help="replicas of services, as order:2,product:2 (default one of each)"
-    )
-    parser.add_argument("--customers", type=_positive, default=8, help="number of concurrent customers (default 8)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the kill times and the purchases (default 1)")
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    return parser
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Runs a command line; returns its exit code: 0 if all is well, 1 if something is broken, 2 if it could not run."""
-    options = arguments().parse_args(argv)
-    try:
-        ports = replace(load_ports(os.environ), replicas=replicas(options.replicas))
+@app.command()
+@takes_switches("chaos")
+def kill(
+    *,
+    kills: Annotated[int, typer.Option(help="Number of kills; 200 take about 4 minutes.", min=1)] = 200,
+    switches: Given,
+    customers: Annotated[int, typer.Option(help="Number of customers who check out at the same time.", min=1)] = 8,
+    seed: Annotated[int, typer.Option(help="Seed of the kill times and the purchases, an integer ≥ 0.", min=0)] = 1,
+    as_json: Json = False,
+) -> None:
+    """Kill the order service at random moments while customers check out, then audit. Exit code 1 if that fails."""
+    with reported():
+        ports = replace(load_ports(os.environ), replicas=replicas(switches["replicas"] or ""))
         folder = RunFolder.of(ports.base)
-        journal = folder.path / "chaos.jsonl"
         with Shop(ports, folder) as shop:
             outcome = run_kills(
                 shop,
-                journal,
-                kills=options.kills,
-                customers=options.customers,
-                seed=options.seed,
-                progress=lambda number: print(f"\rkilled {number} of {options.kills}", end="", file=sys.stderr),
+                folder.path / "chaos.jsonl",
+                kills=kills,
+                customers=customers,
+                seed=seed,
+                progress=lambda number: print(f"\rkilled {number} of {kills}", end="", file=sys.stderr),
             )
             print(file=sys.stderr)
-    except MeshError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt as interrupt:
-        print(f"\n{interrupt or 'stopped'}", file=sys.stderr)
-        return 130
-    if options.json:
-        print(json.dumps(outcome.as_dict(), indent=2))
+    if as_json:
+        typer.echo(json.dumps(outcome.as_dict(), indent=2))
     else:
         _print(outcome)
-    return 0 if outcome.ok else 1
+    raise SystemExit(0 if outcome.ok else 1)
 
 
 def replicas(given: str) -> Mapping[str, int]:
@@ -97,11 +88,5 @@ def _print(outcome: Outcome) -> None:
     print_table("the shop after the kills", outcome.findings)
 
 
-def _positive(text: str) -> int:
-    if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not an integer ≥ 1")
-    return int(text)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    app()

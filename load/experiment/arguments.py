@@ -126,5 +126,7 @@ def workload_file(given: str) -> Path:
 
 
 def _seconds(given: str) -> float | None:
+    if given == "0":
+        return 0.0
     duration = _DURATION.fullmatch(given)
     return float(duration["number"]) * _SECONDS[duration["unit"]] if duration else None

@@ -34,6 +34,10 @@ COMMANDS = {
         "Measure what tracing every request costs a REST read, by component. Exit code 1 if it costs more than 15 % of "
         "the throughput.",
     ),
+    "settings": (
+        "commands.settings:settings_command",
+        "Write settings.mk and docs/settings.md from the options of the commands.",
+    ),
     "prove": ("commands.prove:app", "Check the instrument where the truth is known."),
 }
 

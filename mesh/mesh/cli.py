@@ -20,22 +20,7 @@ from mesh.components.shop_processes import Data
 from mesh.components.trial import require_fit
 from mesh.compose import FILE as COMPOSE_FILE
 from mesh.compose import compose_files
-from mesh.description.options import (
-    Abort,
-    Canary,
-    Delay,
-    Edge,
-    Http,
-    Json,
-    Mesh,
-    Mtls,
-    Plugins,
-    Replicas,
-    Scale,
-    Store,
-    Tls,
-    TopologyName,
-)
+from mesh.description.options import Given, Json, TopologyName, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import aborts_in_words, delays_in_words, parse_switches
 from mesh.description.topology import load_topology, names
@@ -61,21 +46,12 @@ WATCH_S = 0.5
 
 
 @app.command()
+@takes_switches("up")
 def up(
+    *,
     topology: TopologyName = "hybrid",
-    edge: Edge = None,
-    plugins: Plugins = None,
-    tls: Tls = None,
-    mesh: Mesh = None,
-    mtls: Mtls = None,
-    canary: Canary = None,
-    replicas: Replicas = None,
-    store: Store = None,
-    scale: Scale = None,
+    switches: Given,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
-    http: Http = None,
-    delay: Delay = None,
-    abort: Abort = None,
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave the topology running and return once it is ready.")
     ] = False,
@@ -83,36 +59,22 @@ def up(
 ) -> None:
     """Start a topology and keep it running until Ctrl-C."""
     with reported():
-        given = {
-            "edge": edge,
-            "plugins": plugins,
-            "tls": tls,
-            "mesh": mesh,
-            "mtls": mtls,
-            "canary": canary,
-            "replicas": replicas,
-            "store": store,
-            "scale": scale,
-            "http": http,
-            "delay": delay,
-            "abort": abort,
-        }
         loaded = load_topology(topology)
-        switches = parse_switches(**given)
-        require_fit(loaded, switches)
+        chosen = parse_switches(**switches)
+        require_fit(loaded, chosen)
         ports = load_ports(os.environ)
         folder = RunFolder.of(ports.base)
         if detach:
             options = ["--topology", topology, "--seed", str(seed)]
-            options += [f"--{name}={value}" for name, value in given.items() if value is not None]
+            options += [f"--{name}={value}" for name, value in switches.items() if value is not None]
             _show(start_detached(options, folder), as_json, how_to_stop="make down")
             return
         trial = f"up-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
-        system = System(loaded, switches, ports, trial, data=Data(switches.scale, seed))
+        system = System(loaded, chosen, ports, trial, data=Data(chosen.scale, seed))
         with system:
             state = State(
                 topology=loaded.name,
-                switches=switches.as_dict(),
+                switches=chosen.as_dict(),
                 urls=system.urls,
                 commands=system.commands,
                 edge=system.url,
@@ -176,17 +138,11 @@ def status(as_json: Json = False) -> None:
 
 
 @app.command()
+@takes_switches("manifests")
 def manifests(
+    *,
     topology: TopologyName = "hybrid",
-    edge: Edge = None,
-    plugins: Plugins = None,
-    mesh: Mesh = None,
-    mtls: Mtls = None,
-    canary: Canary = None,
-    replicas: Replicas = None,
-    scale: Scale = None,
-    delay: Delay = None,
-    abort: Abort = None,
+    switches: Given,
     namespace: Annotated[str, typer.Option(help="Namespace of everything.")] = NAMESPACE,
     storage: Annotated[
         str | None, typer.Option(help="Size of PostgreSQL's volume, such as 10Gi; by default, data go with the pod.")
@@ -200,23 +156,23 @@ def manifests(
     """Write the Kubernetes manifests of a topology: a Kustomize base, and the overlays bench and production."""
     with reported():
         loaded = load_topology(topology)
-        given = {"edge": edge, "mesh": mesh, "mtls": mtls, "canary": canary, "replicas": replicas, "scale": scale}
-        faults = {"delay": delay, "abort": abort}
-        switches = parse_switches(**given, **faults, plugins=plugins, runtime="kubernetes")
-        require_fit(loaded, switches)
+        chosen = parse_switches(**switches, runtime="kubernetes")
+        require_fit(loaded, chosen)
         options = cluster_options(
-            os.environ, namespace=namespace, storage=storage, istio_cni=cni, seed=seed, replicas=switches.replicas
+            os.environ, namespace=namespace, storage=storage, istio_cni=cni, seed=seed, replicas=chosen.replicas
         )
-        folder = out or ROOT / RUNS / "manifests" / f"{loaded.name}-{switches.edge}-{switches.mesh}"
+        folder = out or ROOT / RUNS / "manifests" / f"{loaded.name}-{chosen.edge}-{chosen.mesh}"
         public_key = make_secrets(folder, options).public.read_text()
-        write(cluster_manifests(loaded, switches, replace(options, jwt_public_key=public_key)), folder)
+        write(cluster_manifests(loaded, chosen, replace(options, jwt_public_key=public_key)), folder)
         typer.echo(f"Wrote {folder}. Apply it with: kubectl apply --kustomize {folder / BENCH}")
 
 
 @app.command()
+@takes_switches("compose")
 def compose(
+    *,
     topology: TopologyName = "hybrid",
-    scale: Scale = None,
+    switches: Given,
     seed: Annotated[int, typer.Option(help="Seed of the generated data, an integer ≥ 0.", min=0)] = 1,
     out: Annotated[
         Path | None, typer.Option(help="Folder to write into; by default, the checkout for hybrid, else .run/compose/.")
@@ -225,10 +181,10 @@ def compose(
 ) -> None:
     """Write the Compose file of a topology, and the configuration that its containers mount."""
     with reported():
-        loaded, switches = load_topology(topology), parse_switches(scale=scale)
-        is_committed = (topology, switches.scale, seed) == ("hybrid", 1, 1)
+        loaded, chosen = load_topology(topology), parse_switches(**switches)
+        is_committed = (topology, chosen.scale, seed) == ("hybrid", 1, 1)
         folder = out or (ROOT if is_committed else ROOT / RUNS / "compose" / loaded.name)
-        files = compose_files(loaded, Data(switches.scale, seed), folder.resolve())
+        files = compose_files(loaded, Data(chosen.scale, seed), folder.resolve())
         if check:
             stale = [str(path) for path, text in files.items() if not _has(folder / path, text)]
             if stale:

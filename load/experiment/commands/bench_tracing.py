@@ -25,7 +25,7 @@ from hops.elements import numbers
 from hops.elements.element import Element, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, words
 from mesh.components.shop_processes import Data
-from mesh.description.options import Edge, Json, TopologyName
+from mesh.description.options import Given, Json, TopologyName, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Channel, Protocol, load_topology
@@ -37,9 +37,11 @@ LEAST_ROUNDS = 6
 WARM_UP_S = 3.0
 
 
+@takes_switches("bench-tracing")
 def bench_tracing_command(
+    *,
     topology: TopologyName = "rest",
-    edge: Edge = None,
+    switches: Given,
     rounds: Annotated[
         str, typer.Option(help=f"Number of rounds, {LEAST_ROUNDS} to {MOST_ROUNDS}; each runs the load twice.")
     ] = "10",
@@ -51,30 +53,28 @@ def bench_tracing_command(
     with reported_errors():
         how_often = whole_number("rounds", rounds, LEAST_ROUNDS, MOST_ROUNDS)
         length_s, number_of_tape = duration_s("duration", duration, "1s", "60s"), checked_seed(seed)
-        shape, switches = load_topology(topology), parse_switches(edge=edge)
+        shape, chosen = load_topology(topology), parse_switches(**switches)
         if not shape.client_speaks(Channel.PARTNER).startswith(Protocol.REST):
             raise UsageError(
                 f"topology={topology}: its partners do not speak REST, which the reads are; give one whose partners "
                 "do, such as rest or hybrid"
             )
         shopload, say = Shopload(BINARY), Progress()
-        system = System(shape, switches, load_ports(os.environ), "bench-tracing", data=Data(switches.scale, DATA_SEED))
+        system = System(shape, chosen, load_ports(os.environ), "bench-tracing", data=Data(chosen.scale, DATA_SEED))
         with TemporaryDirectory(prefix="bench-tracing-") as name:
             folder = Path(name)
 
             def load(what: str, seconds: float, seed: int) -> Load:
                 path = folder / f"{what}.jsonl"
-                tape = shopload.tape(
-                    WORKLOAD, path, seed=seed, rate=TAPE_RATE, duration_s=seconds, scale=switches.scale
-                )
+                tape = shopload.tape(WORKLOAD, path, seed=seed, rate=TAPE_RATE, duration_s=seconds, scale=chosen.scale)
                 return Load(tape, seconds, USERS)
 
-            parity = parity_tape(shopload, folder / "parity.jsonl", 1, seed=number_of_tape, scale=switches.scale)
+            parity = parity_tape(shopload, folder / "parity.jsonl", 1, seed=number_of_tape, scale=chosen.scale)
             warm_up = load("warm-up", WARM_UP_S, number_of_tape + 1)
             with ready(system, shopload, parity, warm_up, folder / "system", Clock(), say):
                 bench = Bench(system, shopload, load("reads", length_s, number_of_tape), folder)
                 cost = bench.measure(how_often, say)
-        document = {"topology": shape.name, "edge": switches.edge, **cost}
+        document = {"topology": shape.name, "edge": chosen.edge, **cost}
         give(document, tracing_view(cost, shape.name), as_json=as_json, console=console())
 
 

@@ -18,52 +18,38 @@ from experiment.parity.across import check_topologies, parity_table
 from experiment.progress import Progress
 from hops.terminal.render import rendered
 from mesh.components.trial import require_fit
-from mesh.description.options import Canary, Edge, Http, Json, Mesh, Mtls, Plugins, Replicas, Tls
+from mesh.description.options import Given, Json, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches, parse_switches
 from mesh.description.topology import Topology, load_topology, names
 from mesh.errors import SwitchError
 
 
+@takes_switches("parity")
 def parity_command(
+    *,
     topologies: Annotated[
         str,
         typer.Option(help="Topologies to check, comma-separated names or paths (default: all that the edge serves)."),
     ] = "",
     samples: Annotated[int, typer.Option(help="Samples per journey and channel.", min=1, max=1000)] = 50,
     seed: Seed = "1",
-    edge: Edge = None,
-    plugins: Plugins = None,
-    tls: Tls = None,
-    mesh: Mesh = None,
-    mtls: Mtls = None,
-    canary: Canary = None,
-    replicas: Replicas = None,
-    http: Http = None,
+    switches: Given,
     as_json: Json = False,
 ) -> None:
     """The command `parity`; `experiment.cli` has its help."""
     with reported_errors():
         shopload = Shopload(BINARY)
-        given = {
-            "edge": edge,
-            "plugins": plugins,
-            "tls": tls,
-            "mesh": mesh,
-            "mtls": mtls,
-            "canary": canary,
-            "replicas": replicas,
-        }
-        switches = parse_switches(**given, http=http, trace=0)
-        chosen = topologies_of(topologies) if topologies else _all_that_fit(switches)
+        given = parse_switches(**switches, trace=0)
+        chosen = topologies_of(topologies) if topologies else _all_that_fit(given)
         for topology in chosen:
-            require_fit(topology, switches)
+            require_fit(topology, given)
         done = check_topologies(
             chosen,
-            switches,
+            given,
             load_ports(os.environ),
             shopload,
-            lambda out: parity_tape(shopload, out, samples, seed=checked_seed(seed), scale=switches.scale),
+            lambda out: parity_tape(shopload, out, samples, seed=checked_seed(seed), scale=given.scale),
             say=Progress(),
         )
         if as_json:

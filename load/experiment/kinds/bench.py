@@ -16,36 +16,15 @@ from experiment.plan.networks import channel_networks
 from experiment.plan.profiles import PROFILES, profile_named
 from experiment.results.folder import RESULTS
 from hops.run.documents.summary import Summary
-from mesh.description.options import (
-    Abort,
-    Bandwidth,
-    Canary,
-    Connections,
-    Delay,
-    Edge,
-    Http,
-    Json,
-    LoadNodes,
-    Mesh,
-    Mtls,
-    Network,
-    Plugins,
-    Replicas,
-    Rtt,
-    Runtime,
-    Scale,
-    Store,
-    Tls,
-    TopologyName,
-    Trace,
-    Visit,
-)
+from mesh.description.options import Given, Json, TopologyName, takes_switches
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology
 
 
+@takes_switches("bench")
 def command(
+    *,
     topology: TopologyName = "hybrid",
     profile: Annotated[
         str, typer.Option(help=f"Profile that sets duration and rate: {', '.join(PROFILES)}.")
@@ -53,26 +32,7 @@ def command(
     rate: options.Rate = None,
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: Trace = None,
-    scale: Scale = None,
-    edge: Edge = None,
-    plugins: Plugins = None,
-    tls: Tls = None,
-    mesh: Mesh = None,
-    mtls: Mtls = None,
-    canary: Canary = None,
-    replicas: Replicas = None,
-    store: Store = None,
-    runtime: Runtime = None,
-    load_nodes: LoadNodes = None,
-    http: Http = None,
-    network: Network = None,
-    rtt: Rtt = None,
-    bandwidth: Bandwidth = None,
-    visit: Visit = None,
-    connections: Connections = None,
-    delay: Delay = None,
-    abort: Abort = None,
+    switches: Given,
     vus: options.Vus = None,
     think: options.Think = None,
     as_json: Json = False,
@@ -80,34 +40,11 @@ def command(
     """The command `bench`; `experiment.cli` has its help."""
     with options.reported_errors():
         file = workload_file(workload)
-        switches = parse_switches(
-            channel_networks(file),
-            edge=edge,
-            plugins=plugins,
-            tls=tls,
-            mesh=mesh,
-            mtls=mtls,
-            canary=canary,
-            replicas=replicas,
-            store=store,
-            runtime=runtime,
-            load_nodes=load_nodes,
-            trace=trace,
-            scale=scale,
-            http=http,
-            network=network,
-            rtt=rtt,
-            bandwidth=bandwidth,
-            visit=visit,
-            connections=connections,
-            delay=delay,
-            abort=abort,
-        )
         measured = load_topology(topology)
         plan = Plan(
             kind="bench",
             name=measured.name,
-            arms=arms_of([measured], switches),
+            arms=arms_of([measured], parse_switches(channel_networks(file), **switches)),
             blocks=1,
             profile=profile_named(profile, rate=number("rate", rate)),
             seed=checked_seed(seed),

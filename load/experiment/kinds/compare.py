@@ -15,29 +15,7 @@ from experiment.plan.networks import channel_networks
 from experiment.plan.precision import parse_precision, require_attainable
 from experiment.plan.profiles import profile_named
 from mesh.description.network import Network as ChannelNetwork
-from mesh.description.options import (
-    Abort,
-    Bandwidth,
-    Canary,
-    Connections,
-    Delay,
-    Edge,
-    Http,
-    Json,
-    LoadNodes,
-    Mesh,
-    Mtls,
-    Network,
-    Plugins,
-    Replicas,
-    Rtt,
-    Runtime,
-    Scale,
-    Store,
-    Tls,
-    Trace,
-    Visit,
-)
+from mesh.description.options import Given, Json, takes_switches
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Topology
 
@@ -45,7 +23,9 @@ KIND = "compare"
 NO_EDGE = "none"
 
 
+@takes_switches("compare")
 def command(
+    *,
     given: typer.Context,
     topologies: options.Topologies = options.COMPARED,
     blocks: in_blocks.Blocks = "12",
@@ -54,27 +34,8 @@ def command(
     rate: options.Rate = None,
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: Trace = None,
-    scale: Scale = None,
-    edge: Edge = None,
+    switches: Given,
     edges: options.Edges = None,
-    plugins: Plugins = None,
-    tls: Tls = None,
-    mesh: Mesh = None,
-    mtls: Mtls = None,
-    canary: Canary = None,
-    replicas: Replicas = None,
-    store: Store = None,
-    runtime: Runtime = None,
-    load_nodes: LoadNodes = None,
-    http: Http = None,
-    network: Network = None,
-    rtt: Rtt = None,
-    bandwidth: Bandwidth = None,
-    visit: Visit = None,
-    connections: Connections = None,
-    delay: Delay = None,
-    abort: Abort = None,
     vus: options.Vus = None,
     think: options.Think = None,
     resume: in_blocks.Resume = "",
@@ -84,28 +45,6 @@ def command(
     """The command `compare`; `experiment.cli` has its help."""
 
     def plan() -> Plan:
-        switches = {
-            "edge": edge,
-            "plugins": plugins,
-            "tls": tls,
-            "mesh": mesh,
-            "mtls": mtls,
-            "canary": canary,
-            "replicas": replicas,
-            "store": store,
-            "runtime": runtime,
-            "load_nodes": load_nodes,
-            "trace": trace,
-            "scale": scale,
-            "http": http,
-            "network": network,
-            "rtt": rtt,
-            "bandwidth": bandwidth,
-            "visit": visit,
-            "connections": connections,
-            "delay": delay,
-            "abort": abort,
-        }
         compared = topologies_of(topologies)
         file = workload_file(workload)
         networks = channel_networks(file)
@@ -114,7 +53,7 @@ def command(
             if edges
             else arms_of(compared, parse_switches(networks, **switches))
         )
-        if not http and any(arm.switches.edge == NO_EDGE for arm in arms):
+        if not switches["http"] and any(arm.switches.edge == NO_EDGE for arm in arms):
             typer.echo(
                 "Clients of every arm speak HTTP/1.1: without an edge they reach gateways that speak nothing else.",
                 err=True,

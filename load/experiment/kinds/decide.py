@@ -24,22 +24,22 @@ from hops.run.files import MANIFEST, SUMMARY, read_document, read_run
 from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
 from hops.run.network import Network as CustomersNetwork
 from mesh.description.network import Network as ChannelNetwork
-from mesh.description.options import Bandwidth, Json, Network, Rtt
+from mesh.description.options import Given, Json, takes_switches
 from mesh.description.switches import parse_switches
 
 #: The kind of run that can be decided by.
 COMPARE = "compare"
 
 
+@takes_switches("decide")
 def command(
+    *,
     run: RunName = "latest",
     workload: Annotated[
         str,
         typer.Option(help="Workload whose mix and networks to decide for: a name or a path (default: the run's own)."),
     ] = "",
-    network: Network = None,
-    rtt: Rtt = None,
-    bandwidth: Bandwidth = None,
+    switches: Given,
     as_json: Json = False,
 ) -> None:
     """The command `decide`; `experiment.cli` has its help."""
@@ -49,7 +49,7 @@ def command(
         if manifest["kind"] != COMPARE:
             is_of = f"run={run} is of kind {manifest['kind']}"
             raise UsageError(f"{is_of}, and deciding between topologies needs one of kind {COMPARE}; {_others()}")
-        customers = _customers(folder, manifest["workload"], workload, network=network, rtt=rtt, bandwidth=bandwidth)
+        customers = _customers(folder, manifest["workload"], workload, **switches)
         summary = cast("Summary", read_document(folder / SUMMARY, form=Summary))
         decision = decide(read_run(folder), summary, customers)
         if as_json:

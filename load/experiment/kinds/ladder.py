@@ -14,7 +14,7 @@ from experiment.plan.arms_in_blocks import MOST_BLOCKS, Arm, Plan, arm_of
 from experiment.plan.networks import refuse_networks
 from experiment.plan.profiles import profile_named
 from hops.kinds.ladder import arms as ladder
-from mesh.description.options import Http, Json, TopologyName, Trace
+from mesh.description.options import Given, Json, TopologyName, takes_switches
 from mesh.description.topology import Topology, load_topology
 
 SWITCHES: Mapping[str, Mapping[str, str]] = {
@@ -33,7 +33,9 @@ OVER_THE_EDGE_ONLY = ("2", "3")
 """Versions of HTTP that gateways do not speak themselves."""
 
 
+@takes_switches(ladder.KIND)
 def command(
+    *,
     given: typer.Context,
     topology: TopologyName = "hybrid",
     steps: options.Steps = "",
@@ -42,8 +44,7 @@ def command(
     rate: options.Rate = None,
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: Trace = None,
-    http: Http = None,
+    switches: Given,
     resume: in_blocks.Resume = "",
     retry: in_blocks.Retry = "0",
     as_json: Json = False,
@@ -56,7 +57,7 @@ def command(
         return Plan(
             kind=ladder.KIND,
             name=f"{ladder.KIND}-{climbed.name}",
-            arms=ladder_arms(climbed, steps, http=http, trace=trace),
+            arms=ladder_arms(climbed, steps, **switches),
             blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
             profile=profile_named(profile, rate=number("rate", rate)),
             seed=checked_seed(seed),

@@ -15,7 +15,7 @@ from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, Arm, Plan, ar
 from experiment.plan.profiles import profile_named
 from hops.kinds.rtt.arms import KIND, label_of
 from mesh.description.network import read_rtt
-from mesh.description.options import Bandwidth, Edge, Http, Json, Trace
+from mesh.description.options import Given, Json, takes_switches
 from mesh.description.topology import Topology
 from mesh.errors import SwitchError
 
@@ -25,7 +25,9 @@ Rtts = Annotated[
 ]
 
 
+@takes_switches(KIND)
 def command(
+    *,
     given: typer.Context,
     topologies: options.Topologies = options.COMPARED,
     rtts: Rtts = DEFAULT_RTTS,
@@ -34,10 +36,7 @@ def command(
     rate: options.Rate = None,
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: Trace = None,
-    edge: Edge = None,
-    http: Http = None,
-    bandwidth: Bandwidth = None,
+    switches: Given,
     resume: in_blocks.Resume = "",
     retry: in_blocks.Retry = "0",
     as_json: Json = False,
@@ -45,7 +44,6 @@ def command(
     """The command `rtt`; `experiment.cli` has its help."""
 
     def plan() -> Plan:
-        switches = {"edge": edge, "http": http, "bandwidth": bandwidth, "trace": trace}
         return Plan(
             kind=KIND,
             name=KIND,

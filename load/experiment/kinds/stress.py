@@ -16,7 +16,7 @@ from experiment.errors import UsageError
 from experiment.plan.closed_loop import LONGEST_THINK, MOST_VUS, ClosedLoop
 from experiment.progress import minutes
 from hops.kinds.capacity.document import Step, generator_limits
-from mesh.description.options import Http, Json, Tls, Trace
+from mesh.description.options import Given, Json, takes_switches
 from mesh.description.topology import Topology
 
 DEFAULT_USERS = "100,300,1000,3000,10000"
@@ -76,7 +76,9 @@ class Stress:
         return SYSTEM_OVERHEAD_S + profile.warmup_s + len(self.users) * (profile.step_s + STEP_OVERHEAD_S)
 
 
+@takes_switches("stress", trace="0")
 def command(
+    *,
     topologies: options.Topologies = options.COMPARED,
     users: Annotated[str, typer.Option(help="Number of virtual users at each step, ascending.")] = DEFAULT_USERS,
     think: Annotated[str, typer.Option(help="Think time between a user's journeys, such as 500ms or 10s.")] = "10s",
@@ -85,9 +87,7 @@ def command(
     ] = "quick",
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: Trace = "0",
-    http: Http = None,
-    tls: Tls = None,
+    switches: Given,
     connections: Annotated[
         str | None, typer.Option(help="Client connections in total, 1 to 256 (default: one per 100 users).")
     ] = None,
@@ -95,9 +95,7 @@ def command(
 ) -> None:
     """The command `stress`; `experiment.cli` has its help."""
     with options.reported_errors():
-        setup = in_steps.setup_of(
-            "stress", topologies, seed, workload, trace=trace, http=http, tls=tls, connections=connections
-        )
+        setup = in_steps.setup_of("stress", topologies, seed, workload, **switches, connections=connections)
         chosen = Stress(
             profile=profile_of(PROFILES, profile),
             users=parse_users(users),

@@ -18,7 +18,7 @@ from experiment.errors import UsageError
 from experiment.progress import minutes
 from hops.gates.limits import gate_failure, kind_of
 from hops.kinds.capacity.document import Phase, Step, gate_value, generator_limits
-from mesh.description.options import Connections, Http, Json, Tls, Trace
+from mesh.description.options import Given, Json, takes_switches
 from mesh.description.topology import Topology
 from mesh.runtime import Runtime
 
@@ -115,7 +115,9 @@ class Sweep:
         return search + 1.5 * confirmation
 
 
+@takes_switches("sweep", trace="0")
 def command(
+    *,
     topologies: options.Topologies = options.COMPARED,
     objective: Annotated[str, typer.Option(help="Latency objective that p99 must stay under, 1ms to 5s.")] = "100ms",
     profile: Annotated[
@@ -127,18 +129,13 @@ def command(
     highest: Annotated[str, typer.Option("--max", help="Highest rate to try, journeys per second.")] = "1000",
     seed: options.Seed = "1",
     workload: options.Workload = "default",
-    trace: Trace = "0",
-    http: Http = None,
-    tls: Tls = None,
-    connections: Connections = None,
+    switches: Given,
     as_json: Json = False,
 ) -> None:
     """The command `sweep`; `experiment.cli` has its help."""
     with options.reported_errors():
         first, last = rates(start, highest)
-        setup = in_steps.setup_of(
-            "sweep", topologies, seed, workload, trace=trace, http=http, tls=tls, connections=connections
-        )
+        setup = in_steps.setup_of("sweep", topologies, seed, workload, **switches)
         chosen = Sweep(
             profile=profile_of(PROFILES, profile),
             objective_ms=1e3 * duration_s("objective", objective, "1ms", HIGHEST_OBJECTIVE),

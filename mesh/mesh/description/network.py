@@ -13,8 +13,9 @@ VISITS = ("warm", "first")
 LONGEST_RTT_MS = 2_000.0
 LOWEST_BITS_S, HIGHEST_BITS_S = 10_000.0, 10_000_000_000.0
 
-TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)", re.ASCII)
-MS = {"us": 0.001, "ms": 1.0, "s": 1_000.0}
+TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)|0", re.ASCII)
+"""A time with its unit; zero needs none."""
+_MS = {"us": 0.001, "ms": 1.0, "s": 1_000.0, None: 0.0}
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(kbit|mbit|gbit)", re.ASCII)
 _BITS_S = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
 
@@ -48,15 +49,20 @@ class Network:
         return told
 
 
+def milliseconds(given: str) -> float | None:
+    """Reads a time such as `40ms`, `500us` or `0`; None if it is none."""
+    match = TIME.fullmatch(given)
+    return None if match is None else float(match[1] or 0) * _MS[match[2]]
+
+
 def read_rtt(name: str, given: str) -> float:
     """Reads a round-trip time such as `40ms`, in ms, kept to the microsecond.
 
     Raises:
         SwitchError: It is none, or out of range.
     """
-    match = TIME.fullmatch(given)
-    rtt_ms = float(match[1]) * MS[match[2]] if match else -1.0
-    if not 0 <= rtt_ms <= LONGEST_RTT_MS:
+    rtt_ms = milliseconds(given)
+    if rtt_ms is None or not 0 <= rtt_ms <= LONGEST_RTT_MS:
         raise SwitchError(f"{name}={given} is not a round-trip time from 0ms to 2s, such as 40ms or 0.5ms.")
     return round(rtt_ms, 3)
 

@@ -1,37 +1,52 @@
-"""Options for the switches, which commands have in common; None stands for the default."""
+"""Options that commands have in common, those for the switches among them; None stands for a switch's default."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import inspect
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
-from mesh.description.switches import SWITCHES
+from mesh.description.switches import switches_of
 
-
-def _option(name: str) -> Any:
-    return typer.Option(f"--{name}", help=SWITCHES[name].help)
-
-
-Abort = Annotated[str | None, _option("abort")]
-Bandwidth = Annotated[str | None, _option("bandwidth")]
-Canary = Annotated[str | None, _option("canary")]
-Connections = Annotated[str | None, _option("connections")]
-Delay = Annotated[str | None, _option("delay")]
-Edge = Annotated[str | None, _option("edge")]
-Http = Annotated[str | None, _option("http")]
-Mesh = Annotated[str | None, _option("mesh")]
-Mtls = Annotated[str | None, _option("mtls")]
-LoadNodes = Annotated[str | None, _option("load_nodes")]
-Network = Annotated[str | None, _option("network")]
-Plugins = Annotated[str | None, _option("plugins")]
-Replicas = Annotated[str | None, _option("replicas")]
-Rtt = Annotated[str | None, _option("rtt")]
-Runtime = Annotated[str | None, _option("runtime")]
-Scale = Annotated[str | None, _option("scale")]
-Store = Annotated[str | None, _option("store")]
-Tls = Annotated[str | None, _option("tls")]
-Trace = Annotated[str | None, _option("trace")]
-Visit = Annotated[str | None, _option("visit")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")]
 TopologyName = Annotated[str, typer.Option(help="Topology: a name in mesh/topologies/, or the path of a YAML file.")]
+Given: TypeAlias = Mapping[str, str | None]
+"""What a user gave for each switch, by its name; None where nothing was given."""
+
+
+def takes_switches(command: str, **defaults: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command an option for each switch that it takes, in place of its parameter `switches`.
+
+    Args:
+        command: The command's name, as in `mesh.description.switches`.
+        defaults: What stands for an option that is not given, where that is not the switch's own default.
+    """
+    options = [
+        inspect.Parameter(
+            switch.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=defaults.get(switch.name),
+            annotation=Annotated[str | None, typer.Option(f"--{switch.name}", help=switch.help)],
+        )
+        for switch in switches_of(command)
+    ]
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @wraps(function)
+        def with_options(**given: Any) -> None:
+            switches = {option.name: given.pop(option.name) for option in options}
+            function(**given, switches=switches)
+
+        signature = inspect.signature(function, eval_str=True)
+        parameters: list[inspect.Parameter] = []
+        for parameter in signature.parameters.values():
+            mine = options if parameter.name == "switches" else [parameter]
+            parameters += [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in mine]
+        # By this, typer knows the options.
+        with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        return with_options
+
+    return decorate

@@ -1,49 +1,189 @@
-"""The switches that are orthogonal to a topology: one table of their names, help texts and valid values."""
+"""The switches that are orthogonal to a topology: each is declared here, once; all else follows from its entry.
+
+The options of every command, the Makefile's settings (`make settings`), what results record and the table in
+docs/settings.md are made from these entries.
+"""
 
 from __future__ import annotations
 
-import math
-import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from mesh.description.network import MS, NAMES, TIME, VISITS, Network, read_bandwidth, read_rtt
-from mesh.description.topology import GATEWAYS, SERVES, SERVICES
+from mesh.description.network import NAMES, VISITS, Network, read_bandwidth, read_rtt
+from mesh.description.switch_values import (
+    ENTRY,
+    Need,
+    Switch,
+    Values,
+    aborts,
+    choice,
+    delays,
+    entry,
+    replicas,
+    share,
+    whole,
+)
+from mesh.description.topology import GATEWAYS, SERVICES
 from mesh.errors import SwitchError
 
 MOST_CONNECTIONS = 256
-MOST_REPLICAS = 8
 MOST_LOAD_NODES = 32
 HTTP3 = 3
-LONGEST_DELAY_MS = 1_000.0
 SHORTEST_ISTIO_DELAY_MS = 1.0
+
+UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
+LADDER, RTT, SWEEP, STRESS = "ladder", "rtt", "sweep", "stress"
+BENCH_TRACING, DECIDE, CHAOS = "bench-tracing", "decide", "chaos"
+SET_UP = (UP, MANIFESTS, PARITY)
+"""Commands that start a system, or write down how it is started, and measure nothing."""
+
+AN_EDGE = Need(lambda given: given.edge != "none", "an edge; give edge=envoy or edge=kong, or {name}={default}")
+A_MESH = Need(lambda given: given.meshed, "a mesh: the sidecars do it; give mesh=envoy or mesh=istio too")
+A_NETWORK = Need(
+    lambda given: given.emulates_network, "a network; give network, rtt or bandwidth too, or {name}={default}"
+)
+A_CLUSTER = Need(lambda given: given.in_cluster, "runtime=kubernetes; here, one generator sends all")
 
 
 @dataclass(frozen=True)
 class Switches:
-    """How a topology is run: the value of each switch, under the name that it has in results."""
+    """How a topology is run: the value of each switch, under the name that it has in results.
 
-    edge: str = "envoy"
-    plugins: str = "none"
-    tls: str = "off"
-    mesh: str = "none"
-    mtls: str = "off"
-    canary: int = 0
-    replicas: Mapping[str, int] = field(default_factory=dict, hash=False)
-    store: str = "postgres"
-    runtime: str = "native"
-    load_nodes: int = 1
-    trace: float = 0.2
-    scale: int = 1
-    http: int = 2
-    network: str = "loopback"
-    rtt_ms: float | None = None
-    bandwidth: str = ""
-    visit: str = "warm"
-    connections: int = 4
-    delay_ms: Mapping[str, float] = field(default_factory=dict, hash=False)
-    abort_share: Mapping[str, float] = field(default_factory=dict, hash=False)
+    Attributes:
+        networks: Each channel's network, where the workload says so and no switch does.
+    """
+
+    edge: str = entry(
+        "envoy",
+        choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
+        layer="edge",
+        commands=(*SET_UP, RTT, BENCH_TRACING),
+    )
+    plugins: str = entry(
+        "none",
+        choice("What the edge does besides routing", "none", "typical", "all"),
+        layer="edge",
+        commands=SET_UP,
+        needs=AN_EDGE,
+    )
+    tls: str = entry(
+        "off",
+        choice("TLS 1.3 between client and edge", "off", "on"),
+        layer="edge",
+        commands=(UP, PARITY, SWEEP, STRESS),
+        needs=AN_EDGE,
+    )
+    mesh: str = entry("none", choice("Sidecar mesh", "none", "envoy", "istio"), layer="sidecars", commands=SET_UP)
+    mtls: str = entry(
+        "off", choice("Mutual TLS between sidecars", "off", "on"), layer="sidecars", commands=SET_UP, needs=A_MESH
+    )
+    canary: int = entry(
+        0,
+        whole("Percent of calls to product that go to a second instance, the canary", 0, 100),
+        layer="sidecars",
+        commands=SET_UP,
+        needs=A_MESH,
+    )
+    replicas: Mapping[str, int] = entry(
+        {},
+        Values(
+            "Processes to run per component, such as graphql-gateway:2,product:2.",
+            "graphql-gateway:2,product:2",
+            replicas,
+        ),
+        layer="components",
+        commands=(*SET_UP, CHAOS),
+    )
+    store: str = entry(
+        "postgres",
+        choice("Where the services keep their data while they run", "postgres", "memory"),
+        layer="services",
+        commands=(UP,),
+    )
+    runtime: str = entry(
+        "native",
+        choice("Where everything runs: this machine, or the current kubectl context", "native", "kubernetes"),
+        layer="everything",
+    )
+    load_nodes: int = entry(
+        1,
+        whole("Load generators in the cluster that share the tape", 1, MOST_LOAD_NODES),
+        layer="generator",
+        needs=A_CLUSTER,
+    )
+    trace: float = entry(
+        0.2,
+        Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
+        layer="tracing",
+        commands=(LADDER, RTT, SWEEP, STRESS),
+    )
+    scale: int = entry(
+        1,
+        whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
+        layer="data",
+        commands=(UP, MANIFESTS, COMPOSE),
+    )
+    http: int = entry(
+        2,
+        choice("HTTP version between client and edge", "1", "2", "3", to=int),
+        layer="clients",
+        commands=(UP, PARITY, LADDER, RTT, SWEEP, STRESS),
+    )
+    network: str = entry(
+        "loopback",
+        choice("Network between each customer and the edge", *NAMES),
+        layer="customers' network",
+        commands=(DECIDE,),
+    )
+    rtt_ms: float | None = entry(
+        None,
+        Values(
+            "Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.",
+            "40ms",
+            read_rtt,
+        ),
+        layer="customers' network",
+        commands=(DECIDE,),
+        name="rtt",
+    )
+    bandwidth: str = entry(
+        "",
+        Values(
+            "Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.",
+            "10mbit/2mbit",
+            read_bandwidth,
+        ),
+        layer="customers' network",
+        commands=(RTT, DECIDE),
+    )
+    visit: str = entry(
+        "warm",
+        choice("With a network, whether customers' connections are open from before", *VISITS),
+        layer="customers' network",
+        needs=A_NETWORK,
+    )
+    connections: int = entry(
+        4,
+        whole("Client connections to the edge, or without one to each gateway", 1, MOST_CONNECTIONS),
+        layer="clients",
+        commands=(SWEEP,),
+    )
+    delay_ms: Mapping[str, float] = entry(
+        {},
+        Values("Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", delays),
+        layer="components",
+        commands=(UP, MANIFESTS),
+        name="delay",
+    )
+    abort_share: Mapping[str, float] = entry(
+        {},
+        Values("Share of calls to fail per component, such as payment:1%.", "payment:1%,user:0.5%", aborts),
+        layer="sidecars",
+        commands=(UP, MANIFESTS),
+        needs=A_MESH,
+        name="abort",
+    )
     networks: Mapping[str, Network] = field(default_factory=dict, hash=False)
 
     @property
@@ -86,19 +226,18 @@ class Switches:
         return asdict(self)
 
 
-@dataclass(frozen=True)
-class Switch:
-    """What users may give for one switch.
+SWITCHES: Mapping[str, Switch] = {
+    switch.name: switch
+    for switch in (one.metadata[ENTRY](one.name) for one in fields(Switches) if ENTRY in one.metadata)
+}
+"""Every switch by its name on command lines."""
+_EVERY = ("bench", "compare")
+_NETWORK = ("network", "rtt", "bandwidth")
 
-    Attributes:
-        help: The help text of a command's option.
-        valid: The valid values, in words.
-        read: Reads a value, given the switch's name; raises a SwitchError that lists the valid ones.
-    """
 
-    help: str
-    valid: str
-    read: Callable[[str, str], Any]
+def switches_of(command: str) -> tuple[Switch, ...]:
+    """Returns the switches that a command takes."""
+    return tuple(switch for switch in SWITCHES.values() if command in (*_EVERY, *switch.commands))
 
 
 def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: str | float | None) -> Switches:
@@ -111,19 +250,16 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
     Raises:
         SwitchError: One has a value that it cannot have; the message lists those that it can.
     """
-    switches = Switches(
-        **{
-            _IN_RESULTS.get(name, name): SWITCHES[name].read(name, str(value))
-            for name, value in given.items()
-            if value not in (None, "")
-        }
-    )
+    read = {
+        SWITCHES[name].field: SWITCHES[name].read(name, str(value))
+        for name, value in given.items()
+        if value not in (None, "")
+    }
+    switches = Switches(**read)
     if networks and not any(given.get(name) for name in _NETWORK):
         switches = replace(switches, networks=dict(networks))
     if switches.emulates_network:
         switches = _with_network(switches, given)
-    elif switches.visit != "warm":
-        raise SwitchError(f"visit={switches.visit} needs a network; give network, rtt or bandwidth too, or visit=warm.")
     if switches.edge == "none" and switches.http > 1:
         raise SwitchError("edge=none needs http=1: without an edge, clients reach gateways that speak HTTP/1.1 only.")
     if switches.http == HTTP3:
@@ -139,15 +275,10 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             f"edge=none with mesh={switches.mesh}: clients are outside of the mesh and enter it by the edge; "
             "give edge=envoy or edge=kong, or mesh=none."
         )
-    if switches.edge == "none" and switches.plugins != "none":
-        raise SwitchError(f"plugins={switches.plugins} needs an edge; give edge=envoy or edge=kong, or plugins=none.")
-    if switches.edge == "none" and switches.tls == "on":
-        raise SwitchError("tls=on needs an edge, which ends TLS; give edge=envoy or edge=kong, or tls=off.")
-    for name in ("mtls", "canary", "abort"):
-        if not switches.meshed and getattr(switches, _IN_RESULTS.get(name, name)) not in ("off", 0, {}):
-            raise SwitchError(
-                f"{name}={given[name]} needs a mesh: the sidecars do it; give mesh=envoy or mesh=istio too."
-            )
+    for switch in SWITCHES.values():
+        if switch.needs and getattr(switches, switch.field) != switch.default and not switch.needs.met(switches):
+            told = switch.needs.what.format(name=switch.name, default=switch.default)
+            raise SwitchError(f"{switch.name}={given.get(switch.name, '')} needs {told}.")
     _require_one_store(switches)
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
         raise SwitchError(
@@ -196,10 +327,6 @@ def _require_one_store(switches: Switches) -> None:
 
 def _require_fit_for_runtime(switches: Switches) -> None:
     if not switches.in_cluster:
-        if switches.load_nodes > 1:
-            raise SwitchError(
-                f"load_nodes={switches.load_nodes} needs runtime=kubernetes; here, one generator sends all."
-            )
         return
     if switches.mesh == "envoy":
         raise SwitchError("mesh=envoy with runtime=kubernetes: a cluster's mesh is Istio's; give mesh=istio, or none.")
@@ -230,133 +357,3 @@ def delays_in_words(delay_ms: Mapping[str, float]) -> str:
 def aborts_in_words(abort_share: Mapping[str, float]) -> str:
     """Says which components' calls are aborted and how often: `1 % of calls to payment`; empty for none."""
     return ", ".join(f"{100 * share:g} % of calls to {component}" for component, share in abort_share.items())
-
-
-def _choice(about: str, *valid: str, to: Callable[[str], Any] = str) -> Switch:
-    """A switch with a few values."""
-
-    def read(name: str, given: str) -> Any:
-        if given not in valid:
-            raise SwitchError(f"{name}={given} is unknown; valid: {', '.join(valid)}.")
-        return to(given)
-
-    in_words = " or ".join(valid)
-    return Switch(f"{about}: {in_words}.", in_words, read)
-
-
-def _whole(about: str, lowest: int, highest: int) -> Switch:
-    def read(name: str, given: str) -> int:
-        if given.isascii() and given.isdigit() and lowest <= int(given) <= highest:
-            return int(given)
-        raise SwitchError(f"{name}={given}: must be an integer from {lowest} to {highest}.")
-
-    return Switch(f"{about}, {lowest} to {highest}.", f"{lowest} to {highest}", read)
-
-
-def _share(name: str, given: str) -> float:
-    try:
-        share = float(given)
-    except ValueError:
-        share = math.nan
-    if not 0 <= share <= 1:
-        raise SwitchError(f"{name}={given}: must be a number from 0 (no journey) to 1 (every journey).")
-    return share
-
-
-_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
-_COUNT = re.compile(r"[0-9]+", re.ASCII)
-
-
-def _delays(name: str, given: str) -> dict[str, float]:
-    """Reads `payment:2ms,product:500us`; times are kept to the microsecond."""
-    delays: dict[str, float] = {}
-    for component, value in _by_component(name, given, "a delay", "TIME", "payment:2ms or payment:2ms,product:500us"):
-        match = TIME.fullmatch(value)
-        delay_ms = round(float(match[1]) * MS[match[2]], 3) if match else 0.0
-        if not 0 < delay_ms <= LONGEST_DELAY_MS:
-            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: above 0 (from 1us) to 1s.")
-        delays[component] = delay_ms
-    return delays
-
-
-def _aborts(name: str, given: str) -> dict[str, float]:
-    """Reads `payment:1%`; shares from 0 to 1, kept to a millionth, as Envoy keeps them."""
-    shares: dict[str, float] = {}
-    for component, value in _by_component(name, given, "an abort", "PERCENT", "payment:1% or payment:1%,user:0.5%"):
-        match = _PERCENT.fullmatch(value)
-        share = round(float(match[1]) / 100, 6) if match else 0.0
-        if not 0 < share <= 1:
-            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 0.0001% to 100%.")
-        shares[component] = share
-    return shares
-
-
-def _replicas(name: str, given: str) -> dict[str, int]:
-    """Reads `graphql-gateway:2,product:2`; a component with one replica is as if it were not named."""
-    counts: dict[str, int] = {}
-    for component, value in _by_component(
-        name, given, "a number of replicas", "N", "product:2 or graphql-gateway:2,product:2"
-    ):
-        if not 1 <= int(value) <= MOST_REPLICAS:
-            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 1 to {MOST_REPLICAS}.")
-        if int(value) > 1:
-            counts[component] = int(value)
-    return counts
-
-
-def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
-    """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
-    pattern = {"TIME": TIME, "PERCENT": _PERCENT, "N": _COUNT}[value]
-    seen: set[str] = set()
-    for item in map(str.strip, given.split(",")):
-        component, _, rest = item.partition(":")
-        component = component.strip()
-        if not component or pattern.fullmatch(rest) is None:
-            raise SwitchError(
-                f"{name}={given}: {item or 'an empty item'} is not {what}; give comma-separated "
-                f"COMPONENT:{value} pairs, such as {examples}."
-            )
-        if component not in SERVES:
-            raise SwitchError(f"{name}={given}: {component} is an unknown component; valid: {', '.join(SERVES)}.")
-        if component in seen:
-            raise SwitchError(f"{name}={given}: {component} is given twice; give it once.")
-        seen.add(component)
-        yield component, rest
-
-
-SWITCHES: Mapping[str, Switch] = {
-    "edge": _choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
-    "plugins": _choice("What the edge does besides routing", "none", "typical", "all"),
-    "tls": _choice("TLS 1.3 between client and edge", "off", "on"),
-    "mesh": _choice("Sidecar mesh", "none", "envoy", "istio"),
-    "mtls": _choice("Mutual TLS between sidecars", "off", "on"),
-    "canary": _whole("Percent of calls to product that go to a second instance, the canary", 0, 100),
-    "replicas": Switch(
-        "Processes to run per component, such as graphql-gateway:2,product:2.", "graphql-gateway:2,product:2", _replicas
-    ),
-    "store": _choice("Where the services keep their data while they run", "postgres", "memory"),
-    "runtime": _choice("Where everything runs: this machine, or the current kubectl context", "native", "kubernetes"),
-    "load_nodes": _whole("Load generators in the cluster that share the tape", 1, MOST_LOAD_NODES),
-    "trace": Switch("Share of journeys to trace, 0 to 1.", "0 to 1", _share),
-    "scale": _whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),
-    "http": _choice("HTTP version between client and edge", "1", "2", "3", to=int),
-    "network": _choice("Network between each customer and the edge", *NAMES),
-    "rtt": Switch(
-        "Round-trip time between customer and edge, such as 40ms, 0ms to 2s; in place of the network's.",
-        "40ms",
-        read_rtt,
-    ),
-    "bandwidth": Switch(
-        "Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.",
-        "10mbit/2mbit",
-        read_bandwidth,
-    ),
-    "visit": _choice("With a network, whether customers' connections are open from before", *VISITS),
-    "connections": _whole("Client connections to the edge, or without one to each gateway", 1, MOST_CONNECTIONS),
-    "delay": Switch(
-        "Delay to inject per component, such as payment:2ms,user:500us.", "payment:2ms,user:500us", _delays
-    ),
-    "abort": Switch("Share of calls to fail per component, such as payment:1%.", "payment:1%,user:0.5%", _aborts),
-}
-_NETWORK = ("network", "rtt", "bandwidth")
-_IN_RESULTS = {"rtt": "rtt_ms", "delay": "delay_ms", "abort": "abort_share"}

@@ -1,0 +1,200 @@
+"""What users may give for a switch: its values, how they are read, what takes it, and what it needs."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from mesh.description.network import TIME, milliseconds
+from mesh.description.topology import SERVES
+from mesh.errors import SwitchError
+
+MOST_REPLICAS = 8
+LONGEST_DELAY_MS = 1_000.0
+ENTRY: Final = "switch"
+"""Key of a field's `Switch` in its metadata."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """What must be there for a switch to do anything.
+
+    Attributes:
+        met: Whether it is there, by all switches.
+        what: What is missing, and what to give; `{name}` and `{default}` are the switch's.
+    """
+
+    met: Callable[[Any], bool]
+    what: str
+
+
+@dataclass(frozen=True)
+class Values:
+    """The values of a switch.
+
+    Attributes:
+        help: The help text of a command's option.
+        valid: The valid values, in words.
+        read: Reads a value, given the switch's name; raises a SwitchError that lists the valid ones.
+    """
+
+    help: str
+    valid: str
+    read: Callable[[str, str], Any]
+
+
+@dataclass(frozen=True)
+class Switch(Values):
+    """A switch, as users know it.
+
+    Attributes:
+        name: Its name on command lines.
+        field: Its name in results.
+        default: Its value if none is given.
+        layer: What it acts on.
+        commands: Which commands take it beside `bench` and `compare`, which take all.
+        needs: What must be there for a value other than the default.
+    """
+
+    name: str
+    field: str
+    default: Any
+    layer: str
+    commands: tuple[str, ...]
+    needs: Need | None
+
+
+def entry(
+    default: Any,
+    values: Values,
+    *,
+    layer: str,
+    commands: tuple[str, ...] = (),
+    needs: Need | None = None,
+    name: str | None = None,
+) -> Any:
+    """Declares a switch: a field of `mesh.description.switches.Switches`.
+
+    Args:
+        default: Its value if none is given.
+        values: What may be given.
+        layer: What it acts on.
+        commands: Which commands take it beside `bench` and `compare`, which take all.
+        needs: What must be there for a value other than the default.
+        name: Its name on command lines; None for that of the field.
+    """
+    metadata = {
+        ENTRY: lambda field: Switch(
+            help=values.help,
+            valid=values.valid,
+            read=values.read,
+            name=name or field,
+            field=field,
+            default=default,
+            layer=layer,
+            commands=commands,
+            needs=needs,
+        )
+    }
+    if isinstance(default, dict):
+        return field(default_factory=dict, hash=False, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def choice(about: str, *valid: str, to: Callable[[str], Any] = str) -> Values:
+    """One of a few values."""
+
+    def read(name: str, given: str) -> Any:
+        if given not in valid:
+            raise SwitchError(f"{name}={given} is unknown; valid: {', '.join(valid)}.")
+        return to(given)
+
+    in_words = " or ".join(valid)
+    return Values(f"{about}: {in_words}.", in_words, read)
+
+
+def whole(about: str, lowest: int, highest: int) -> Values:
+    """An integer."""
+
+    def read(name: str, given: str) -> int:
+        if given.isascii() and given.isdigit() and lowest <= int(given) <= highest:
+            return int(given)
+        raise SwitchError(f"{name}={given}: must be an integer from {lowest} to {highest}.")
+
+    return Values(f"{about}, {lowest} to {highest}.", f"{lowest} to {highest}", read)
+
+
+def share(name: str, given: str) -> float:
+    """Reads a share, from 0 to 1."""
+    try:
+        of_all = float(given)
+    except ValueError:
+        of_all = math.nan
+    if not 0 <= of_all <= 1:
+        raise SwitchError(f"{name}={given}: must be a number from 0 (no journey) to 1 (every journey).")
+    return of_all
+
+
+_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
+_COUNT = re.compile(r"[0-9]+", re.ASCII)
+
+
+def delays(name: str, given: str) -> dict[str, float]:
+    """Reads `payment:2ms,product:500us`, to the microsecond; a component delayed by 0 is as if it were not named."""
+    delays_ms: dict[str, float] = {}
+    for component, value in _by_component(name, given, "a delay", "TIME", "payment:2ms or payment:2ms,product:500us"):
+        exactly_ms = milliseconds(value) or 0.0
+        delay_ms = round(exactly_ms, 3)
+        if (exactly_ms and not delay_ms) or delay_ms > LONGEST_DELAY_MS:
+            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 0, or 1us to 1s.")
+        if delay_ms:
+            delays_ms[component] = delay_ms
+    return delays_ms
+
+
+def aborts(name: str, given: str) -> dict[str, float]:
+    """Reads `payment:1%`; shares from 0 to 1, kept to a millionth, as Envoy keeps them."""
+    shares: dict[str, float] = {}
+    for component, value in _by_component(name, given, "an abort", "PERCENT", "payment:1% or payment:1%,user:0.5%"):
+        match = _PERCENT.fullmatch(value)
+        share = round(float(match[1]) / 100, 6) if match else 0.0
+        if not 0 < share <= 1:
+            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 0.0001% to 100%.")
+        shares[component] = share
+    return shares
+
+
+def replicas(name: str, given: str) -> dict[str, int]:
+    """Reads `graphql-gateway:2,product:2`; a component with one replica is as if it were not named."""
+    counts: dict[str, int] = {}
+    for component, value in _by_component(
+        name, given, "a number of replicas", "N", "product:2 or graphql-gateway:2,product:2"
+    ):
+        if not 1 <= int(value) <= MOST_REPLICAS:
+            raise SwitchError(f"{name}={given}: {component}:{value} is out of range; valid: 1 to {MOST_REPLICAS}.")
+        if int(value) > 1:
+            counts[component] = int(value)
+    return counts
+
+
+def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
+    """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
+    pattern = {"TIME": TIME, "PERCENT": _PERCENT, "N": _COUNT}[value]
+    seen: set[str] = set()
+    for item in map(str.strip, given.split(",")):
+        component, _, rest = item.partition(":")
+        component = component.strip()
+        if not component or pattern.fullmatch(rest) is None:
+            raise SwitchError(
+                f"{name}={given}: {item or 'an empty item'} is not {what}; give comma-separated "
+                f"COMPONENT:{value} pairs, such as {examples}."
+            )
+        if component not in SERVES:
+            raise SwitchError(f"{name}={given}: {component} is an unknown component; valid: {', '.join(SERVES)}.")
+        if component in seen:
+            raise SwitchError(f"{name}={given}: {component} is given twice; give it once.")
+        seen.add(component)
+        yield component, rest

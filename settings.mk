@@ -1,0 +1,210 @@
+# Made by `make settings` from the options of the commands: do not edit.
+
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace scale http network rtt bandwidth visit connections delay abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace scale http network rtt bandwidth visit connections delay abort edges vus think resume retry
+SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
+SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
+SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections
+SETTINGS_stress := topologies users think profile seed workload tls trace http connections
+SETTINGS_compare-runs := a b threshold metrics allow-suspect out
+SETTINGS_decide := run workload network rtt bandwidth
+SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas http
+SETTINGS_report := run
+SETTINGS_trace := run journey topology
+SETTINGS_audit := run
+SETTINGS_bench-tracing := topology edge rounds duration seed
+SETTINGS_prove-siblings := traces seed
+SETTINGS_prove-delays := hops sizes blocks seed resume
+SETTINGS_prove-resume := kills blocks seed
+SETTINGS_prove-statistics := experiments seed
+SETTINGS_chaos := kills replicas customers seed
+SETTINGS_up := topology edge plugins tls mesh mtls canary replicas store scale http delay abort seed
+SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay abort namespace storage seed out
+SETTINGS_compose := topology scale seed out
+
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace scale http network rtt bandwidth visit connections delay abort vus think topologies blocks precision edges resume retry steps rtts objective start max users a b threshold metrics allow-suspect out run samples journey rounds duration traces hops sizes kills experiments customers namespace storage
+
+#? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
+#? bench rate - Journeys per second of an open loop (default: the profile's rate).
+#? bench seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? bench workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? bench edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? bench plugins none What the edge does besides routing: none or typical or all.
+#? bench tls off TLS 1.3 between client and edge: off or on.
+#? bench mesh none Sidecar mesh: none or envoy or istio.
+#? bench mtls off Mutual TLS between sidecars: off or on.
+#? bench canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? bench replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? bench store postgres Where the services keep their data while they run: postgres or memory.
+#? bench runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
+#? bench load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
+#? bench trace 0.2 Share of journeys to trace, 0 to 1.
+#? bench scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
+#? bench http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? bench network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
+#? bench rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
+#? bench bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
+#? bench visit warm With a network, whether customers' connections are open from before: warm or first.
+#? bench connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
+#? bench delay - Delay to inject per component, such as payment:2ms,user:500us.
+#? bench abort - Share of calls to fail per component, such as payment:1%.
+#? bench vus - Run a closed loop with this many virtual users instead of an open loop at a rate.
+#? bench think - Think time between journeys, such as 100ms or 2s; needs vus.
+#? compare topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
+#? compare blocks 12 Number of blocks, 1 to 100; each runs every arm once.
+#? compare precision - Run as many blocks as it takes until the 95 % interval of the ratio of any two topologies' p50, over all journeys, reaches no farther than this from the ratio, such as 5%; the first `blocks` decide how many. Exit code 4 if that is more than can be run.
+#? compare profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? compare rate - Journeys per second of an open loop (default: the profile's rate).
+#? compare seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? compare workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? compare edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? compare plugins none What the edge does besides routing: none or typical or all.
+#? compare tls off TLS 1.3 between client and edge: off or on.
+#? compare mesh none Sidecar mesh: none or envoy or istio.
+#? compare mtls off Mutual TLS between sidecars: off or on.
+#? compare canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? compare replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? compare store postgres Where the services keep their data while they run: postgres or memory.
+#? compare runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
+#? compare load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
+#? compare trace 0.2 Share of journeys to trace, 0 to 1.
+#? compare scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
+#? compare http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? compare network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
+#? compare rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
+#? compare bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
+#? compare visit warm With a network, whether customers' connections are open from before: warm or first.
+#? compare connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
+#? compare delay - Delay to inject per component, such as payment:2ms,user:500us.
+#? compare abort - Share of calls to fail per component, such as payment:1%.
+#? compare edges - Edges to compare, comma-separated: envoy, kong, none; each topology runs with each of them.
+#? compare vus - Run a closed loop with this many virtual users instead of an open loop at a rate.
+#? compare think - Think time between journeys, such as 100ms or 2s; needs vus.
+#? compare resume - Interrupted experiment to resume: latest, or its name.
+#? compare retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? ladder topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? ladder steps - Arms to run, comma-separated: no-edge, edge, sidecars, mtls, istio, untraced, memory, cluster, cluster-istio; by default, all that need no cluster.
+#? ladder blocks 8 Number of blocks, 1 to 100; each runs every arm once.
+#? ladder profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? ladder rate - Journeys per second of an open loop (default: the profile's rate).
+#? ladder seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? ladder workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? ladder trace 0.2 Share of journeys to trace, 0 to 1.
+#? ladder http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? ladder resume - Interrupted experiment to resume: latest, or its name.
+#? ladder retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? rtt topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
+#? rtt rtts 0,20,50,100 Round-trip times between customer and edge, comma-separated: 0,20,50,100 (ms), or 0ms,1s.
+#? rtt blocks 5 Number of blocks, 1 to 100; each runs every arm once.
+#? rtt profile rtt Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? rtt rate - Journeys per second of an open loop (default: the profile's rate).
+#? rtt seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? rtt workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? rtt edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? rtt trace 0.2 Share of journeys to trace, 0 to 1.
+#? rtt http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? rtt bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
+#? rtt resume - Interrupted experiment to resume: latest, or its name.
+#? rtt retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? sweep topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
+#? sweep objective 100ms Latency objective that p99 must stay under, 1ms to 5s.
+#? sweep profile quick Profile that sets the duration of the steps: smoke, quick, full.
+#? sweep start - Rate to start at, journeys per second (default: 20, or max if that is lower).
+#? sweep max 1000 Highest rate to try, journeys per second.
+#? sweep seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? sweep workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? sweep tls off TLS 1.3 between client and edge: off or on.
+#? sweep trace 0 Share of journeys to trace, 0 to 1.
+#? sweep http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? sweep connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
+#? stress topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
+#? stress users 100,300,1000,3000,10000 Number of virtual users at each step, ascending.
+#? stress think 10s Think time between a user's journeys, such as 500ms or 10s.
+#? stress profile quick Profile that sets the duration of the steps: smoke, quick, full.
+#? stress seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? stress workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? stress tls off TLS 1.3 between client and edge: off or on.
+#? stress trace 0 Share of journeys to trace, 0 to 1.
+#? stress http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? stress connections 4 Client connections in total, 1 to 256 (default: one per 100 users).
+#? compare-runs a - Baseline run: the name of a folder in results/, or a path.
+#? compare-runs b latest Run to compare with the baseline: latest, a name or a path.
+#? compare-runs threshold - Exit with code 4 if b is slower than a by more than this, such as 10%.
+#? compare-runs metrics - Metrics that the threshold applies to (default: p50,p99).
+#? compare-runs allow-suspect no Whether to compare SUSPECT runs as well: yes or no.
+#? compare-runs out - File to write the comparison to, as Markdown.
+#? decide run latest Run: latest, the name of a folder in results/, or a path.
+#? decide workload - Workload whose mix and networks to decide for: a name or a path (default: the run's own).
+#? decide network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
+#? decide rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
+#? decide bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
+#? parity topologies - Topologies to check, comma-separated names or paths (default: all that the edge serves).
+#? parity samples 50 Samples per journey and channel.
+#? parity seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? parity edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? parity plugins none What the edge does besides routing: none or typical or all.
+#? parity tls off TLS 1.3 between client and edge: off or on.
+#? parity mesh none Sidecar mesh: none or envoy or istio.
+#? parity mtls off Mutual TLS between sidecars: off or on.
+#? parity canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? parity http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? report run latest Run: latest, the name of a folder in results/, or a path.
+#? trace run latest Run: latest, the name of a folder in results/, or a path.
+#? trace journey - Journey whose exemplars to print as trees (default: list all exemplars).
+#? trace topology - Topology whose exemplars to show, for a comparison (default: its first).
+#? audit run - Run to audit: latest, a name or a path (default: the topology that is up, else latest).
+#? bench-tracing topology rest Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? bench-tracing edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? bench-tracing rounds 10 Number of rounds, 6 to 100; each runs the load twice.
+#? bench-tracing duration 4s Length of each run, 1s to 60s.
+#? bench-tracing seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? prove-siblings traces 5000 Number of synthetic traces for each cause of a wait.
+#? prove-siblings seed 1 Seed of the synthetic data, an integer ≥ 0.
+#? prove-delays hops payment,product,user Components to slow, comma-separated: payment, product, user, order, graphql-gateway.
+#? prove-delays sizes 500us,1ms,2ms,5ms Delays to inject, comma-separated, such as 500us,2ms.
+#? prove-delays blocks 4 Number of blocks, at least 3; each runs every delay once.
+#? prove-delays seed 1 Seed of the tape and of the trial order.
+#? prove-delays resume - Interrupted proof to resume: latest, or its name.
+#? prove-resume kills 10 Number of kills, 1 to 100.
+#? prove-resume blocks 3 Number of blocks, 1 to 10.
+#? prove-resume seed 1 Seed of the kill times, the tape and the trial order.
+#? prove-statistics experiments 1000 Number of synthetic experiments.
+#? prove-statistics seed 1 Seed of the synthetic data, an integer ≥ 0.
+#? chaos kills 200 Number of kills; 200 take about 4 minutes.
+#? chaos replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? chaos customers 8 Number of customers who check out at the same time.
+#? chaos seed 1 Seed of the kill times and the purchases, an integer ≥ 0.
+#? up topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? up edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? up plugins none What the edge does besides routing: none or typical or all.
+#? up tls off TLS 1.3 between client and edge: off or on.
+#? up mesh none Sidecar mesh: none or envoy or istio.
+#? up mtls off Mutual TLS between sidecars: off or on.
+#? up canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? up store postgres Where the services keep their data while they run: postgres or memory.
+#? up scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
+#? up http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? up delay - Delay to inject per component, such as payment:2ms,user:500us.
+#? up abort - Share of calls to fail per component, such as payment:1%.
+#? up seed 1 Seed of the generated data, an integer ≥ 0.
+#? manifests topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? manifests edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? manifests plugins none What the edge does besides routing: none or typical or all.
+#? manifests mesh none Sidecar mesh: none or envoy or istio.
+#? manifests mtls off Mutual TLS between sidecars: off or on.
+#? manifests canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
+#? manifests replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? manifests scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
+#? manifests delay - Delay to inject per component, such as payment:2ms,user:500us.
+#? manifests abort - Share of calls to fail per component, such as payment:1%.
+#? manifests namespace hopwise Namespace of everything.
+#? manifests storage - Size of PostgreSQL's volume, such as 10Gi; by default, data go with the pod.
+#? manifests seed 1 Seed of the generated data, an integer ≥ 0.
+#? manifests out - Folder to write into; by default, one in .run/manifests/.
+#? compose topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? compose scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
+#? compose seed 1 Seed of the generated data, an integer ≥ 0.
+#? compose out - Folder to write into; by default, the checkout for hybrid, else .run/compose/.
