@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hops.__main__ import app
 from hops.budget.parts import budget_of_tree
+from hops.commands.prove import app
 from hops.proofs.siblings import RULES, prove_siblings
 from hops.synthetic.waits import CAUSES, known_trace
 from hops.traces.critical_path import AHEAD_PERCENT
@@ -35,9 +35,9 @@ def test_the_rule_in_use_is_not_worse_than_half_of_a_call_ahead_nor_than_any_oth
 
 
 def test_the_command_shows_every_rule_and_marks_the_one_in_use():
-    result = CliRunner().invoke(app, ["prove", "siblings", "--traces", "20"])
+    result = CliRunner().invoke(app, ["siblings", "--traces", "20"])
     rows = [row for line in result.output.splitlines() if (row := line.split())[1:2] == ["%"]]
     assert [row[0] for row in rows] == [str(rule) for rule in RULES]
     assert [row[0] for row in rows if row[-1] == "used"] == [str(AHEAD_PERCENT)]
-    as_json = CliRunner().invoke(app, ["prove", "siblings", "--traces", "20", "--json"])
+    as_json = CliRunner().invoke(app, ["siblings", "--traces", "20", "--json"])
     assert json.loads(as_json.stdout)["used_percent"] == AHEAD_PERCENT
