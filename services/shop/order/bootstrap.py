@@ -9,7 +9,6 @@ import uuid
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from shop.clients.connect import connect
 from shop.order.background import Background
@@ -21,13 +20,12 @@ from shop.order.sagas.cancellation import CancellationSaga
 from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.sagas.recovery import Recovery
 from shop.order.service import OrderService
-from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.database.connections import Database
 from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.lifecycle import stop_signal
-from shop.platform.serve import Protocols, listening, servers
+from shop.platform.serve import Protocols, listening, protocols_of, servers
 
 EXAMPLE_URL = "postgresql://shop_order:…@127.0.0.1:18060/shop_trial"
 DRAIN_S = 1.5
@@ -76,20 +74,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
 
 def protocols(service: OrderService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves orders over each protocol."""
-
-    def rest(authenticator: Authenticator) -> Any:
-        # Here, so that a process that serves no REST does not load FastAPI.
-        from shop.order.rest import build_app
-
-        return build_app(service, authenticator, page_token_key)
-
-    def graphql(authenticator: Authenticator) -> Any:
-        # Here, so that a process that serves no GraphQL does not load Strawberry.
-        from shop.order.graphql import build_app
-
-        return build_app(service, authenticator)
-
-    return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
+    return protocols_of("shop.order", service, lambda server: register(server, service), page_token_key)
 
 
 async def serve(config: ServiceConfig) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
 from shop.payment.bank import SimulatedBank
 from shop.payment.grpc import register
 from shop.payment.memory import MemoryPayments
 from shop.payment.postgres import PostgresPayments
 from shop.payment.service import PaymentService
-from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.database.store import opened_store
-from shop.platform.serve import Protocols, run_servers
+from shop.platform.serve import Protocols, protocols_of, run_servers
 
 EXAMPLE_URL = "postgresql://shop_payment:…@127.0.0.1:18060/shop_trial"
 
@@ -36,20 +34,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[PaymentService]:
 
 def protocols(service: PaymentService) -> Protocols:
     """Returns what serves payments over each protocol."""
-
-    def rest(authenticator: Authenticator) -> Any:
-        # Here, so that a process that serves no REST does not load FastAPI.
-        from shop.payment.rest import build_app
-
-        return build_app(service, authenticator)
-
-    def graphql(authenticator: Authenticator) -> Any:
-        # Here, so that a process that serves no GraphQL does not load Strawberry.
-        from shop.payment.graphql import build_app
-
-        return build_app(service, authenticator)
-
-    return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
+    return protocols_of("shop.payment", service, lambda server: register(server, service))
 
 
 async def serve(config: ServiceConfig) -> None:

@@ -35,6 +35,26 @@ class Protocols:
     graphql: BuildApp
 
 
+def protocols_of(package: str, service: Any, register: Register, *of_rest: object) -> Protocols:
+    """Returns what serves use cases by the adapters of their package, which are called like the protocols.
+
+    Args:
+        package: Package of the service.
+        service: Its use cases.
+        register: Adds the servicers to a gRPC server.
+        of_rest: What the REST adapter gets beside the use cases and the authenticator.
+    """
+
+    def app(protocol: str, *more: object) -> BuildApp:
+        def build(authenticator: Authenticator) -> Any:
+            # Here, so that a process loads neither FastAPI nor Strawberry without need.
+            return importlib.import_module(f"{package}.{protocol}").build_app(service, authenticator, *more)
+
+        return build
+
+    return Protocols(grpc=register, rest=app("rest", *of_rest), graphql=app("graphql"))
+
+
 def listening(config: ServiceConfig) -> dict[str, str]:
     """Returns the address of each protocol that is to be served, at least one.
 

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 
-from shop.platform.access.rules import Authenticator
 from shop.platform.config import ServiceConfig
 from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
-from shop.platform.serve import Protocols, run_servers
+from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.product.grpc import register
 from shop.product.memory import MemoryProductStore
 from shop.product.postgres import PostgresProductStore
@@ -36,20 +34,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
 
 def protocols(service: ProductService, page_token_key: bytes = DEFAULT_KEY) -> Protocols:
     """Returns what serves the catalogue over each protocol."""
-
-    def rest(authenticator: Authenticator) -> Any:
-        # Here, so that a process that serves no REST does not load FastAPI.
-        from shop.product.rest import build_app
-
-        return build_app(service, authenticator, page_token_key)
-
-    def graphql(authenticator: Authenticator) -> Any:
-        # Here, so that a process that serves no GraphQL does not load Strawberry.
-        from shop.product.graphql import build_app
-
-        return build_app(service, authenticator)
-
-    return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
+    return protocols_of("shop.product", service, lambda server: register(server, service), page_token_key)
 
 
 async def serve(config: ServiceConfig) -> None:

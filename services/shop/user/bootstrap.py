@@ -6,14 +6,12 @@ import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
-from shop.platform.access.rules import Authenticator
 from shop.platform.access.tokens import TokenSigner
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database.store import opened_store
 from shop.platform.errors import ConfigError
-from shop.platform.serve import Protocols, run_servers
+from shop.platform.serve import Protocols, protocols_of, run_servers
 from shop.user.grpc import register
 from shop.user.memory import MemoryUserStore
 from shop.user.passwords import Argon2Passwords
@@ -42,20 +40,7 @@ async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
 
 def protocols(service: UserService) -> Protocols:
     """Returns what serves the accounts over each protocol."""
-
-    def rest(authenticator: Authenticator) -> Any:
-        # Here, so that a process that serves no REST does not load FastAPI.
-        from shop.user.rest import build_app
-
-        return build_app(service, authenticator)
-
-    def graphql(authenticator: Authenticator) -> Any:
-        # Here, so that a process that serves no GraphQL does not load Strawberry.
-        from shop.user.graphql import build_app
-
-        return build_app(service, authenticator)
-
-    return Protocols(grpc=lambda server: register(server, service), rest=rest, graphql=graphql)
+    return protocols_of("shop.user", service, lambda server: register(server, service))
 
 
 async def serve(config: ServiceConfig) -> None:
