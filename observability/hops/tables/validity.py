@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hops.conclusions.notes import verdict_sentence
+from hops.conclusions.notes import suspect_sentences, verdict_sentence
 from hops.elements.element import Element, Heading, Points, Text
 from hops.elements.table import Cell, Column, Table, words
 from hops.gates.experiment import failed
@@ -22,6 +22,11 @@ def validity_elements(view: SummaryView) -> list[Element]:
     elements += gate_elements(view.summary["gates"], trials)
     left_out = [f"Not checked: {gate_name(row['name'])}: {row['reason']}." for row in view.summary["gates_left_out"]]
     return [*elements, Points(left_out, tone="note")] if left_out else elements
+
+
+def trust_elements(view: SummaryView) -> list[Element]:
+    """What stands below the figures of an experiment: the verdict, the gates, and each SUSPECT trial."""
+    return [*validity_elements(view), Points(suspect_sentences(view.summary))]
 
 
 def gate_elements(gates: Sequence[Gate], trials: int, what: str = "trial") -> list[Element]:

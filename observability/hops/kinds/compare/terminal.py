@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from rich.console import Group
 
-from hops.conclusions.notes import suspect_sentences
-from hops.elements.element import Heading, Points, Text
+from hops.elements.element import Heading, Text
 from hops.run.documents.summary import Summary
 from hops.run.switches import mesh_text, replicas_text
 from hops.tables.conclusion import conclusion_elements
@@ -13,7 +12,7 @@ from hops.tables.cost import cost_table
 from hops.tables.distance import distance_lines
 from hops.tables.latency import latency_table, latency_text, shown_differences
 from hops.tables.sidecars import sidecar_texts
-from hops.tables.validity import validity_elements
+from hops.tables.validity import trust_elements
 from hops.tables.view import SummaryView
 from hops.terminal.render import rendered
 
@@ -38,7 +37,6 @@ def compare(summary: Summary) -> Group:
             *distance_lines(view),
             cost_table(view),
             *sidecar_texts(view),
-            *validity_elements(view),
-            Points(suspect_sentences(summary)),
+            *trust_elements(view),
         ]
     )

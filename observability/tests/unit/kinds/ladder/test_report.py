@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hops.kinds import make_report
+from hops.kinds import make_report, shown
 from hops.kinds.ladder.synthetic import synthetic_arms
-from hops.kinds.ladder.terminal import ladder_view
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
 
@@ -31,7 +30,7 @@ def climbed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_every_figure_of_a_ladder_stands_in_its_report_too(climbed: Path) -> None:
     out = io.StringIO()
-    terminal(out, width=400).print(ladder_view(json.loads((climbed / "summary.json").read_text(encoding="utf-8"))))
+    terminal(out, width=400).print(shown(json.loads((climbed / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
     assert len(figures) > 60
     text = (climbed / "report.md").read_text(encoding="utf-8").replace("\\", "")

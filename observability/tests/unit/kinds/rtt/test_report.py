@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from hops.kinds import make_report
+from hops.kinds import make_report, shown
 from hops.kinds.rtt.synthetic import synthetic_arms
-from hops.kinds.rtt.terminal import rtt_view
 from hops.synthetic.experiment import Noise
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
@@ -35,7 +34,7 @@ def text(distant: Path) -> str:
 
 def test_every_figure_of_the_terminal_stands_in_the_report_too(distant: Path, text: str) -> None:
     out = io.StringIO()
-    terminal(out, width=400).print(rtt_view(json.loads((distant / "summary.json").read_text(encoding="utf-8"))))
+    terminal(out, width=400).print(shown(json.loads((distant / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
     assert len(figures) > 40
     assert {figure for figure in figures if figure not in text} == set()
