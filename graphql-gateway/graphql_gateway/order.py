@@ -10,9 +10,9 @@ from graphql_gateway.objects.global_id import number_of, split_global_id
 from graphql_gateway.objects.node import existing
 from graphql_gateway.objects.selection import asked
 from shop.errors import InvalidArgument, no_such
-from shop.order.domain import CheckoutLine, OrderStatus
-from shop.order.domain import Order as ShopOrder
 from shop.platform.graphql.field import field
+from shop.values.order import CheckoutLine, OrderStatus
+from shop.values.order import Order as ShopOrder
 
 MOST_LINES = 1000
 

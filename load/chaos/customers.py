@@ -15,8 +15,8 @@ from typing import TypeVar
 from shop.clients.connect import connect
 from shop.clients.ports import OrderClient
 from shop.errors import Conflict, DeadlineExceeded, Internal, ResourceExhausted, ShopError, Unavailable
-from shop.order.domain import CheckoutLine, Order
 from shop.platform.deadline import deadline
+from shop.values.order import CheckoutLine, Order
 
 T = TypeVar("T")
 

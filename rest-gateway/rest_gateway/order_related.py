@@ -10,11 +10,11 @@ from fastapi import Query
 from msgspec import UNSET
 
 from shop.clients.ports import Clients
-from shop.order.domain import Order
-from shop.payment.domain import Payment
 from shop.platform.parallel import both
 from shop.platform.rest.parameters import VALUES_KEY
 from shop.resources.documents import OrderDocument, order_document, product_document
+from shop.values.order import Order
+from shop.values.payment import Payment
 
 T = TypeVar("T")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import strawberry
 
-from shop.user.domain import Address as ShopAddress
+from shop.values.user import Address as ShopAddress
 
 
 @strawberry.type(description="A postal address.")

@@ -13,17 +13,17 @@ from graphql_gateway.objects.connection import Connection, checked_first, connec
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.objects.node import Node, existing
 from graphql_gateway.objects.selection import asked, asks_only, only
-from shop.order.domain import JoinedOrderLine, OrderStatus
-from shop.order.domain import Order as ShopOrder
-from shop.order.domain import OrderLine as ShopOrderLine
-from shop.payment.domain import Payment as ShopPayment
-from shop.payment.domain import PaymentStatus
 from shop.platform.graphql.field import computed, field, later
 from shop.platform.graphql.money import Money
 from shop.platform.graphql.scalars import Long, Moment
-from shop.product.domain import Product as ShopProduct
-from shop.product.domain import Review as ShopReview
-from shop.user.domain import User as ShopUser
+from shop.values.order import JoinedOrderLine, OrderStatus
+from shop.values.order import Order as ShopOrder
+from shop.values.order import OrderLine as ShopOrderLine
+from shop.values.payment import Payment as ShopPayment
+from shop.values.payment import PaymentStatus
+from shop.values.product import Product as ShopProduct
+from shop.values.product import Review as ShopReview
+from shop.values.user import User as ShopUser
 
 MOST_REVIEWS = 20
 DEFAULT_REVIEWS = 3

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from memory_shop import MemoryShop
-from shop.product.domain import StockLine
+from shop.values.product import StockLine
 
 NEW = {
     "title": "Lamp",

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from shop.money import Money
-from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
-from shop.payment.domain import Payment
-from shop.product.domain import Product, ProductRow, Reservation, Review, StockLine
-from shop.user.domain import Address, LoginResult, User
+from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
+from shop.values.payment import Payment
+from shop.values.product import Product, ProductRow, Reservation, Review, StockLine
+from shop.values.user import Address, LoginResult, User
 
 T = TypeVar("T")
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from shop.messages.shared import money_from, money_message
-from shop.product.domain import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
 from shop.stubs import product_pb2 as pb
+from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
 
 _STATES = {
     ReservationState.HELD: pb.RESERVATION_STATE_HELD,

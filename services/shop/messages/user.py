@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shop.stubs import address_pb2
 from shop.stubs import user_pb2 as pb
-from shop.user.domain import Address, LoginResult, User
+from shop.values.user import Address, LoginResult, User
 
 
 def address_message(address: Address) -> address_pb2.Address:

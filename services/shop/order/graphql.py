@@ -1,4 +1,4 @@
-"""Orders over GraphQL: decodes, calls, encodes. The types have the attributes of the domain's own values."""
+"""Orders over GraphQL: decodes, calls, encodes. The types have the attributes of the value types."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TypeAlias, cast
 
 import strawberry
 
-from shop.order import domain
-from shop.order.domain import OrderStatus
 from shop.order.service import LONGEST_STREAM, OrderService
 from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.field import field
@@ -17,6 +15,8 @@ from shop.platform.graphql.scalars import Long, Moment
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
 from shop.platform.graphql.tracing import App
+from shop.values import order as values
+from shop.values.order import OrderStatus
 
 LINES_A_PAGE = 2_000
 
@@ -118,7 +118,7 @@ class Mutation:
     ) -> Order:
         order = await info.context.service.checkout(
             user_id=user_id,
-            lines=[domain.CheckoutLine(line.product_id, line.quantity) for line in lines],
+            lines=[values.CheckoutLine(line.product_id, line.quantity) for line in lines],
             payment_token=payment_token,
             idempotency_key=idempotency_key,
         )

@@ -12,10 +12,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from grpc.aio import Server, ServicerContext
 
 from shop.messages.shared import money_message
-from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.order.service import OrderService
 from shop.platform.access.rules import Access, admits, is_privileged, require_owner, visible
 from shop.stubs import order_pb2, order_pb2_grpc
+from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 
 Context: TypeAlias = "ServicerContext[Any, Any]"
 

@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from shop.errors import no_such
 from shop.fields import LARGEST_ID
-from shop.order.domain import JoinedOrderLine, Order, OrderLine, OrderStatus, Purchase
+from shop.order.domain import Purchase
 from shop.order.errors import TakenOver
 from shop.order.ports import Cancellation
 from shop.order.postgres_orders import LINE_COLUMNS, orders_of
@@ -24,6 +24,7 @@ from shop.order.postgres_sagas import CHECKOUT_COLUMNS, cancellation_of, checkou
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.connections import Connection
+from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus
 
 K = TypeVar("K", int, str)
 

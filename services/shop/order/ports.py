@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from shop.order.domain import JoinedOrderLine, Order, OrderStatus, Purchase
+from shop.order.domain import Purchase
 from shop.order.saga import Checkout, Refusal, Step
+from shop.values.order import JoinedOrderLine, Order, OrderStatus
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,10 @@ from opentelemetry.trace import SpanKind
 
 from shop.fields import LARGEST_ID
 from shop.money import Money
-from shop.order.domain import JoinedOrderLine, Order, OrderLine, OrderStatus
 from shop.platform.database.connections import Database
 from shop.platform.statement_tracing import statement_attributes
 from shop.platform.telemetry import child_span
+from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus
 
 BUYER = "CASE WHEN gone.id IS NULL THEN o.user_id ELSE 0 END"
 """The buyer of an order; an order outlives its buyer's account, and is nobody's then: no customer's token reaches it

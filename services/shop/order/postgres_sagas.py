@@ -17,12 +17,13 @@ from typing import Any
 import asyncpg
 
 from shop.errors import ErrorCode, no_such
-from shop.order.domain import Order, OrderLine, OrderStatus, Purchase
+from shop.order.domain import Purchase
 from shop.order.errors import TakenOver
 from shop.order.ports import Cancellation
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
 from shop.platform.database.connections import Database
+from shop.values.order import Order, OrderLine, OrderStatus
 
 CHECKOUT_COLUMNS = (
     "id, user_id, idempotency_key, request_hash, state, step, order_id, error_code, error_message, error_field, epoch"

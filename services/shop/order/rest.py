@@ -7,7 +7,6 @@ from contextlib import aclosing
 
 from fastapi import FastAPI
 
-from shop.order.domain import JoinedOrderLine
 from shop.order.service import OrderService
 from shop.platform.access.rules import Access, Authenticator, require_owner, visible
 from shop.platform.page_token import DEFAULT_KEY
@@ -21,6 +20,7 @@ from shop.resources.documents import OrderDocument, OrderList, OrderPage, order_
 from shop.resources.order_lines import add_order_lines
 from shop.resources.orders import add_order_changes
 from shop.resources.service_api import service_api
+from shop.values.order import JoinedOrderLine
 
 TAGS = {
     "orders": "Checkout, reading and moving along of orders.",

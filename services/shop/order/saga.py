@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from shop.errors import ErrorCode, ShopError
-from shop.order.domain import CheckoutLine
+from shop.values.order import CheckoutLine
 
 
 class Step(StrEnum):

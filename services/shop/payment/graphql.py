@@ -1,4 +1,4 @@
-"""Payments over GraphQL: decodes, calls, encodes. The types have the attributes of the domain's own values."""
+"""Payments over GraphQL: decodes, calls, encodes. The types have the attributes of the value types."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TypeAlias, cast
 
 import strawberry
 
-from shop.payment.domain import PaymentStatus
 from shop.payment.service import PaymentService
 from shop.platform.access.rules import Authenticator
 from shop.platform.graphql.field import field
@@ -15,6 +14,7 @@ from shop.platform.graphql.scalars import Long, Moment
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
 from shop.platform.graphql.tracing import App
+from shop.values.payment import PaymentStatus
 
 Info: TypeAlias = strawberry.Info[ServiceContext[PaymentService], None]
 

@@ -10,10 +10,10 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from grpc.aio import Server, ServicerContext
 
 from shop.messages.shared import money_from, money_message
-from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
 from shop.platform.access.rules import Access, admits, may_act_for, visible
 from shop.stubs import payment_pb2, payment_pb2_grpc
+from shop.values.payment import Payment
 
 Context: TypeAlias = "ServicerContext[Any, Any]"
 

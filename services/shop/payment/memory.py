@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from shop.money import Money
-from shop.payment.domain import NOTHING, Payment, PaymentStatus, StoredPayment
+from shop.payment.domain import NOTHING, StoredPayment
 from shop.payment.postgres import COLUMNS, stored_of
 from shop.platform.database.connections import Connection
+from shop.values.payment import Payment, PaymentStatus
 
 PAYMENTS = f"SELECT {COLUMNS} FROM payment"  # noqa: S608 - a list of columns
 GONE = "SELECT id FROM shop_shared.deleted_user"

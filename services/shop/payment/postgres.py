@@ -9,8 +9,9 @@ from collections.abc import Sequence
 import asyncpg
 
 from shop.money import Money
-from shop.payment.domain import NOTHING, Payment, PaymentStatus, StoredPayment
+from shop.payment.domain import NOTHING, StoredPayment
 from shop.platform.database.connections import Database
+from shop.values.payment import Payment, PaymentStatus
 
 COLUMNS = "id, checkout_id, order_id, user_id, status, amount_minor, currency, decline_reason, placed_at"
 # A payment outlives its user's account, and is nobody's then.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.money import Money
-from shop.payment.domain import Payment
 from shop.payment.service import PaymentService
 from shop.platform.access.rules import Access, Authenticator, is_internal, may_act_for, visible
 from shop.platform.rest.answers import Answer, changed, ok
@@ -17,6 +16,7 @@ from shop.platform.rest.parameters import CheckoutId, OrderIdsOfPayments, Paymen
 from shop.resources.documents import InnerPaymentDocument, InnerPaymentList, inner_payment_document
 from shop.resources.received import Authorization, Capture
 from shop.resources.service_api import service_api
+from shop.values.payment import Payment
 
 TAGS = {"payments": "Payments of orders; changed by other parts of the shop only."}
 

@@ -8,9 +8,10 @@ from shop.errors import InvalidArgument, no_such
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.payment.bank import ANSWERS
-from shop.payment.domain import Payment, authorized, refused_capture
+from shop.payment.domain import authorized, refused_capture
 from shop.payment.ports import Bank, PaymentStore
 from shop.platform import validation
+from shop.values.payment import Payment
 
 
 class PaymentService:

@@ -1,94 +1,13 @@
-"""The catalogue: its types and rules, without any input or output."""
+"""The catalogue: its rules, without any input or output."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Annotated
-
-from msgspec import Struct
 
 from shop.errors import FailedPrecondition, NotFound, OutOfStock
-from shop.fields import Id, documented
 from shop.money import Money
-
-LARGEST_PRICE_MINOR = 10**12
-"""Most that one piece may cost: the largest checkout at such prices still has a total that fits 64 bits."""
-
-Title = Annotated[str, documented("Name shown to customers.")]
-Description = Annotated[str, documented("Plain text.")]
-Category = Annotated[str, documented("Category slug.")]
-Price = Annotated[Money, documented("Price of one piece.")]
-Stock = Annotated[int, documented("Pieces that can be sold now, reservations already taken off.", minimum=0)]
-
-
-# A struct, as is its price: reads make many.
-class Product(Struct, frozen=True):
-    """One thing that the shop sells."""
-
-    id: Id
-    title: Title
-    description: Description
-    category: Category
-    price: Price
-    stock: Stock
-
-
-@dataclass(frozen=True, slots=True)
-class Review:
-    """What one customer thinks of one product."""
-
-    id: Id
-    product_id: Id
-    user_id: Annotated[Id, documented("Who wrote it.")]
-    rating: Annotated[int, documented("From 1 (worst) to 5 (best).", minimum=1, maximum=5)]
-    title: Annotated[str, documented("Headline.")]
-    body: Annotated[str, documented("Plain text.")]
-
-
-@dataclass(frozen=True, slots=True)
-class StockLine:
-    """One product and how many pieces of it."""
-
-    product_id: int
-    quantity: int
-
-
-class ReservationState(StrEnum):
-    """How far a reservation of stock has come."""
-
-    HELD = "HELD"
-    CONFIRMED = "CONFIRMED"
-    RELEASED = "RELEASED"
-
-
-@dataclass(frozen=True, slots=True)
-class ReservedLine:
-    """One line of a reservation."""
-
-    product_id: Id
-    quantity: int
-    unit_price: Annotated[Money, documented("Price of one piece when it was reserved.")]
-
-
-@dataclass(frozen=True, slots=True)
-class Reservation:
-    """Stock held for one checkout."""
-
-    id: Annotated[str, documented("UUID that the caller chose.")]
-    state: ReservationState
-    lines: tuple[ReservedLine, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ProductRow:
-    """A product at the size of an order line."""
-
-    product_id: Id
-    title: str
-    price: Money
-    stock: Annotated[int, documented("Pieces that can be sold now.", minimum=0)]
+from shop.values.product import Product, Reservation, ReservationState, ReservedLine, StockLine
 
 
 @dataclass(frozen=True, slots=True)

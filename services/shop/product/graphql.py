@@ -1,4 +1,4 @@
-"""The catalogue over GraphQL: decodes, calls, encodes. The types have the attributes of the domain's own values."""
+"""The catalogue over GraphQL: decodes, calls, encodes. The types have the attributes of the value types."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from shop.platform.graphql.scalars import Long
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
 from shop.platform.graphql.tracing import App
-from shop.product import domain
-from shop.product.domain import ReservationState
 from shop.product.service import MOST_ROWS, ProductService
+from shop.values import product as values
+from shop.values.product import ReservationState
 
 ROWS_A_PAGE = 2_000
 
@@ -195,7 +195,7 @@ class Mutation:
 
     @field(description="Takes stock until it is confirmed or released; idempotent.")
     async def reserve_stock(self, info: Info, reservation_id: str, lines: list[StockLineInput]) -> Reservation:
-        asked = [domain.StockLine(line.product_id, line.quantity) for line in lines]
+        asked = [values.StockLine(line.product_id, line.quantity) for line in lines]
         return cast(Reservation, await info.context.service.reserve_stock(reservation_id, asked))
 
     @field(description="Turns held stock into sold stock; idempotent.")

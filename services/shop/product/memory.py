@@ -15,17 +15,9 @@ from msgspec import structs
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform.database.connections import Connection
-from shop.product.domain import (
-    NewProduct,
-    Product,
-    ProductChange,
-    ProductRow,
-    Reservation,
-    ReservationState,
-    ReservedLine,
-    Review,
-)
+from shop.product.domain import NewProduct, ProductChange
 from shop.product.postgres import PAGE, product_of
+from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
 
 REVIEWS = "SELECT id, product_id, user_id, rating, title, body FROM review ORDER BY id"
 RESERVATIONS = """

@@ -6,16 +6,8 @@ from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from shop.product.domain import (
-    NewProduct,
-    Product,
-    ProductChange,
-    ProductRow,
-    Reservation,
-    ReservationState,
-    ReservedLine,
-    Review,
-)
+from shop.product.domain import NewProduct, ProductChange
+from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
 
 
 class StockTransaction(Protocol):

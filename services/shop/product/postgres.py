@@ -12,16 +12,8 @@ import asyncpg
 
 from shop.money import Money
 from shop.platform.database.connections import Connection, Database
-from shop.product.domain import (
-    NewProduct,
-    Product,
-    ProductChange,
-    ProductRow,
-    Reservation,
-    ReservationState,
-    ReservedLine,
-    Review,
-)
+from shop.product.domain import NewProduct, ProductChange
+from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
 
 _COLUMNS = "id, title, description, category, price_minor, currency, stock"
 

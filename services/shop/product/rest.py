@@ -20,13 +20,13 @@ from shop.platform.rest.parameters import (
     ReservationId,
     parse_ids,
 )
-from shop.product.domain import Reservation, StockLine
 from shop.product.service import REVIEWS, ProductService
 from shop.resources.documents import ProductReviews, ProductRowsPage, ReviewList
 from shop.resources.pages import next_token, start
 from shop.resources.products import add_products
 from shop.resources.received import NewReservation
 from shop.resources.service_api import service_api
+from shop.values.product import Reservation, StockLine
 
 TAGS = {
     "products": "The catalogue: open to read, changed by partners.",

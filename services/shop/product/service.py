@@ -21,21 +21,17 @@ from shop.platform.validation import (
     text,
     uuid_text,
 )
-from shop.product.domain import (
+from shop.product.domain import NewProduct, ProductChange, must_be_confirmed, reserve, reserved_again
+from shop.product.ports import ProductStore
+from shop.values.product import (
     LARGEST_PRICE_MINOR,
-    NewProduct,
     Product,
-    ProductChange,
     ProductRow,
     Reservation,
     ReservationState,
     Review,
     StockLine,
-    must_be_confirmed,
-    reserve,
-    reserved_again,
 )
-from shop.product.ports import ProductStore
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000

@@ -16,10 +16,10 @@ from msgspec import UNSET, UnsetType
 
 from shop.fields import INSTANT, Id, Instant, Pieces, documented
 from shop.money import Money
-from shop.order.domain import BOUGHT_PRICE, Buyer, FormerBuyer, JoinedOrderLine, Lines, Order, OrderStatus, Total
-from shop.payment.domain import PaidOrder, Payment, PaymentStatus
-from shop.product.domain import Category, Description, Price, Product, ProductRow, Review, Stock, Title
-from shop.user.domain import User
+from shop.values.order import BOUGHT_PRICE, Buyer, FormerBuyer, JoinedOrderLine, Lines, Order, OrderStatus, Total
+from shop.values.payment import PaidOrder, Payment, PaymentStatus
+from shop.values.product import Category, Description, Price, Product, ProductRow, Review, Stock, Title
+from shop.values.user import User
 
 NextPageToken = Annotated[str, documented("Give it as `page_token` to read the next page; empty after the last page.")]
 _INSIDE = "there only for callers inside the shop."

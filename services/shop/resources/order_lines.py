@@ -7,7 +7,6 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from shop.order.domain import JoinedOrderLine
 from shop.platform.access.rules import Access
 from shop.platform.rest.answers import Answer, ok
 from shop.platform.rest.caching import PERSONAL
@@ -16,6 +15,7 @@ from shop.platform.rest.operations import reading
 from shop.platform.rest.parameters import AfterLineId, PageSize10000, PageToken
 from shop.resources.documents import OrderLinesPage, line_document
 from shop.resources.pages import next_token, start
+from shop.values.order import JoinedOrderLine
 
 _SCOPE = "order-lines"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from fastapi import FastAPI
 
 from shop.clients.ports import Orders
-from shop.order.domain import CheckoutLine, OrderStatus
 from shop.platform.access.rules import Access, is_privileged, require_owner, visible
 from shop.platform.rest.answers import Answer, changed, content_of, created
 from shop.platform.rest.caching import check_if_match
@@ -13,6 +12,7 @@ from shop.platform.rest.operations import changing, creating
 from shop.platform.rest.parameters import IdempotencyKey, IfMatch, OrderId
 from shop.resources.documents import OrderDocument, order_document
 from shop.resources.received import NewOrder, OrderChange
+from shop.values.order import CheckoutLine, OrderStatus
 
 
 def add_order_changes(api: FastAPI, orders: Orders) -> None:

@@ -27,9 +27,9 @@ from shop.platform.rest.parameters import (
     parse_ids,
     parse_include,
 )
-from shop.product.domain import Product
 from shop.resources import received
 from shop.resources.documents import ProductDocument, ProductPage, product_document
+from shop.values.product import Product
 
 INCLUDES = frozenset({"reviews"})
 

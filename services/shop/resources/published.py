@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from shop.money import Money
 from shop.platform.rest.openapi import Published
-from shop.product.domain import Reservation, Review
 from shop.resources import documents
 from shop.resources.examples import (
     ADDRESS,
@@ -21,7 +20,8 @@ from shop.resources.examples import (
     REVIEW,
     USER,
 )
-from shop.user.domain import Address, LoginResult, User
+from shop.values.product import Reservation, Review
+from shop.values.user import Address, LoginResult, User
 
 PUBLISHED: Mapping[type, Published] = MappingProxyType(
     {

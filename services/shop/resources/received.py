@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from shop.fields import LARGEST_ID
-from shop.product.domain import LARGEST_PRICE_MINOR
 from shop.resources.examples import ADDRESS, EUR_20, EUR_40, PRODUCT, Example
+from shop.values.product import LARGEST_PRICE_MINOR
 
 NO_NUL = r"^[^\x00]*$"
 """PostgreSQL cannot store the character U+0000 in text."""

@@ -15,7 +15,7 @@ from shop.platform.rest.operations import changing, creating, reading, removing
 from shop.platform.rest.parameters import Ids, IfMatch, PageSize1000, PageToken, UserId, check_alone, parse_ids
 from shop.resources import received
 from shop.resources.documents import UserPage
-from shop.user.domain import Address, LoginResult, User
+from shop.values.user import Address, LoginResult, User
 
 
 def add_users(api: FastAPI, users: UserClient) -> None:

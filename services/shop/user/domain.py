@@ -1,45 +1,15 @@
-"""Customers: their types and rules, without any input or output."""
+"""Customers: their rules, without any input or output."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Annotated
 
 from shop.errors import InvalidArgument
-from shop.fields import Id, documented
+from shop.values.user import Address, User
 
 _EMAIL = re.compile(r"[!-?A-~]+@[!-?A-~]+")
 """The form of an e-mail address: ASCII from "!" to "~", once with an @ between."""
-
-
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where parcels of a user go."""
-
-    recipient: str
-    street: str
-    city: str
-    postal_code: str
-    country_code: Annotated[str, documented("ISO 3166-1 alpha-2 code.")]
-
-
-@dataclass(frozen=True, slots=True)
-class User:
-    """A customer of the shop."""
-
-    id: Id
-    email: str
-    name: str
-    address: Address
-
-
-@dataclass(frozen=True, slots=True)
-class LoginResult:
-    """What a successful login gives."""
-
-    token: Annotated[str, documented("Send it as `Authorization: Bearer <token>`; it is valid for one hour.")]
-    user: User
 
 
 @dataclass(frozen=True, slots=True)

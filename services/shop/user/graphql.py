@@ -1,4 +1,4 @@
-"""The accounts over GraphQL: decodes, calls, encodes. The types have the attributes of the domain's own values."""
+"""The accounts over GraphQL: decodes, calls, encodes. The types have the attributes of the value types."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from shop.platform.graphql.scalars import Long
 from shop.platform.graphql.schema import Schema
 from shop.platform.graphql.service import ServiceContext, graphql_app
 from shop.platform.graphql.tracing import App
-from shop.user import domain
 from shop.user.service import UserService
+from shop.values import user as values
 
 Info: TypeAlias = strawberry.Info[ServiceContext[UserService], None]
 
@@ -67,9 +67,9 @@ class AddressInput:
     postal_code: str
     country_code: str
 
-    def to_domain(self) -> domain.Address:
-        """Returns it as the domain knows it."""
-        return domain.Address(self.recipient, self.street, self.city, self.postal_code, self.country_code)
+    def to_value(self) -> values.Address:
+        """Returns it as services know it."""
+        return values.Address(self.recipient, self.street, self.city, self.postal_code, self.country_code)
 
 
 @strawberry.input
@@ -119,13 +119,13 @@ class Mutation:
     @field(description="Adds a user.")
     async def create_user(self, info: Info, user: NewUserInput, password: str) -> User:
         made = await info.context.service.create_user(
-            email=user.email, name=user.name, address=user.address.to_domain(), password=password
+            email=user.email, name=user.name, address=user.address.to_value(), password=password
         )
         return cast(User, made)
 
     @field(description="Changes the fields that are given.")
     async def update_user(self, info: Info, user: UserChangeInput) -> User:
-        address = user.address.to_domain() if user.address is not None else None
+        address = user.address.to_value() if user.address is not None else None
         return cast(User, await info.context.service.update_user(user.id, name=user.name, address=address))
 
     @field(description="Removes a user.")

@@ -7,8 +7,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
 from shop.platform.database.connections import Connection
-from shop.user.domain import Credentials, NewUser, User, UserChange
+from shop.user.domain import Credentials, NewUser, UserChange
 from shop.user.postgres import COLUMNS, email_digest, user_of
+from shop.values.user import User
 
 ACCOUNTS = f"SELECT {COLUMNS}, password_hash FROM account ORDER BY id"  # noqa: S608 - a list of columns
 FAILED_LOGINS = """

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from shop.user.domain import Credentials, NewUser, User, UserChange
+from shop.user.domain import Credentials, NewUser, UserChange
+from shop.values.user import User
 
 
 class UserStore(Protocol):

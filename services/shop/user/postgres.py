@@ -11,7 +11,8 @@ from collections.abc import Sequence
 import asyncpg
 
 from shop.platform.database.connections import Database
-from shop.user.domain import Address, Credentials, NewUser, User, UserChange
+from shop.user.domain import Credentials, NewUser, UserChange
+from shop.values.user import Address, User
 
 COLUMNS = "id, email, name, recipient, street, city, postal_code, country_code"
 

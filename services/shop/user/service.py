@@ -10,9 +10,10 @@ from shop.errors import AlreadyExists, InvalidArgument, TooManyRequests, Unauthe
 from shop.platform import page_token as page_tokens
 from shop.platform.access.tokens import Principal, TokenSigner
 from shop.platform.validation import identifier, identifiers, matching, size, text
-from shop.user.domain import Address, LoginResult, NewUser, User, UserChange, canonical_email
+from shop.user.domain import NewUser, UserChange, canonical_email
 from shop.user.named_locks import NamedLocks
 from shop.user.ports import PasswordHasher, UserStore
+from shop.values.user import Address, LoginResult, User
 
 PAGE_SIZE = 20
 LARGEST_PAGE = 1_000

@@ -17,9 +17,9 @@ from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
-from shop.product.domain import Product
 from shop.user import bootstrap as user_bootstrap
-from shop.user.domain import Address, User
+from shop.values.product import Product
+from shop.values.user import Address, User
 
 PASSWORD = "correct horse"
 ADDRESS = Address("Ada Lovelace", "Hauptstraße 1", "Berlin", "10115", "DE")

@@ -12,7 +12,8 @@ import pytest
 
 from shop.clients.ports import UserClient
 from shop.errors import AlreadyExists, InvalidArgument
-from shop.user.domain import Address, User, canonical_email
+from shop.user.domain import canonical_email
+from shop.values.user import Address, User
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]

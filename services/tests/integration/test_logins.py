@@ -23,9 +23,10 @@ from shop.platform.database.connections import connect_database
 from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap
-from shop.user.domain import Address, NewUser, User
+from shop.user.domain import NewUser
 from shop.user.postgres import PostgresUserStore
 from shop.user.service import MOST_FAILURES, UserService
+from shop.values.user import Address, User
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]

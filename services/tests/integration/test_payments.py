@@ -16,8 +16,8 @@ from shop.clients.ports import Clients, PaymentClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, PaymentDeclined, ShopError
 from shop.money import Money
 from shop.payment import bootstrap as payment_bootstrap
-from shop.payment.domain import PaymentStatus
 from shop.platform.config import ServiceConfig
+from shop.values.payment import PaymentStatus
 
 pytestmark = pytest.mark.integration
 AMOUNT = Money(1_999, "EUR")

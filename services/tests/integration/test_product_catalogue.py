@@ -13,7 +13,7 @@ import pytest
 from shop.clients.ports import ProductClient
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound
 from shop.money import Money
-from shop.product.domain import Product, StockLine
+from shop.values.product import Product, StockLine
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[Product]]

@@ -14,8 +14,8 @@ import pytest
 from shop.clients.ports import ProductClient
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, OutOfStock
 from shop.money import Money
-from shop.product.domain import Product, ReservationState, ReservedLine, StockLine
 from shop.product.service import MOST_STOCK
+from shop.values.product import Product, ReservationState, ReservedLine, StockLine
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[Product]]

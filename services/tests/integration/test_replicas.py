@@ -16,7 +16,7 @@ from mesh.supervisor.readiness import grpc_serving, http_ok
 from shop.clients.connect import connect
 from shop.clients.ports import ProductClient
 from shop.money import Money
-from shop.product.domain import Product
+from shop.values.product import Product
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(120)]
 READY_S = 30.0

@@ -22,10 +22,10 @@ from shop.platform.config import ServiceConfig
 from shop.platform.deadline import deadline
 from shop.platform.grpc.server import grpc_server
 from shop.product.bootstrap import bootstrap
-from shop.product.domain import Product, StockLine
 from shop.product.grpc import register
 from shop.stubs import product_pb2_grpc
-from shop.user.domain import User
+from shop.values.product import Product, StockLine
+from shop.values.user import User
 
 INSIDE = Authenticator(NoVerifier(), trusts_inside=True)
 

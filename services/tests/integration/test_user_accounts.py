@@ -15,7 +15,7 @@ import pytest
 from shop.clients.ports import UserClient
 from shop.errors import AlreadyExists, InvalidArgument, InvalidPageToken, NotFound, Unauthenticated
 from shop.platform.access.tokens import Principal, TokenVerifier
-from shop.user.domain import Address, User
+from shop.values.user import Address, User
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from shop.money import Money
-from shop.order.domain import Order, OrderLine, OrderStatus
-from shop.payment.domain import Payment, PaymentStatus
-from shop.product.domain import Product, Review
-from shop.user.domain import Address, User
+from shop.values.order import Order, OrderLine, OrderStatus
+from shop.values.payment import Payment, PaymentStatus
+from shop.values.product import Product, Review
+from shop.values.user import Address, User
 
 DEMO_PASSWORD = "hopwise-demo"
 PLACED_AT = datetime(2026, 1, 1, tzinfo=UTC)

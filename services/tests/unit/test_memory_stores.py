@@ -14,17 +14,18 @@ import pytest
 
 from shop.errors import ErrorCode, NotFound, OutOfStock
 from shop.money import Money
-from shop.order.domain import OrderStatus, PricedLine, Purchase
+from shop.order.domain import PricedLine, Purchase
 from shop.order.errors import TakenOver
 from shop.order.memory import MemoryCancellations, MemoryCheckouts, MemoryOrders
 from shop.order.saga import Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
 from shop.payment.memory import MemoryPayments
-from shop.product.domain import Product, ReservationState, ReservedLine, Review, StockLine
 from shop.product.memory import MemoryProductStore, MemoryStockTransaction
 from shop.product.service import ProductService
-from shop.user.domain import Address, User
 from shop.user.memory import MemoryUserStore
+from shop.values.order import OrderStatus
+from shop.values.product import Product, ReservationState, ReservedLine, Review, StockLine
+from shop.values.user import Address, User
 
 EUR = Money(100, "EUR")
 PIECES = 20

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from shop.errors import FailedPrecondition, InvalidArgument
 from shop.money import Money
-from shop.order.domain import CheckoutLine, OrderStatus, purchase, refused_move, status_before
+from shop.order.domain import purchase, refused_move, status_before
+from shop.values.order import CheckoutLine, OrderStatus
 
 
 def test_statuses_that_are_set_by_hand() -> None:

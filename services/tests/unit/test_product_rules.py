@@ -6,16 +6,8 @@ import pytest
 
 from shop.errors import FailedPrecondition, NotFound, OutOfStock
 from shop.money import Money
-from shop.product.domain import (
-    Product,
-    Reservation,
-    ReservationState,
-    ReservedLine,
-    StockLine,
-    must_be_confirmed,
-    reserve,
-    reserved_again,
-)
+from shop.product.domain import must_be_confirmed, reserve, reserved_again
+from shop.values.product import Product, Reservation, ReservationState, ReservedLine, StockLine
 
 PRICE = Money(100, "EUR")
 HELD = Reservation("r", ReservationState.HELD, (ReservedLine(1, 2, PRICE), ReservedLine(5, 1, PRICE)))

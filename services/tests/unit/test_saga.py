@@ -9,7 +9,6 @@ import pytest
 
 from shop import errors
 from shop.errors import ErrorCode, ShopError
-from shop.order.domain import CheckoutLine
 from shop.order.saga import (
     UNCERTAIN,
     Checkout,
@@ -26,6 +25,7 @@ from shop.order.saga import (
 )
 from shop.order.sagas.retries import ATTEMPTS, LONGEST_BACKOFF_S, backoff, with_retries
 from shop.platform.error_table import ERROR_TABLE
+from shop.values.order import CheckoutLine
 
 BEFORE_PIVOT = (Step.RESERVE, Step.AUTHORIZE)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from shop.clients.graphql.channel import Document, GraphQLPeer, money
 from shop.clients.ports import Page
-from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderLine, OrderStatus
+from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderLine, OrderStatus
 
 _MONEY = "{ amountMinor currency }"
 _LINES = f"lines {{ id lineNumber productId quantity unitPrice {_MONEY} }}"

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from shop.clients.graphql.channel import Document, GraphQLPeer, money
 from shop.money import Money
-from shop.payment.domain import Payment, PaymentStatus
+from shop.values.payment import Payment, PaymentStatus
 
 _PAYMENT = "{ id checkoutId orderId userId status amount { amountMinor currency } placedAt }"
 

@@ -11,7 +11,7 @@ from msgspec import structs
 from shop.clients.graphql.channel import Document, GraphQLPeer, money
 from shop.clients.ports import Page
 from shop.money import Money
-from shop.product.domain import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
+from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
 
 _PRODUCT = "{ id title description category price { amountMinor currency } stock }"
 _RESERVATION = "{ id state lines { productId quantity unitPrice { amountMinor currency } } }"

@@ -8,7 +8,7 @@ from typing import Any
 
 from shop.clients.graphql.channel import Document, GraphQLPeer
 from shop.clients.ports import Page
-from shop.user.domain import Address, LoginResult, User
+from shop.values.user import Address, LoginResult, User
 
 _USER = "{ id email name address { recipient street city postalCode countryCode } }"
 

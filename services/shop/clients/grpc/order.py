@@ -9,10 +9,10 @@ import grpc.aio
 
 from shop.clients.ports import Page
 from shop.messages.shared import build, money_from
-from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderLine, OrderStatus
 from shop.platform.grpc.client import Peer
 from shop.stubs import order_pb2 as pb
 from shop.stubs import order_pb2_grpc
+from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderLine, OrderStatus
 
 _STATUSES = {status: pb.OrderStatus.Value(f"ORDER_STATUS_{status.value}") for status in OrderStatus}
 _STATUSES_BACK = {number: status for status, number in _STATUSES.items()}

@@ -9,10 +9,10 @@ import grpc.aio
 
 from shop.messages.shared import build, money_argument, money_from
 from shop.money import Money
-from shop.payment.domain import Payment, PaymentStatus
 from shop.platform.grpc.client import Peer
 from shop.stubs import payment_pb2 as pb
 from shop.stubs import payment_pb2_grpc
+from shop.values.payment import Payment, PaymentStatus
 
 _STATUSES = {pb.PaymentStatus.Value(f"PAYMENT_STATUS_{status.value}"): status for status in PaymentStatus}
 

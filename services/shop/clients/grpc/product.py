@@ -12,9 +12,9 @@ from shop.messages.product import product_from, reservation_from, review_from, r
 from shop.messages.shared import build, money_argument
 from shop.money import Money
 from shop.platform.grpc.client import Peer
-from shop.product.domain import Product, ProductRow, Reservation, Review, StockLine
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
+from shop.values.product import Product, ProductRow, Reservation, Review, StockLine
 
 
 class GrpcProductClient:

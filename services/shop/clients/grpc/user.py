@@ -14,7 +14,7 @@ from shop.messages.user import login_from, user_from
 from shop.platform.grpc.client import Peer
 from shop.stubs import address_pb2, user_pb2_grpc
 from shop.stubs import user_pb2 as pb
-from shop.user.domain import Address, LoginResult, User
+from shop.values.user import Address, LoginResult, User
 
 
 class GrpcUserClient:

@@ -9,8 +9,8 @@ import msgspec
 
 from shop.clients.ports import Page
 from shop.clients.rest.channel import RestPeer, listed, optional
-from shop.order.domain import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.platform.validation import matching
+from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 
 _ID = {"order_id": "id"}
 _CHECKOUT = {"Idempotency-Key": "idempotency_key"}

@@ -8,7 +8,7 @@ import msgspec
 
 from shop.clients.rest.channel import RestPeer, listed
 from shop.money import Money
-from shop.payment.domain import Payment
+from shop.values.payment import Payment
 
 _BY_CHECKOUT = "/v1/payments/by-checkout/{checkout_id}"
 

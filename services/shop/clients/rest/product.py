@@ -9,7 +9,7 @@ import msgspec
 from shop.clients.ports import Page
 from shop.clients.rest.channel import RestPeer, listed, optional
 from shop.money import Money
-from shop.product.domain import Product, ProductRow, Reservation, Review, StockLine
+from shop.values.product import Product, ProductRow, Reservation, Review, StockLine
 
 _ID = {"product_id": "id"}
 _NEW = {name: f"product.{name}" for name in ("title", "description", "category", "price", "price.", "stock")}

@@ -8,7 +8,7 @@ import msgspec
 
 from shop.clients.ports import Page
 from shop.clients.rest.channel import RestPeer, listed, optional
-from shop.user.domain import Address, LoginResult, User
+from shop.values.user import Address, LoginResult, User
 
 _ID = {"user_id": "id"}
 _NEW = {name: f"user.{name}" for name in ("email", "name", "address", "address.")}

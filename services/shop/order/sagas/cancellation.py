@@ -7,10 +7,10 @@ import logging
 
 from shop.clients.ports import PaymentClient, ProductClient
 from shop.errors import Conflict, FailedPrecondition, ShopError, Unavailable, no_such
-from shop.order.domain import Order, OrderStatus
 from shop.order.ports import Cancellation, CancellationStore, OrderStore
 from shop.order.sagas.retries import FINISH_LIMIT_S, with_retries
 from shop.platform.deadline import own_deadline
+from shop.values.order import Order, OrderStatus
 
 log = logging.getLogger(__name__)
 

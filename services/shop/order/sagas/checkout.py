@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from shop.clients.ports import PaymentClient, ProductClient, UserClient
 from shop.errors import Conflict, ErrorCode, FailedPrecondition, IdempotencyKeyReused, Internal, ShopError, Unavailable
-from shop.order.domain import CheckoutLine, Order, OrderStatus, Purchase, purchase
+from shop.order.domain import Purchase, purchase
 from shop.order.errors import TakenOver
 from shop.order.ports import CheckoutStore, OrderStore
 from shop.order.saga import (
@@ -29,7 +29,8 @@ from shop.order.saga import (
 from shop.order.sagas.retries import FINISH_LIMIT_S, FORWARD_LIMIT_S, with_retries
 from shop.platform.deadline import deadline, own_deadline, remaining
 from shop.platform.error_table import error_for_code
-from shop.product.domain import Reservation, StockLine
+from shop.values.order import CheckoutLine, Order, OrderStatus
+from shop.values.product import Reservation, StockLine
 
 T = TypeVar("T")
 

@@ -18,7 +18,6 @@ from shop.clients.ports import Clients
 from shop.database.audit import Finding, audit
 from shop.order import bootstrap as order_bootstrap
 from shop.order.background import Background
-from shop.order.domain import CheckoutLine, Order
 from shop.order.postgres_orders import PostgresOrders
 from shop.order.postgres_sagas import Driver, PostgresCancellations, PostgresCheckouts
 from shop.order.sagas.cancellation import CancellationSaga
@@ -30,6 +29,7 @@ from shop.platform.config import ServiceConfig
 from shop.platform.database.connections import Database, connect_database
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
+from shop.values.order import CheckoutLine, Order
 
 
 class Trial(Protocol):

@@ -23,9 +23,9 @@ from shop.errors import (
     ShopError,
 )
 from shop.money import Money
-from shop.order.domain import CheckoutLine, OrderStatus
-from shop.payment.domain import PaymentStatus
 from shop.platform.deadline import deadline
+from shop.values.order import CheckoutLine, OrderStatus
+from shop.values.payment import PaymentStatus
 
 pytestmark = pytest.mark.integration
 Buy = Callable[..., Any]

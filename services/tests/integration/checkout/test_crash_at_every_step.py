@@ -18,9 +18,9 @@ import pytest
 
 from shop.errors import Conflict, DeadlineExceeded, PaymentDeclined, ShopError, Unavailable
 from shop.order.bootstrap import bootstrap
-from shop.order.domain import OrderStatus
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError
+from shop.values.order import OrderStatus
 
 pytestmark = pytest.mark.integration
 Buy = Callable[..., Any]

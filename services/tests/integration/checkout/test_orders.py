@@ -14,8 +14,8 @@ import pytest
 from shop.clients.ports import Clients
 from shop.database.audit import audit
 from shop.errors import FailedPrecondition, InvalidArgument, InvalidPageToken, NotFound, ShopError
-from shop.order.domain import Order, OrderStatus
-from shop.payment.domain import PaymentStatus
+from shop.values.order import Order, OrderStatus
+from shop.values.payment import PaymentStatus
 
 pytestmark = pytest.mark.integration
 Buy = Callable[..., Any]

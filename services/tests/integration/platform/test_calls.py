@@ -19,7 +19,7 @@ from shop.platform.error_table import ERROR_TABLE
 from shop.platform.grpc.server import grpc_server
 from shop.platform.http.server import http_server
 from shop.product import graphql, grpc, rest
-from shop.product.domain import Product
+from shop.values.product import Product
 
 pytestmark = [pytest.mark.integration, pytest.mark.parametrize("scheme", ["grpc", "http", "graphql"])]
 TEA = Product(1, "Tea", "Green.", "tea", Money(300, "EUR"), 5)

@@ -19,7 +19,7 @@ from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.http.server import http_server
 from shop.product import graphql as product_graphql
-from shop.product.domain import Product, ProductRow, StockLine
+from shop.values.product import Product, ProductRow, StockLine
 
 pytestmark = pytest.mark.integration
 POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)

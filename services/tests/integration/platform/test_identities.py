@@ -17,8 +17,8 @@ from shop.money import Money
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
-from shop.product.domain import Product, Reservation, ReservationState
 from shop.stubs import product_pb2, product_pb2_grpc
+from shop.values.product import Product, Reservation, ReservationState
 
 pytestmark = pytest.mark.integration
 

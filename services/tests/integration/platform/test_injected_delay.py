@@ -20,8 +20,8 @@ from shop.clients.connect import connect
 from shop.errors import NotFound
 from shop.money import Money
 from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay
-from shop.product.domain import Product, ProductRow
 from shop.stubs import product_pb2, product_pb2_grpc
+from shop.values.product import Product, ProductRow
 
 pytestmark = pytest.mark.integration
 POT = Product(1, "Tea pot", "Holds tea.", "c0001", Money(1999, "EUR"), 10)

@@ -19,7 +19,7 @@ import pytest
 from shop.clients.ports import UserClient
 from shop.errors import Internal
 from shop.platform.http.server import http_server
-from shop.user.domain import Address, User
+from shop.values.user import Address, User
 
 pytestmark = pytest.mark.integration
 Make = Callable[..., Awaitable[User]]

@@ -18,8 +18,8 @@ from shop.money import Money
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.deadline import DEADLINE_HEADER
 from shop.platform.http.server import http_server
-from shop.product.domain import Product
 from shop.product.rest import build_app
+from shop.values.product import Product
 
 pytestmark = pytest.mark.integration
 TEA = Product(1, "Tea", "Green.", "tea", Money(300, "EUR"), 5)

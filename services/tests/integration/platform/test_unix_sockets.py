@@ -25,7 +25,7 @@ from shop.platform.errors import StartError
 from shop.platform.http.server import http_server
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap
-from shop.product.domain import Product
+from shop.values.product import Product
 
 pytestmark = pytest.mark.integration
 

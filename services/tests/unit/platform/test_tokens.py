@@ -20,9 +20,9 @@ from cryptography.hazmat.primitives.serialization import (
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.money import Money
-from shop.order.domain import Order, OrderStatus
 from shop.platform.access.rules import _CALLER, Access, Authenticator, Caller, visible
 from shop.platform.access.tokens import Principal, TokenSigner, TokenVerifier, bearer
+from shop.values.order import Order, OrderStatus
 
 
 @pytest.mark.parametrize("principal", [Principal("customer", 17), Principal("partner", 1)])

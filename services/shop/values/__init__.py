@@ -1,0 +1,1 @@
+"""The value types that services and their clients share: what the contract carries, whatever the protocol."""

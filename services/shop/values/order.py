@@ -1,0 +1,74 @@
+"""Orders, as services and clients tell each other of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from shop.fields import Id, Instant, Pieces, documented
+from shop.money import Money
+
+Buyer = Annotated[int, documented("Who bought; 0 if the account is gone.", minimum=0)]
+FormerBuyer = Annotated[Id, documented("Who bought, whether the account is there or gone.")]
+Total = Annotated[Money, documented("Sum over the lines of quantity times unit price.")]
+BOUGHT_PRICE = documented("Price of one piece when it was bought.")
+
+
+class OrderStatus(StrEnum):
+    """How far an order has come."""
+
+    PENDING = "PENDING"
+    CONFIRMED = "CONFIRMED"
+    SHIPPED = "SHIPPED"
+    DELIVERED = "DELIVERED"
+    CANCELLED = "CANCELLED"
+    FAILED = "FAILED"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckoutLine:
+    """One product to buy and how many pieces of it."""
+
+    product_id: int
+    quantity: int
+
+
+@dataclass(frozen=True, slots=True)
+class OrderLine:
+    """One product of an order."""
+
+    id: Id
+    line_number: Annotated[int, documented("Place in the order.", minimum=1)]
+    product_id: Id
+    quantity: Pieces
+    unit_price: Annotated[Money, BOUGHT_PRICE]
+
+
+Lines = Annotated[tuple[OrderLine, ...], documented("By line number.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one user bought at one time."""
+
+    id: Id
+    user_id: Buyer
+    status: OrderStatus
+    placed_at: Instant
+    total: Total
+    lines: Lines
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedOrderLine:
+    """An order line together with what it needs of its order."""
+
+    id: Id
+    order_id: Id
+    user_id: FormerBuyer
+    status: OrderStatus
+    placed_at: Instant
+    product_id: Id
+    quantity: Pieces
+    unit_price: Annotated[Money, BOUGHT_PRICE]

@@ -1,0 +1,36 @@
+"""Payments, as services and clients tell each other of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from shop.fields import Id, Instant, documented
+from shop.money import Money
+
+PaidOrder = Annotated[int, documented("The order it belongs to; 0 until it is captured.", minimum=0)]
+
+
+class PaymentStatus(StrEnum):
+    """How far a payment has come."""
+
+    AUTHORIZED = "AUTHORIZED"
+    CAPTURED = "CAPTURED"
+    VOIDED = "VOIDED"
+    DECLINED = "DECLINED"
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """The payment of one checkout."""
+
+    id: Id
+    checkout_id: Annotated[str, documented("UUID of the checkout.")]
+    order_id: PaidOrder
+    user_id: Annotated[
+        int, documented("Who pays; 0 if the account is gone, or the checkout was voided first.", minimum=0)
+    ]
+    status: PaymentStatus
+    amount: Money
+    placed_at: Annotated[Instant, documented("When it was authorised.")]
