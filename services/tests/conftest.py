@@ -9,6 +9,7 @@ import socket
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -17,6 +18,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from opentelemetry import context as otel_context
 from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 from mesh.components.database import Database, database, postgres_components
@@ -26,15 +31,17 @@ from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.processes import Supervisor
-from recorded_spans import ReadSpan, spans_of
+from recorded_spans import ReadSpan, spans_of, spans_of_sdk
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords
 from shop.database.seed import prepare
 from shop.database.trial import create_trial
+from shop.instrument.lean.spans import Recorder
+from shop.instrument.sdk import SdkTracing
+from shop.instrument.tracing import Tracing
 from shop.platform.config import ServiceConfig
 from shop.platform.process.logs import configure_logging
-from shop.platform.spans import Recorder
-from shop.platform.telemetry import recording
+from shop.platform.telemetry.tracing import traced_by
 
 DATABASE = "shop_test"
 
@@ -168,7 +175,9 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 class Traces:
     """The spans that this process has made."""
 
-    recorder: Recorder
+    tracing: Tracing
+    all: Callable[[], list[ReadSpan]]
+    clear: Callable[[], None]
 
     @contextlib.contextmanager
     def journey(self, *, sampled: bool = True) -> Iterator[SpanContext]:
@@ -183,21 +192,32 @@ class Traces:
 
     def of(self, root: SpanContext) -> list[ReadSpan]:
         """The spans of one trace, by start."""
-        of_trace = [span for span in spans_of(self.recorder) if span.context.trace_id == root.trace_id]
+        of_trace = [span for span in self.all() if span.context.trace_id == root.trace_id]
         return sorted(of_trace, key=lambda span: (span.start_time, -span.end_time))
 
 
 @pytest.fixture(scope="session")
-def session_traces() -> Iterator[Traces]:
-    """OpenTelemetry allows one provider a process, so it stays for all tests that follow."""
-    with recording() as recorder:
-        yield Traces(recorder)
+def session_traces(request: pytest.FixtureRequest) -> Iterator[Traces]:
+    """What records spans: `lean`, unless a test names `sdk` by its parameter."""
+    recorder, exporter = Recorder(), InMemorySpanExporter()
+    lean = Traces(recorder, partial(spans_of, recorder), recorder.waiting.clear)
+    sdk = Traces(stock(exporter), partial(spans_of_sdk, exporter), exporter.clear)
+    traces = sdk if getattr(request, "param", "lean") == "sdk" else lean
+    with traced_by(traces.tracing):
+        yield traces
+
+
+def stock(exporter: InMemorySpanExporter) -> SdkTracing:
+    """The SDK's tracing, as a process of the shop sets it up."""
+    provider = TracerProvider(ParentBased(ALWAYS_OFF))
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    return SdkTracing(provider.get_tracer("shop"))
 
 
 @pytest.fixture
 def traces(session_traces: Traces) -> Traces:
     """The spans of this test, and no others."""
-    session_traces.recorder.waiting.clear()
+    session_traces.clear()
     return session_traces
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
-from shop.platform.otlp import Batch
-from shop.platform.spans import Recorder
+from shop.instrument.lean.otlp import Batch
+from shop.instrument.lean.spans import Recorder
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,12 @@ def spans_of(recorder: Recorder) -> list[ReadSpan]:
     for ended in recorder.waiting:
         batch.add(ended)
     return [_read(span) for span in batch.message.resource_spans[0].scope_spans[0].spans]
+
+
+def spans_of_sdk(exporter: InMemorySpanExporter) -> list[ReadSpan]:
+    """The spans of the stock SDK, in the order in which they ended; they stay there."""
+    message = encode_spans(exporter.get_finished_spans())
+    return [_read(span) for process in message.resource_spans for scope in process.scope_spans for span in scope.spans]
 
 
 def _read(span: trace_pb2.Span) -> ReadSpan:

@@ -10,8 +10,8 @@ from opentelemetry import trace
 from opentelemetry.trace import SpanKind
 
 from recorded_spans import ReadSpan, spans_of
-from shop.platform.spans import Recorder
-from shop.platform.telemetry import recording
+from shop.instrument.lean.spans import Recorder
+from shop.platform.telemetry.tracing import traced_by
 
 TRACE_ID = "0af7651916cd43dd8448eb211c80319c"
 SAMPLED = f"00-{TRACE_ID}-b7ad6b7169203331-01"
@@ -21,7 +21,7 @@ QUERY = {"query": "query titles { products { edges { node { title } } } }"}
 
 @pytest.fixture
 def spans() -> Iterator[Recorder]:
-    with recording() as recorder:
+    with traced_by(Recorder()) as recorder:
         yield recorder
 
 

@@ -14,11 +14,11 @@ from opentelemetry.util.types import AttributeValue
 
 from shop.clients.rotation import Rotation
 from shop.errors import DeadlineExceeded, Unavailable
+from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
-from shop.platform.spans import CLIENT, RecordedSpan
-from shop.platform.telemetry import UNTRACED, begin, sampled_parent
-from shop.platform.trace_context import trace_headers
+from shop.platform.telemetry.trace_context import trace_headers
+from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, sampled_parent
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
@@ -132,12 +132,12 @@ class HttpChannel:
     ) -> Answer:
         limit = remaining() or DEFAULT_S
         # Not the current span: nothing else happens below it in this process.
-        span = begin(RecordedSpan, name, CLIENT, sampled_parent(), attributes)
+        span = begin(name, CLIENT, sampled_parent(), attributes)
         if span is not None:
-            server = self._attributes[self._replicas.name or address]
-            span.attributes |= {"http.request.method": method, "url.path": path.partition("?")[0], **server}
+            span.set_attributes(self._attributes[self._replicas.name or address])
+            span.set_attributes({"http.request.method": method, "url.path": path.partition("?")[0]})
         carrier = trace_headers(span)
-        with span or UNTRACED:
+        with UNTRACED if span is None else Ending(span):
             sent = {DEADLINE_HEADER: str(max(1, int(limit * 1000))), **self._host, **carrier, **(headers or {})}
             try:
                 async with (

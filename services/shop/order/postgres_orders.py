@@ -14,8 +14,8 @@ from opentelemetry.trace import SpanKind
 from shop.fields import LARGEST_ID
 from shop.money import Money
 from shop.platform.database.connections import Database
-from shop.platform.statement_tracing import statement_attributes
-from shop.platform.telemetry import child_span
+from shop.platform.database.statement_tracing import statement_attributes
+from shop.platform.telemetry.tracing import child_span
 from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus
 
 BUYER = "CASE WHEN gone.id IS NULL THEN o.user_id ELSE 0 END"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from shop.money import Money
-from shop.platform.telemetry import child_span
+from shop.platform.telemetry.tracing import child_span
 
 ANSWERS: Mapping[str, str] = MappingProxyType(
     {"tok_ok": "", "tok_declined": "card declined", "tok_insufficient_funds": "insufficient funds"}

@@ -9,6 +9,7 @@ from ipaddress import IPv4Address
 from types import MappingProxyType
 from urllib.parse import urlsplit
 
+from shop.instrument.switch import TRACINGS
 from shop.platform.errors import ConfigError
 from shop.platform.page_token import DEFAULT_KEY
 
@@ -49,6 +50,7 @@ class ServiceConfig:
         sockets: Path of the Unix domain socket that calls of a service go to in place of its address, by name; a
             service without one is connected at its address.
         otlp_endpoint: Where spans go, "http://127.0.0.1:18070"; None for no telemetry.
+        tracing: What records the spans, one of `TRACINGS`.
         telemetry_folder: Folder of the file in which this process accounts for its spans; None for no such file.
         topology: Name of the topology that runs; empty if unknown.
         trial: Id of the trial that runs; empty if unknown.
@@ -79,6 +81,7 @@ class ServiceConfig:
     peers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     sockets: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     otlp_endpoint: str | None = None
+    tracing: str = "lean"
     telemetry_folder: str | None = None
     topology: str = ""
     trial: str = ""
@@ -124,6 +127,7 @@ class ServiceConfig:
             peers=MappingProxyType(peers),
             sockets=MappingProxyType(sockets),
             otlp_endpoint=_url(env, "OTEL_EXPORTER_OTLP_ENDPOINT", ("http", "https")),
+            tracing=_choice(env, "SHOP_TRACING", TRACINGS, "lean"),
             telemetry_folder=env.get("SHOP_TELEMETRY_FOLDER") or None,
             topology=env.get("SHOP_TOPOLOGY", ""),
             trial=env.get("SHOP_TRIAL", ""),

@@ -11,7 +11,7 @@ import argon2
 from argon2.exceptions import InvalidHashError, VerifyMismatchError
 
 from shop.platform.deadline import remaining
-from shop.platform.telemetry import child_span
+from shop.platform.telemetry.tracing import child_span
 
 T = TypeVar("T")
 

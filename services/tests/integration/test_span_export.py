@@ -6,23 +6,27 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 import grpc
 import pytest
+from opentelemetry import trace
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTracePartialSuccess,
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
-from opentelemetry.trace import SpanContext, TraceFlags
+from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
+from shop.instrument.account import SpanAccount
+from shop.instrument.lean.export import BATCH_SPANS, SLICE_SPANS, Patience, SpanExporter
+from shop.instrument.lean.spans import RecordedSpan, Recorder
+from shop.instrument.switch import TRACINGS
 from shop.platform.config import ServiceConfig
-from shop.platform.span_account import SpanAccount
-from shop.platform.span_export import BATCH_SPANS, SLICE_SPANS, Patience, SpanExporter
-from shop.platform.spans import RecordedSpan, Recorder
-from shop.platform.telemetry import child_span, telemetry
+from shop.platform.telemetry.exporting import account_file, resource, telemetry
+from shop.platform.telemetry.tracing import child_span
 
 pytestmark = pytest.mark.integration
 CALLER = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
@@ -131,8 +135,8 @@ async def until(holds: Callable[[], object]) -> None:
 async def exporting(
     config: ServiceConfig, recorder: Recorder, patience: Patience | None = None
 ) -> AsyncIterator[SpanAccount]:
-    account = SpanAccount.of(config)
-    async with SpanExporter(recorder, account, config, patience):
+    account = SpanAccount(account_file(config))
+    async with SpanExporter(recorder, account, config.otlp_endpoint or "", resource(config), patience):
         yield account
 
 
@@ -266,12 +270,30 @@ async def test_the_account_is_settled_when_spans_stop_coming(config: ServiceConf
             await until(lambda: account_of(config)["recorded"] == account_of(config)["exported"] == recorder.ended)
 
 
-async def test_a_process_says_at_its_end_what_its_spans_cost(config: ServiceConfig, collector: Collector) -> None:
-    async with telemetry(config):
+@pytest.mark.parametrize("answers", [[], [refusing(grpc.StatusCode.INVALID_ARGUMENT)]], ids=["taken", "refused"])
+@pytest.mark.parametrize("tracing", TRACINGS)
+async def test_a_process_accounts_for_its_spans_at_its_end(
+    tracing: str, answers: list[Answer], config: ServiceConfig, collector: Collector
+) -> None:
+    collector.answers = list(answers)
+    async with telemetry(replace(config, tracing=tracing)):
         with child_span("not traced"):
             pass
+        with trace.use_span(NonRecordingSpan(CALLER)), child_span("work"):
+            pass
+    taken = not answers
+    assert collector.names == ["work"] * taken
     account = account_of(config)
-    assert (account["recorded"], account["exported"], account["lost"]) == (0, 0, 0)
+    assert (account["recorded"], account["exported"], account["lost"]) == (1, taken, not taken)
     assert isinstance(account["cost_ns"], dict)
     assert list(account["cost_ns"]) == ["SERVER", "CLIENT", "INTERNAL"]
     assert all(cost > 0 for cost in account["cost_ns"].values())
+
+
+async def test_the_sdk_says_what_made_its_spans(config: ServiceConfig, collector: Collector) -> None:
+    async with telemetry(replace(config, tracing="sdk")):
+        with trace.use_span(NonRecordingSpan(CALLER)), child_span("work"):
+            pass
+    [process] = collector.requests[0].resource_spans
+    told = {attribute.key: attribute.value.string_value for attribute in process.resource.attributes}
+    assert told.items() >= resource(config).items()

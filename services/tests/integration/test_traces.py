@@ -29,7 +29,10 @@ from shop.values.user import User
 
 INSIDE = Authenticator(NoVerifier(), trusts_inside=True)
 
-pytestmark = pytest.mark.integration
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.parametrize("session_traces", ["lean", "sdk"], indirect=True),
+]
 NOWHERE = 2**62
 
 
@@ -143,7 +146,7 @@ async def test_unsampled_request_leaves_nothing(
     # Without any trace context, too: the decision is the root's, never a service's.
     await product.get_product(tea.id)
     await settled()
-    assert not traces.recorder.waiting
+    assert not traces.all()
 
 
 async def test_stream_ends_its_span_when_it_is_read(traces: Any, product: ProductClient, make_product: Any) -> None:
@@ -246,7 +249,7 @@ async def test_requests_at_once_keep_their_traces_apart(
     roots = await asyncio.gather(*(one(index % 2 == 0) for index in range(40)))
     await settled()
     assert [len(traces.of(root)) for root in roots] == [4, 0] * 20
-    assert len(traces.recorder.waiting) == 80
+    assert len(traces.all()) == 80
 
 
 @pytest.fixture

@@ -11,8 +11,9 @@ from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
 from recorded_spans import ReadSpan, spans_of
-from shop.platform.spans import MOST_ATTRIBUTES, RecordedSpan, Recorder, RecordingProvider, shared
-from shop.platform.telemetry import child_span, recording
+from shop.instrument.lean.spans import MOST_ATTRIBUTES, RecordedSpan, Recorder, RecordingProvider
+from shop.instrument.tracing import shared
+from shop.platform.telemetry.tracing import child_span, traced_by
 
 REMOTE = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 UNSAMPLED = SpanContext(2**127 + 5, 7, is_remote=True)
@@ -31,7 +32,7 @@ def tracer(recorder: Recorder) -> trace.Tracer:
 @pytest.fixture
 def sampled() -> Iterator[Recorder]:
     """Inside a sampled request, in a process that records."""
-    with recording() as recorder, trace.use_span(NonRecordingSpan(REMOTE)):
+    with traced_by(Recorder()) as recorder, trace.use_span(NonRecordingSpan(REMOTE)):
         yield recorder
 
 
@@ -217,13 +218,16 @@ def test_a_child_is_current_and_notes_what_ended_it(sampled: Recorder) -> None:
 
 @pytest.mark.parametrize("context", [UNSAMPLED, None], ids=["unsampled", "no trace"])
 def test_a_child_of_what_is_not_traced_leaves_nothing(context: SpanContext | None) -> None:
-    with recording() as recorder, trace.use_span(trace.INVALID_SPAN if context is None else NonRecordingSpan(context)):
+    with (
+        traced_by(Recorder()) as recorder,
+        trace.use_span(trace.INVALID_SPAN if context is None else NonRecordingSpan(context)),
+    ):
         with child_span("work"):
             pass
         assert recorder.started == 0
 
 
 def test_a_process_that_does_not_record_works_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shop.platform.telemetry._recorder", None)
+    monkeypatch.setattr("shop.platform.telemetry.tracing._tracing", None)
     with trace.use_span(NonRecordingSpan(REMOTE)), child_span("work") as span:
         assert not span.is_recording()

@@ -12,11 +12,11 @@ import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 
 from shop.errors import Conflict, DeadlineExceeded, Unavailable
+from shop.instrument.tracing import INTERNAL
+from shop.platform.database.statement_tracing import TracedConnection
 from shop.platform.deadline import passed, remaining
 from shop.platform.errors import StartError
-from shop.platform.spans import INTERNAL, RecordedSpan
-from shop.platform.statement_tracing import TracedConnection
-from shop.platform.telemetry import UNTRACED, begin, sampled_parent
+from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, sampled_parent
 
 log = logging.getLogger(__name__)
 
@@ -60,7 +60,8 @@ class Database:
         """
         with _told_as_shop_errors():
             # Not the current span: nothing else happens below it.
-            with begin(RecordedSpan, "pool.acquire", INTERNAL, sampled_parent()) or UNTRACED:
+            span = begin("pool.acquire", INTERNAL, sampled_parent())
+            with UNTRACED if span is None else Ending(span):
                 # A limit of the pool's own would start a task for each call.
                 async with asyncio.timeout(remaining() or ACQUIRE_LIMIT_S):
                     connection = await self._pool.acquire()

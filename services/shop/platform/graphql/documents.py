@@ -33,7 +33,7 @@ from shop.platform.graphql.limits import (
     nested_too_deeply,
     operations_of,
 )
-from shop.platform.telemetry import child_span
+from shop.platform.telemetry.tracing import child_span
 
 # A document of 500 tokens takes about a quarter of a megabyte, so each of the two stores stays below 32.
 MOST_DOCUMENTS = 128

@@ -24,7 +24,7 @@ from shop.platform.graphql.request import GraphQLRequest, from_json, from_query_
 from shop.platform.graphql.schema import RequestContext, Schema
 from shop.platform.graphql.tracing import Receive, Scope, Send, name_operation, note_error
 from shop.platform.http.compression import SMALLEST_BYTES, accepts_gzip, gzip
-from shop.platform.telemetry import child_span
+from shop.platform.telemetry.tracing import child_span
 
 ROUTE = "/graphql"
 

@@ -10,13 +10,13 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from opentelemetry import trace
-from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, SpanContext, StatusCode
+from opentelemetry.trace import INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext, StatusCode
 
+from shop.instrument.tracing import SERVER
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.process.injected_delay import pause
-from shop.platform.spans import SERVER, CurrentSpan
-from shop.platform.telemetry import begin
-from shop.platform.trace_context import caller_of
+from shop.platform.telemetry.trace_context import caller_of
+from shop.platform.telemetry.tracing import Current, begin
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -54,7 +54,7 @@ class Traced:
             with trace.use_span(NonRecordingSpan(caller)):
                 await self._delayed(scope, receive, send)
             return
-        with span:
+        with Current(span):
 
             async def noting_status(message: Message) -> None:
                 if message["type"] == "http.response.start":
@@ -65,7 +65,7 @@ class Traced:
 
             await self._delayed(scope, receive, noting_status)
 
-    def _span(self, scope: Scope, caller: SpanContext) -> CurrentSpan | None:
+    def _span(self, scope: Scope, caller: SpanContext) -> Span | None:
         if not caller.trace_flags.sampled:
             return None
         attributes = {
@@ -75,7 +75,7 @@ class Traced:
             "url.scheme": scope.get("scheme", "http"),
             "network.protocol.version": scope.get("http_version", "1.1"),
         }
-        return begin(CurrentSpan, f"{scope['method']} {self._route}", SERVER, caller, attributes)
+        return begin(f"{scope['method']} {self._route}", SERVER, caller, attributes)
 
     async def _delayed(self, scope: Scope, receive: Receive, send: Send) -> None:
         await pause()

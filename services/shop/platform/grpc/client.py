@@ -1,7 +1,7 @@
 """The caller's side of gRPC: a channel to a service, and calls with trace, deadline and restored errors.
 
 Calls are wrapped here rather than in interceptors of grpc.aio, which add a task and a second call object to each;
-see `shop.platform.grpc_tracing` on why the ready-made tracing is not used.
+see `shop.platform.grpc.tracing` on why the ready-made tracing is not used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import grpc
 from shop.platform.config import is_ipv4, split_address
 from shop.platform.deadline import DEFAULT_S, remaining
 from shop.platform.grpc.errors import restore
-from shop.platform.grpc_tracing import TracedMethod, client_span
+from shop.platform.grpc.tracing import TracedMethod, client_span
 from shop.platform.process.unix_socket import grpc_target
 
 Q = TypeVar("Q")

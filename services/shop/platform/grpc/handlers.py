@@ -14,14 +14,14 @@ from typing import Any, TypeAlias, cast
 
 import grpc
 from google.protobuf.message import DecodeError
-from opentelemetry.trace import StatusCode
+from opentelemetry.trace import Span, StatusCode
 
 from shop.errors import Internal, InvalidArgument, ShopError
 from shop.platform.access.rules import Authenticator, access_of
 from shop.platform.deadline import DEADLINE_HEADER, caller_limit, caller_timeout_s
 from shop.platform.error_table import row
 from shop.platform.grpc.errors import status_of
-from shop.platform.grpc_tracing import TRACEPARENT, Metadata, ServerSpan, TracedMethod, server_span
+from shop.platform.grpc.tracing import TRACEPARENT, Metadata, TracedMethod, end, server_span
 from shop.platform.process.injected_delay import INJECTED, pause
 
 log = logging.getLogger(__name__)
@@ -66,13 +66,13 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
                 admit(access, metadata.get("authorization"), metadata.get(origin))
                 message = await work(raw, context)
             if span is not None:
-                span.answered()
+                end(span)
             return message
         except Exception as error:
             failure = _failure(error, span)
         except BaseException:
             if span is not None:
-                span.broke_off()
+                end(span, grpc.StatusCode.CANCELLED)
             raise
         return await context.abort_with_status(status_of(failure))
 
@@ -119,7 +119,7 @@ def _waits(context: Context, metadata: Metadata) -> float | None:
     return edge if left is None else min(left, edge)
 
 
-def _failure(error: Exception, span: ServerSpan | None) -> ShopError:
+def _failure(error: Exception, span: Span | None) -> ShopError:
     """Returns the error for the client, and ends the span with it; an unknown cause goes to the log only."""
     if isinstance(error, ShopError):
         failure = error
@@ -132,9 +132,8 @@ def _failure(error: Exception, span: ServerSpan | None) -> ShopError:
         failure = Internal("internal error")
     if span is not None:
         code = row(failure).grpc
-        span.set_attribute("rpc.grpc.status_code", code.value[0])
         span.set_attribute("error.type", failure.code.value)
         if code in _SERVER_FAULTS:
             span.set_status(StatusCode.ERROR, failure.message)
-        span.answered()
+        end(span, code)
     return failure

@@ -19,7 +19,7 @@ from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError, StartError
 from shop.platform.process.injected_delay import injected_delay
 from shop.platform.process.logs import configure_logging
-from shop.platform.telemetry import telemetry
+from shop.platform.telemetry.exporting import telemetry
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from typing import TextIO
 import asyncpg
 
 from shop.platform.config import ServiceConfig
-from shop.platform.trace_context import current_context
+from shop.platform.telemetry.trace_context import current_context
 
 # Classes of errors whose message names objects of the database, and nothing that is in them (PostgreSQL, appendix A).
 _WITHOUT_VALUES = ("08", "23", "25", "28", "3D", "40", "42", "53", "55", "57", "58")

@@ -7,25 +7,34 @@ the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 from opentelemetry import context as otel_context
-from opentelemetry.trace import StatusCode
+from opentelemetry import trace
+from opentelemetry.trace import Span, StatusCode
 
-from shop.platform.spans import SERVER, CurrentSpan, SharedAttributes
-from shop.platform.telemetry import LONGEST_VALUE, begin
-from shop.platform.trace_context import sampled_caller
+from shop.instrument.tracing import SERVER
+from shop.platform.telemetry.trace_context import sampled_caller
+from shop.platform.telemetry.tracing import LONGEST_VALUE, begin
 
 _TRACEPARENT = b"traceparent"
 _NAMES = ("http.request.method", "url.scheme", "network.protocol.version")
-_VALUES = len(_NAMES)
 
 
-class ServerSpan(CurrentSpan):
-    """Records a request."""
+class ServerSpan:
+    """The SERVER span of a request, now the current one.
 
-    __slots__ = ()
+    Args:
+        span: The span, named after the request's method.
+        method: The method.
+    """
+
+    __slots__ = ("_method", "_span", "_token")
+
+    def __init__(self, span: Span, method: str) -> None:
+        self._span = span
+        self._method = method
+        self._token = otel_context.attach(trace.set_span_in_context(span))
 
     def leave(self) -> None:
         """Ends the span, which is no longer the current one.
@@ -33,14 +42,18 @@ class ServerSpan(CurrentSpan):
         The answer has said what failed; whoever goes away before it comes is no error of this side.
         """
         otel_context.detach(self._token)
-        self.end()
+        self._span.end()
 
     def answered(self, status: int, route: str) -> None:
         """Records the HTTP status of the answer, and the template of the route that gave it; empty if none did."""
-        self.name, self.shared = _named(*self.shared[_VALUES:], route, status)
+        span = self._span
+        span.set_attribute("http.response.status_code", status)
+        if route:
+            span.update_name(f"{self._method} {route}")
+            span.set_attribute("http.route", route)
         if status >= 500:
-            self.set_attribute("error.type", str(status))
-            self.set_status(StatusCode.ERROR)
+            span.set_attribute("error.type", str(status))
+            span.set_status(StatusCode.ERROR)
 
 
 def server_span(scope: Any, headers: Mapping[bytes, bytes]) -> ServerSpan | None:
@@ -60,16 +73,5 @@ def server_span(scope: Any, headers: Mapping[bytes, bytes]) -> ServerSpan | None
     # The client's scheme, where an edge says it.
     scheme = "https" if headers.get(b"x-forwarded-proto") == b"https" else scope["scheme"]
     shared = (*_NAMES, method, scheme, scope["http_version"])
-    span = begin(ServerSpan, method, SERVER, caller, attributes, shared)
-    return None if span is None else span.__enter__()
-
-
-# A client may choose any method that is a token; nearly all requests have one of a few.
-@lru_cache(maxsize=1024)
-def _named(method: str, scheme: str, version: str, route: str, status: int) -> tuple[str, SharedAttributes]:
-    """Returns the name and the attributes of a span whose request is answered."""
-    answer: dict[str, str | int] = {"http.response.status_code": status}
-    if route:
-        answer["http.route"] = route
-    names = (*_NAMES, *answer)
-    return f"{method} {route}" if route else method, (*names, method, scheme, version, *answer.values())
+    span = begin(method, SERVER, caller, attributes, shared)
+    return None if span is None else ServerSpan(span, method)

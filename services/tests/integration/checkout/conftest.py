@@ -227,7 +227,7 @@ def buy(user: int) -> Callable[..., Any]:
 @pytest.fixture(scope="module")
 def counted_statements() -> Iterator[Counter[str]]:
     """The statements of calls that this module's shop has sent, by what their spans are called."""
-    from shop.platform.statement_tracing import statement_attributes
+    from shop.platform.database.statement_tracing import statement_attributes
 
     seen: Counter[str] = Counter()
 

@@ -8,8 +8,6 @@ from pathlib import Path
 
 import orjson
 
-from shop.platform.config import ServiceConfig
-
 
 class SpanAccount:
     """The account of a process, in a file that whoever started the process can read.
@@ -21,7 +19,7 @@ class SpanAccount:
         recorded: Spans that have ended.
         exported: How many of them the collector has taken.
         lost: How many of them it will never get.
-        export_cpu_s: CPU seconds that the event loop's thread needed to encode them.
+        export_cpu_s: CPU seconds that this process needed to encode them.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -30,13 +28,6 @@ class SpanAccount:
         self.exported = 0
         self.lost = 0
         self.export_cpu_s = 0.0
-
-    @classmethod
-    def of(cls, config: ServiceConfig) -> SpanAccount:
-        """Returns the account of a process, in the folder that its configuration names."""
-        if config.telemetry_folder is None:
-            return cls(None)
-        return cls(Path(config.telemetry_folder) / f"{config.instance or config.component}.json")
 
     def write(self, cost_ns: Mapping[str, int] | None = None) -> None:
         """Writes the file, whole or not at all.

@@ -15,11 +15,11 @@ from typing import Self, TypeAlias
 import grpc
 from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.trace import StatusCode
+from opentelemetry.trace import Span, StatusCode
 
-from shop.platform.spans import CLIENT, SERVER, RecordedSpan, SharedAttributes, shared
-from shop.platform.telemetry import begin, sampled_parent
-from shop.platform.trace_context import UNTRACED_CALLER, sampled_caller, trace_headers
+from shop.instrument.tracing import CLIENT, SERVER, SharedAttributes, shared
+from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller, trace_headers
+from shop.platform.telemetry.tracing import begin, sampled_parent
 
 Metadata: TypeAlias = dict[str, str]
 
@@ -27,7 +27,6 @@ TRACEPARENT = "traceparent"
 """The metadata with the trace context of a call."""
 
 _STATUS = "rpc.grpc.status_code"
-_OK, _CANCELLED = grpc.StatusCode.OK.value[0], grpc.StatusCode.CANCELLED.value[0]
 # gRPC's own count of how often the client tried before.
 _ATTEMPTS = "grpc-previous-rpc-attempts"
 
@@ -52,23 +51,7 @@ class TracedMethod:
         return cls(f"{service}/{name}", shared(attributes | dict(more or {})))
 
 
-class ServerSpan(RecordedSpan):
-    """The SERVER span of a call, whose end says how the call ended."""
-
-    __slots__ = ()
-
-    def answered(self) -> None:
-        """Ends the span of a call that was answered, be it with an error that the span knows of."""
-        self.attributes.setdefault(_STATUS, _OK)
-        self.end()
-
-    def broke_off(self) -> None:
-        """Ends the span of a call that nobody waits for any more."""
-        self.attributes.setdefault(_STATUS, _CANCELLED)
-        self.end()
-
-
-def server_span(metadata: Metadata, method: TracedMethod) -> ServerSpan | None:
+def server_span(metadata: Metadata, method: TracedMethod) -> Span | None:
     """Opens the SERVER span of a call that its caller samples; otherwise only passes the caller's decision on.
 
     Each call runs in a task of its own, so what is set here ends with it.
@@ -81,7 +64,7 @@ def server_span(metadata: Metadata, method: TracedMethod) -> ServerSpan | None:
         The span, now the current one; None if the call is not traced.
     """
     caller = sampled_caller(metadata[TRACEPARENT], metadata.get("tracestate", ""))
-    span = begin(ServerSpan, method.name, SERVER, caller, None, method.attributes) if caller is not None else None
+    span = begin(method.name, SERVER, caller, None, method.attributes)
     if span is None:
         UNTRACED_CALLER.set(metadata)
         return None
@@ -91,32 +74,54 @@ def server_span(metadata: Metadata, method: TracedMethod) -> ServerSpan | None:
     return span
 
 
-class ClientSpan(RecordedSpan):
-    """The CLIENT span of a call.
+def end(span: Span, code: grpc.StatusCode = grpc.StatusCode.OK) -> None:
+    """Ends the SERVER span of a call.
+
+    Args:
+        span: The span.
+        code: What the call ended with; CANCELLED if nobody waits for it any more.
+    """
+    span.set_attribute(_STATUS, code.value[0])
+    span.end()
+
+
+class ClientSpan:
+    """The CLIENT span of a call, which ends with the `with` block.
 
     It is not made the current one: nothing else happens below it in this process.
+
+    Args:
+        span: The span.
     """
 
-    __slots__ = ()
+    __slots__ = ("_code", "_span")
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+        self._code: grpc.StatusCode | None = None
+
+    def __enter__(self) -> Self:
+        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
     ) -> None:
+        code = grpc.StatusCode.OK
         if error is not None:
-            self.record_exception(error)
-        # A failure has been noted already; any other error ended the call from this side.
-        self.attributes.setdefault(_STATUS, _OK if error is None else _CANCELLED)
-        self.end()
+            self._span.set_attribute("error.type", type(error).__qualname__)
+            # Any error but a failure that is noted ended the call from this side.
+            code = self._code or grpc.StatusCode.CANCELLED
+        end(self._span, code)
 
     @property
     def metadata(self) -> tuple[tuple[str, str], ...]:
         """What tells the callee of the trace."""
-        return tuple(trace_headers(self).items())
+        return tuple(trace_headers(self._span).items())
 
     def failed(self, code: grpc.StatusCode) -> None:
         """Records the status that the callee, or gRPC in its place, ended the call with."""
-        self.set_attribute(_STATUS, code.value[0])
-        self.set_status(StatusCode.ERROR, code.name)
+        self._code = code
+        self._span.set_status(StatusCode.ERROR, code.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,5 +152,5 @@ def client_span(method: TracedMethod) -> ClientSpan | Untraced:
     Returns:
         What gives the metadata that tells the callee.
     """
-    span = begin(ClientSpan, method.name, CLIENT, sampled_parent(), None, method.attributes)
-    return Untraced(tuple(trace_headers(None).items())) if span is None else span
+    span = begin(method.name, CLIENT, sampled_parent(), None, method.attributes)
+    return Untraced(tuple(trace_headers(None).items())) if span is None else ClientSpan(span)

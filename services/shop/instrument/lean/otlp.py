@@ -12,7 +12,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyVa
 from opentelemetry.proto.trace.v1.trace_pb2 import ScopeSpans, SpanFlags
 from opentelemetry.util.types import AttributeValue
 
-from shop.platform.spans import FIELDS, EndedSpan, SharedAttributes
+from shop.instrument.lean.spans import FIELDS, EndedSpan
+from shop.instrument.tracing import SharedAttributes
 
 log = logging.getLogger(__name__)
 

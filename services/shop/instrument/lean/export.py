@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from types import TracebackType
@@ -13,10 +14,9 @@ from urllib.parse import urlsplit
 import grpc
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceResponse
 
-from shop.platform.config import ServiceConfig
-from shop.platform.otlp import Batch
-from shop.platform.span_account import SpanAccount
-from shop.platform.spans import Recorder
+from shop.instrument.account import SpanAccount
+from shop.instrument.lean.otlp import Batch
+from shop.instrument.lean.spans import Recorder
 
 log = logging.getLogger(__name__)
 
@@ -62,18 +62,24 @@ class SpanExporter:
     Args:
         recorder: Keeps the spans.
         account: Told what became of them.
-        config: Names the collector, and what the spans belong to.
+        endpoint: URL of the collector.
+        resource: What the spans belong to.
         patience: How long it waits.
     """
 
     def __init__(
-        self, recorder: Recorder, account: SpanAccount, config: ServiceConfig, patience: Patience | None = None
+        self,
+        recorder: Recorder,
+        account: SpanAccount,
+        endpoint: str,
+        resource: Mapping[str, str],
+        patience: Patience | None = None,
     ) -> None:
         self._recorder = recorder
         self._account = account
-        self._config = config
+        self._endpoint = endpoint
         self._patience = patience or Patience()
-        self._resource = _resource(config)
+        self._resource = resource
         self._seen = (0, 0)
         self._in_hand = 0
         self._refused = 0
@@ -82,7 +88,7 @@ class SpanExporter:
 
     async def __aenter__(self) -> SpanExporter:
         self._recorder.wake = self._work.set
-        self._channel = _channel(self._config.otlp_endpoint or "")
+        self._channel = _channel(self._endpoint)
         self._export: grpc.aio.UnaryUnaryMultiCallable[bytes, bytes] = self._channel.unary_unary(METHOD)
         self._task = asyncio.create_task(self._run())
         return self
@@ -179,8 +185,3 @@ def _channel(endpoint: str) -> grpc.aio.Channel:
     if url.scheme == "https":
         return grpc.aio.secure_channel(url.netloc, grpc.ssl_channel_credentials(), options=OPTIONS)
     return grpc.aio.insecure_channel(url.netloc, options=OPTIONS)
-
-
-def _resource(config: ServiceConfig) -> dict[str, str]:
-    attributes = {"service.name": config.component, "shop.topology": config.topology, "shop.trial": config.trial}
-    return attributes | ({"service.instance.id": config.instance} if config.instance else {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shop.platform.statement_tracing import statement_attributes
+from shop.platform.database.statement_tracing import statement_attributes
 
 
 @pytest.mark.parametrize(

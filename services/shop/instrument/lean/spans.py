@@ -1,8 +1,8 @@
 """Spans that only note what they are told: ids, times, kind, attributes and status, behind OpenTelemetry's API.
 
 A span becomes one flat row of plain values when it ends. The garbage collector does not track such rows, so that those
-that wait cost requests nothing; what else it takes to export them is done later (`shop.platform.span_export`). There is
-no lock: spans start and end on the thread of the event loop.
+that wait cost requests nothing; what else it takes to export them is done later (`shop.instrument.lean.export`). There
+is no lock: spans start and end on the thread of the event loop.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from random import getrandbits
 from types import TracebackType
 from typing import Any, Self, TypeAlias
 
-from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.trace import (
@@ -32,42 +31,19 @@ from opentelemetry.trace import (
     TracerProvider,
     TraceState,
 )
-from opentelemetry.util.types import AttributeValue
+
+from shop.instrument.tracing import Attributes, Parent, SharedAttributes
 
 # A gateway that answers 1,700 traced requests a second fills it in about 40 s.
 MOST_WAITING = 131_072
 MOST_ATTRIBUTES = 128
 
-INTERNAL, SERVER, CLIENT = SpanKind.INTERNAL.value, SpanKind.SERVER.value, SpanKind.CLIENT.value
-
-Attributes: TypeAlias = Mapping[str, AttributeValue] | None
-SharedAttributes: TypeAlias = tuple[str | int, ...]
-"""Attributes that many spans have in common: their names, then their values. A span sets none of them again."""
 EndedSpan: TypeAlias = tuple[Any, ...]
 """Trace id, span id, parent's id, whether the parent is in another process, W3C tracestate, name, kind, start and end
 in ns since the epoch, code and description of the status, shared attributes; then the names of its own attributes, then
 their values. Kind and code are the numbers of OpenTelemetry's enums."""
 FIELDS = 12
 """How many values of an `EndedSpan` come before its own attributes."""
-
-
-def shared(attributes: Mapping[str, str | int]) -> SharedAttributes:
-    """Returns attributes in the form in which spans share them."""
-    return (*attributes, *attributes.values())
-
-
-class Caller:
-    """A sampled span of another process; OpenTelemetry's `SpanContext` takes several times as long to make."""
-
-    __slots__ = ("span_id", "trace_flags", "trace_id", "trace_state")
-
-    is_remote = True
-
-    def __init__(self, trace_id: int, span_id: int, trace_flags: TraceFlags) -> None:
-        self.trace_id = trace_id
-        self.span_id = span_id
-        self.trace_flags = trace_flags
-        self.trace_state = DEFAULT_TRACE_STATE
 
 
 class Recorder:
@@ -92,6 +68,16 @@ class Recorder:
         self.ended = 0
         self.lost = 0
 
+    def start(
+        self,
+        name: str,
+        kind: int,
+        parent: Parent,
+        attributes: Attributes = None,
+        shared: SharedAttributes = (),
+    ) -> RecordedSpan:
+        return RecordedSpan(self, name, kind, parent, attributes, None, shared)
+
     def note(
         self,
         name: str,
@@ -101,23 +87,15 @@ class Recorder:
         attributes: SharedAttributes = (),
         error: BaseException | None = None,
     ) -> None:
-        """Keeps a span that ends now and that nothing was below; the object of a span would cost twice as much.
-
-        Args:
-            name: Name of the work, one of a small number of names.
-            kind: A value of `SpanKind`.
-            parent: The span above it.
-            start: When it started, in ns since the epoch.
-            attributes: Never personal or payment data.
-            error: What ended it early.
-        """
+        # The object of a span would cost twice as much.
         self.started += 1
-        state = parent.trace_state
+        above = parent if isinstance(parent, RecordedSpan) else _context(parent)
+        state = above.trace_state
         ended = (
-            parent.trace_id,
+            above.trace_id,
             getrandbits(64) or 1,
-            parent.span_id,
-            parent.is_remote,
+            above.span_id,
+            above.is_remote,
             "" if state is DEFAULT_TRACE_STATE else state.to_header(),
             name,
             kind,
@@ -190,11 +168,12 @@ class RecordedSpan(Span):
         self._recorder: Recorder | None = recorder
         self.name = name
         self.kind = kind
-        self.trace_id: int = parent.trace_id
-        self.parent_id: int = parent.span_id
-        self.parent_is_remote = parent.is_remote
-        self.trace_flags: TraceFlags = parent.trace_flags
-        self.trace_state: TraceState = parent.trace_state
+        above = parent if isinstance(parent, RecordedSpan) else _context(parent)
+        self.trace_id: int = above.trace_id
+        self.parent_id: int = above.span_id
+        self.parent_is_remote = above.is_remote
+        self.trace_flags: TraceFlags = above.trace_flags
+        self.trace_state: TraceState = above.trace_state
         self.span_id: int = getrandbits(64) or 1  # 0 would be no id
         self.shared = shared
         self.attributes: dict[str, Any] = dict(attributes) if attributes else {}
@@ -281,23 +260,8 @@ class RecordedSpan(Span):
         """Does nothing: links are not recorded."""
 
 
-Parent: TypeAlias = RecordedSpan | Caller | SpanContext
-
-
-class CurrentSpan(RecordedSpan):
-    """A span that is the current one inside its `with` block."""
-
-    __slots__ = ("_token",)
-
-    def __enter__(self) -> Self:
-        self._token = otel_context.attach(trace.set_span_in_context(self))
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
-    ) -> None:
-        otel_context.detach(self._token)
-        super().__exit__(kind, error, stack)
+def _context(parent: Parent) -> SpanContext:
+    return parent if isinstance(parent, SpanContext) else parent.get_span_context()
 
 
 class RecordingTracer(NoOpTracer):
@@ -322,10 +286,9 @@ class RecordingTracer(NoOpTracer):
         set_status_on_exception: bool = True,
     ) -> Span:
         current = trace.get_current_span(context)
-        parent = current if isinstance(current, RecordedSpan) else current.get_span_context()
-        if not parent.trace_flags.sampled:
+        if not current.get_span_context().trace_flags.sampled:
             return current
-        return RecordedSpan(self._recorder, name, kind.value, parent, attributes, start_time)
+        return RecordedSpan(self._recorder, name, kind.value, current, attributes, start_time)
 
 
 class RecordingProvider(TracerProvider):

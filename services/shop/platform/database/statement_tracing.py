@@ -14,11 +14,10 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 import asyncpg
-from opentelemetry.trace import SpanContext
 
+from shop.instrument.tracing import CLIENT, Parent, SharedAttributes, shared
 from shop.platform.deadline import remaining
-from shop.platform.spans import CLIENT, RecordedSpan, SharedAttributes, shared
-from shop.platform.telemetry import note, sampled_parent
+from shop.platform.telemetry.tracing import note, sampled_parent
 
 T = TypeVar("T")
 
@@ -110,7 +109,7 @@ def traced(query: str, call: Coroutine[Any, Any, T]) -> Coroutine[Any, Any, T]:
     return call if parent is None else _in_span(query, parent, call)
 
 
-async def _in_span(query: str, parent: RecordedSpan | SpanContext, call: Coroutine[Any, Any, T]) -> T:
+async def _in_span(query: str, parent: Parent, call: Coroutine[Any, Any, T]) -> T:
     start = time.time_ns()
     try:
         answer = await call
@@ -121,9 +120,7 @@ async def _in_span(query: str, parent: RecordedSpan | SpanContext, call: Corouti
     return answer
 
 
-def note_statement(
-    query: str, parent: RecordedSpan | SpanContext, start: int, error: BaseException | None = None
-) -> None:
+def note_statement(query: str, parent: Parent, start: int, error: BaseException | None = None) -> None:
     """Records the span of a statement that ends now. Nothing else happens below one, so it is never the current span.
 
     Args:

@@ -11,10 +11,8 @@ from collections.abc import Mapping
 from contextvars import ContextVar
 
 from opentelemetry import trace
-from opentelemetry.trace import INVALID_SPAN, INVALID_SPAN_CONTEXT, NonRecordingSpan, SpanContext, TraceFlags
+from opentelemetry.trace import INVALID_SPAN, INVALID_SPAN_CONTEXT, NonRecordingSpan, Span, SpanContext, TraceFlags
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
-
-from shop.platform.spans import Caller, RecordedSpan
 
 PROPAGATOR = TraceContextTextMapPropagator()
 
@@ -23,7 +21,6 @@ UNTRACED_CALLER: ContextVar[Mapping[str, str] | None] = ContextVar("shop.untrace
 read only if they are passed on."""
 
 _USUAL_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
-_SAMPLED_TRACEPARENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-01")
 _USUAL_LENGTH = 55
 _SAMPLED = TraceFlags(TraceFlags.SAMPLED)
 
@@ -45,7 +42,7 @@ def caller_of(traceparent: str, tracestate: str = "") -> SpanContext:
     return context if context.is_valid else INVALID_SPAN_CONTEXT
 
 
-def sampled_caller(traceparent: str, tracestate: str = "") -> Caller | SpanContext | None:
+def sampled_caller(traceparent: str, tracestate: str = "") -> SpanContext | None:
     """Reads the trace context of a caller that samples (W3C); None for any other.
 
     Args:
@@ -54,28 +51,23 @@ def sampled_caller(traceparent: str, tracestate: str = "") -> Caller | SpanConte
     """
     if traceparent.endswith("-00") and len(traceparent) == _USUAL_LENGTH:
         return None
-    usual = _SAMPLED_TRACEPARENT.fullmatch(traceparent)
-    if usual is None or tracestate:
-        context = caller_of(traceparent, tracestate)
-        return context if context.trace_flags.sampled else None
-    trace_id, span_id = int(usual[1], 16), int(usual[2], 16)
-    return Caller(trace_id, span_id, _SAMPLED) if trace_id and span_id else None
+    context = caller_of(traceparent, tracestate)
+    return context if context.trace_flags.sampled else None
 
 
-def trace_headers(span: RecordedSpan | None) -> dict[str, str]:
+def trace_headers(span: Span | None) -> dict[str, str]:
     """Returns the headers that tell a callee which trace the call belongs to (W3C).
 
     Args:
         span: The span of the call; None if the request is not traced, whose context is passed on as it is.
     """
-    context = current_context() if span is None else span
+    context = current_context() if span is None else span.get_span_context()
     if not context.trace_id:
         return {}
     if not context.trace_state:
         return {"traceparent": f"00-{context.trace_id:032x}-{context.span_id:016x}-{context.trace_flags:02x}"}
     headers: dict[str, str] = {}
-    passed_on = NonRecordingSpan(context) if isinstance(context, SpanContext) else context
-    PROPAGATOR.inject(headers, trace.set_span_in_context(passed_on))
+    PROPAGATOR.inject(headers, trace.set_span_in_context(NonRecordingSpan(context)))
     return headers
 
 

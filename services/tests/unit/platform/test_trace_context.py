@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from opentelemetry import trace
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags, TraceState
 
-from shop.platform.grpc_tracing import TracedMethod, server_span
-from shop.platform.spans import CLIENT, RecordedSpan, Recorder
-from shop.platform.trace_context import PROPAGATOR, caller_of, current_context, sampled_caller, trace_headers
+from shop.instrument.lean.spans import RecordedSpan, Recorder
+from shop.instrument.tracing import CLIENT
+from shop.platform.grpc.tracing import TracedMethod, server_span
+from shop.platform.telemetry.trace_context import PROPAGATOR, caller_of, current_context, sampled_caller, trace_headers
 
 TRACE_ID, SPAN_ID = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 HEADERS = [

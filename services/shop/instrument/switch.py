@@ -1,0 +1,45 @@
+"""The switch between the ways to record spans."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Protocol
+
+from shop.instrument.account import SpanAccount
+from shop.instrument.tracing import Tracing
+
+TRACINGS = ("lean", "sdk")
+
+
+class Instrument(Protocol):
+    """A way to record spans."""
+
+    def exporting(
+        self, endpoint: str, resource: Mapping[str, str], account: SpanAccount
+    ) -> AbstractAsyncContextManager[Tracing]:
+        """Exports the spans of this process for as long as the context lasts; at its end, what still waits.
+
+        Args:
+            endpoint: URL of the collector, "http://127.0.0.1:18070".
+            resource: What the spans belong to.
+            account: Told what became of them.
+        """
+
+    def discarding(self) -> AbstractContextManager[Tracing]:
+        """Records spans that nobody gets, at the cost of those that somebody does."""
+
+
+def instrument_of(name: str) -> Instrument:
+    """Returns a way to record spans, and imports no other.
+
+    Args:
+        name: One of `TRACINGS`.
+    """
+    if name == "sdk":
+        from shop.instrument import sdk
+
+        return sdk
+    from shop.instrument import lean
+
+    return lean

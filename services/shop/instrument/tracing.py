@@ -1,0 +1,65 @@
+"""What records spans, as the platform sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, TypeAlias
+
+from opentelemetry.trace import Span, SpanContext, SpanKind
+from opentelemetry.util.types import AttributeValue
+
+INTERNAL, SERVER, CLIENT = SpanKind.INTERNAL.value, SpanKind.SERVER.value, SpanKind.CLIENT.value
+
+Attributes: TypeAlias = Mapping[str, AttributeValue] | None
+SharedAttributes: TypeAlias = tuple[str | int, ...]
+"""Attributes that many spans have in common: their names, then their values. A span sets none of them again."""
+
+Parent: TypeAlias = Span | SpanContext
+"""The span above: one of this process, or the context of one that is not."""
+
+
+def shared(attributes: Mapping[str, str | int]) -> SharedAttributes:
+    """Returns attributes in the form in which spans share them."""
+    return (*attributes, *attributes.values())
+
+
+class Tracing(Protocol):
+    """Records the spans of sampled requests."""
+
+    def start(
+        self,
+        name: str,
+        kind: int,
+        parent: Parent,
+        attributes: Attributes = None,
+        shared: SharedAttributes = (),
+    ) -> Span:
+        """Starts a span.
+
+        Args:
+            name: Name of the work, one of a small number of names.
+            kind: `INTERNAL`, `SERVER` or `CLIENT`.
+            parent: The span above it, sampled.
+            attributes: Never personal or payment data.
+            shared: Further attributes.
+        """
+
+    def note(
+        self,
+        name: str,
+        kind: int,
+        parent: Parent,
+        start: int,
+        attributes: SharedAttributes = (),
+        error: BaseException | None = None,
+    ) -> None:
+        """Records a span that ends now and that nothing was below.
+
+        Args:
+            name: Name of the work, one of a small number of names.
+            kind: `INTERNAL` or `CLIENT`.
+            parent: The span above it.
+            start: When it started, in ns since the epoch.
+            attributes: Never personal or payment data.
+            error: What ended it early.
+        """

@@ -1,0 +1,159 @@
+"""Traces: who samples, and what a request's spans go below.
+
+The sampling decision is made at the root of a trace, outside these processes; everything here follows its
+parent, and a request without a sampled parent leaves no span at all. Such a request must also cost next to
+nothing. What records the spans is the instrument's business (`shop.instrument.tracing`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import TracebackType
+from typing import TypeVar
+
+from opentelemetry import context as otel_context
+from opentelemetry import trace
+from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode
+
+from shop.instrument.tracing import Attributes, Parent, SharedAttributes, Tracing
+
+T = TypeVar("T", bound=Tracing)
+
+UNTRACED = nullcontext(INVALID_SPAN)
+"""What work that is not traced runs in, in place of a span."""
+
+LONGEST_VALUE = 1_000
+"""Characters that a span keeps of what a client chose, such as a path."""
+
+_tracing: Tracing | None = None
+
+
+@contextmanager
+def traced_by(tracing: T) -> Iterator[T]:
+    """Has the spans of sampled requests recorded for as long as the context lasts.
+
+    Args:
+        tracing: Records them.
+    """
+    global _tracing
+    before, _tracing = _tracing, tracing
+    try:
+        yield tracing
+    finally:
+        _tracing = before
+
+
+def sampled_parent() -> Parent | None:
+    """Returns what spans of the current request go below; None if the request is not traced."""
+    span = trace.get_current_span()
+    if span.is_recording():
+        return span
+    context = span.get_span_context()
+    return context if context.trace_flags.sampled else None
+
+
+def begin(
+    name: str,
+    kind: int,
+    parent: Parent | None,
+    attributes: Attributes = None,
+    shared: SharedAttributes = (),
+) -> Span | None:
+    """Starts a span below a sampled parent.
+
+    Args:
+        name: Name of the work, one of a small number of names.
+        kind: `INTERNAL`, `SERVER` or `CLIENT`.
+        parent: The span above it; None for a request that is not traced.
+        attributes: Never personal or payment data.
+        shared: Further attributes.
+
+    Returns:
+        The span; None if the request is not traced, or this process records nothing.
+    """
+    if parent is None or _tracing is None:
+        return None
+    return _tracing.start(name, kind, parent, attributes, shared)
+
+
+def note(
+    name: str,
+    kind: int,
+    parent: Parent,
+    start: int,
+    attributes: SharedAttributes = (),
+    error: BaseException | None = None,
+) -> None:
+    """Records a span that ends now and that nothing was below, if this process records any.
+
+    Args:
+        name: Name of the work, one of a small number of names.
+        kind: `INTERNAL` or `CLIENT`.
+        parent: The span above it.
+        start: When it started, in ns since the epoch.
+        attributes: Never personal or payment data.
+        error: What ended it early.
+    """
+    if _tracing is not None:
+        _tracing.note(name, kind, parent, start, attributes, error)
+
+
+def child_span(
+    name: str, *, kind: SpanKind = SpanKind.INTERNAL, attributes: Attributes = None
+) -> AbstractContextManager[Span]:
+    """Opens a child of the current span if the request is traced; costs next to nothing if not.
+
+    Args:
+        name: Name of the work, one of a small number of names.
+        kind: INTERNAL, or CLIENT for a call of something outside this process.
+        attributes: Never personal or payment data.
+    """
+    parent = sampled_parent()
+    if parent is None:
+        return UNTRACED
+    span = begin(name, kind.value, parent, attributes)
+    return UNTRACED if span is None else Current(span)
+
+
+class Ending:
+    """A `with` block that ends a span, which notes what ended the block early.
+
+    Only the class of an error is noted: its message and its stack, which OpenTelemetry would record too, can hold
+    personal data.
+
+    Args:
+        span: The span.
+    """
+
+    __slots__ = ("_span",)
+
+    def __init__(self, span: Span) -> None:
+        self._span = span
+
+    def __enter__(self) -> Span:
+        return self._span
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._span.set_attribute("error.type", type(error).__qualname__)
+            self._span.set_status(StatusCode.ERROR)
+        self._span.end()
+
+
+class Current(Ending):
+    """A `with` block that does so for a span that is the current one inside."""
+
+    __slots__ = ("_token",)
+
+    def __enter__(self) -> Span:
+        self._token = otel_context.attach(trace.set_span_in_context(self._span))
+        return self._span
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
+    ) -> None:
+        otel_context.detach(self._token)
+        super().__exit__(kind, error, stack)
