@@ -1,7 +1,7 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace scale http network rtt bandwidth visit connections delay abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace scale http network rtt bandwidth visit connections delay abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections
@@ -18,11 +18,11 @@ SETTINGS_prove-delays := hops sizes blocks seed resume
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_chaos := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls canary replicas store scale http delay abort seed
+SETTINGS_up := topology edge plugins tls mesh mtls canary replicas store tracing scale http delay abort seed
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace scale http network rtt bandwidth visit connections delay abort vus think topologies blocks precision edges resume retry steps rtts objective start max users a b threshold metrics allow-suspect out run samples journey rounds duration traces hops sizes kills experiments customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay abort vus think topologies blocks precision edges resume retry steps rtts objective start max users a b threshold metrics allow-suspect out run samples journey rounds duration traces hops sizes kills experiments customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -40,6 +40,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? bench load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
 #? bench trace 0.2 Share of journeys to trace, 0 to 1.
+#? bench tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
 #? bench scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? bench http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? bench network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
@@ -69,6 +70,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? compare load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
 #? compare trace 0.2 Share of journeys to trace, 0 to 1.
+#? compare tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
 #? compare scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? compare http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? compare network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
@@ -185,6 +187,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? up canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? up store postgres Where the services keep their data while they run: postgres or memory.
+#? up tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
 #? up scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? up http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? up delay - Delay to inject per component, such as payment:2ms,user:500us.

@@ -53,6 +53,7 @@ class Surroundings:
         delay_ms: Time added to every request that a component serves, by component.
         workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
         encrypted: Whether the sidecars prove their identities to each other.
+        tracing: What records the processes' spans: "lean" or "sdk".
         telemetry: Folder in which every process accounts for its spans; None for no account.
     """
 
@@ -66,6 +67,7 @@ class Surroundings:
     delay_ms: Mapping[str, float] = field(default_factory=dict)
     workloads: Mapping[str, Workload] = field(default_factory=dict)
     encrypted: bool = False
+    tracing: str = "lean"
     telemetry: Path | None = None
 
 
@@ -99,6 +101,7 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
         "SHOP_COMPONENT": component,
         "SHOP_TOPOLOGY": topology.name,
         "SHOP_TRIAL": around.trial,
+        "SHOP_TRACING": around.tracing,
         "OTEL_SERVICE_NAME": component,
         "OTEL_EXPORTER_OTLP_ENDPOINT": places.reached("jaeger-otlp-grpc")[0].url,
     }

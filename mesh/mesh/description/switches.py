@@ -118,6 +118,12 @@ class Switches:
         layer="tracing",
         commands=(LADDER, RTT, SWEEP, STRESS),
     )
+    tracing: str = entry(
+        "lean",
+        choice("What records the components' spans: the instrument, or OpenTelemetry's SDK", "lean", "sdk"),
+        layer="tracing",
+        commands=(UP,),
+    )
     scale: int = entry(
         1,
         whole("Scale of the generated data, in units of 10,000 users, products and orders", 1, 100),

@@ -205,6 +205,7 @@ class System(Run):
             {} if self.workloads else self.switches.delay_ms,
             {workload.name: workload for workload in self.workloads},
             encrypted=self.switches.encrypted,
+            tracing=self.switches.tracing,
             telemetry=self.folder.telemetry,
         )
         told = target_document(self.topology, self.switches, self.trial, self.ports, keys.private, self.ca_certificate)

@@ -19,6 +19,7 @@ DEFAULTS: Switches = {
     "delay_ms": {},
     "abort_share": {},
     "store": "postgres",
+    "tracing": "lean",
     "runtime": "native",
     "load_nodes": 1,
 }

@@ -84,6 +84,7 @@ def _surroundings(
         # Where there are sidecars, those of the callers delay the calls.
         {} if switches.meshed else switches.delay_ms,
         encrypted=switches.encrypted,
+        tracing=switches.tracing,
     )
 
 

@@ -41,10 +41,11 @@ def around(admin_url: str = ADMIN) -> Surroundings:
 
 
 def test_a_service_that_calls_others() -> None:
-    assert environment("order", around()) == {
+    assert environment("order", replace(around(), tracing="sdk")) == {
         "SHOP_COMPONENT": "order",
         "SHOP_TOPOLOGY": "hybrid",
         "SHOP_TRIAL": "t1",
+        "SHOP_TRACING": "sdk",
         "OTEL_SERVICE_NAME": "order",
         "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:30070",
         "SHOP_DATABASE_URL": f"postgresql://shop_order:{PASSWORD}@db.example:5433/shop_trial?sslmode=require",
