@@ -24,6 +24,7 @@ SWITCHES: Mapping[str, Mapping[str, str]] = {
     ladder.MTLS: {"mesh": "envoy", "mtls": "on"},
     ladder.ISTIO: {"mesh": "istio", "mtls": "on"},
     ladder.UNTRACED: {"trace": "0"},
+    ladder.SDK: {"tracing": "sdk"},
     ladder.MEMORY: {"store": "memory"},
     ladder.CLUSTER: {"runtime": "kubernetes"},
     ladder.CLUSTER_ISTIO: {"runtime": "kubernetes", "mesh": "istio", "mtls": "on"},

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.e2e
     ("arguments", "message"),
     [
         # each names what was given and what may be given
-        (["steps=edge,dance"], "valid: no-edge, edge, sidecars, mtls, istio, untraced, memory"),
+        (["steps=edge,dance"], "valid: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory"),
         (["steps=edge"], "edge alone is no step"),
         (["steps=no-edge,edge", "http=2"], "leave out http=2"),
         (["steps=no-edge,edge", "trace=1"], "give a share between 0 and 1"),

@@ -59,7 +59,7 @@ def test_the_share_of_traces_is_that_of_every_arm_that_traces() -> None:
 @pytest.mark.parametrize(
     ("steps", "more", "message"),
     [
-        ("edge,dance", {}, "dance is unknown; valid: no-edge, edge, sidecars, mtls, istio, untraced, memory, cluster"),
+        ("edge,dance", {}, "dance is unknown; valid: no-edge, edge, sidecars, mtls, istio, untraced, sdk, memory"),
         ("edge,", {}, "an empty item is unknown"),
         ("edge,no-edge,edge", {}, "edge is given twice"),
         ("edge", {}, "edge alone is no step; add one of no-edge, sidecars"),

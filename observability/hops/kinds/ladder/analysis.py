@@ -7,10 +7,10 @@ their blocks' deviations (`hops.analysis.hop_differences`). So is what is left o
 **remainder**: its interval comes from the blocks' deviations of the difference, in which what a block does to both
 cancels.
 
-Tracing itself is the one step whose measurement cannot do without traced journeys. There, measured are all journeys of
-both arms, and attributed is what the instrument says of itself, the observer effect: what being traced adds to a
-journey's mean, times the share of the journeys that are traced. What is left is what tracing costs journeys that are
-not traced.
+What tracing itself costs cannot be measured without traced journeys. In these steps, measured are all journeys of both
+arms, and attributed is what the instrument says of itself, the observer effect: what being traced adds to a journey's
+mean, times the share of the journeys that are traced, in the upper arm less the lower. What is left is what tracing
+costs journeys that are not traced.
 """
 
 from __future__ import annotations
@@ -81,6 +81,7 @@ _OF: Mapping[str, Callable[[str], bool]] = {
     ladder.ISTIO: _of_sidecars,
     ladder.MEMORY: lambda part: part.startswith(("db:", "pool:")),
     ladder.UNTRACED: lambda _: False,
+    ladder.SDK: lambda _: False,
     ladder.CLUSTER: lambda part: part.startswith("wire:"),
     ladder.CLUSTER_ISTIO: _of_sidecars,
 }
@@ -159,7 +160,11 @@ def _rows(
     names = sorted(load)
     parts = sorted({part for arm in (step.lower, step.upper) for part in hops[arm]["part"].unique()})
     lower, upper = (_arm(journeys[arm], hops[arm], names, shared, parts) for arm in (step.lower, step.upper))
-    twice = _of_tracing(lower, upper) if ladder.UNTRACED in step.things else _of_parts(step, lower, upper, parts)
+    twice = (
+        _of_tracing(lower, upper)
+        if {ladder.UNTRACED, ladder.SDK} & {*step.things}
+        else _of_parts(step, lower, upper, parts)
+    )
     counted = np.all([*twice.journeys, *twice.traces], axis=0)
     whole = np.array([load[name] for name in names], dtype=np.float64) * counted
     if not whole.sum():
@@ -219,14 +224,18 @@ def _of_parts(step: Step, lower: _Arm, upper: _Arm, parts: Sequence[str]) -> _Tw
 
 
 def _of_tracing(lower: _Arm, upper: _Arm) -> _Twice:
-    share = upper.traced.traces / np.maximum(upper.every.traces, 1.0)
     return _Twice(
         measured=_Change.of(lower.every, upper.every),
-        attributed=_Change.of(upper.untraced, upper.traced).times(share),
+        attributed=_observed(upper) + _observed(lower).times(-np.ones_like(lower.every.means[:, 0])),
         elsewhere={},
         journeys=(lower.every.traces, upper.every.traces),
         traces=(upper.untraced.traces, upper.traced.traces),
     )
+
+
+def _observed(arm: _Arm) -> _Change:
+    """What being traced adds to the mean of all journeys of an arm; nothing where none is traced."""
+    return _Change.of(arm.untraced, arm.traced).times(arm.traced.traces / np.maximum(arm.every.traces, 1.0))
 
 
 def _arm(

@@ -1,6 +1,7 @@
 """The arms of a ladder, and which two of them each step compares.
 
-Upwards each arm adds one thing to the one before. Downwards each takes one thing away from the arm `edge`. In a cluster
+Upwards each arm adds one thing to the one before. Downwards each takes one thing away from the arm `edge`. `edge`
+traces leanly: below it is an arm that does not trace, and above it one that traces as services usually do. In a cluster
 run the arm `edge` and, above it, its sidecars.
 """
 
@@ -8,17 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from typing import Final
 
 KIND: Final = "ladder"
 NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO = "no-edge", "edge", "sidecars", "mtls", "istio"
-UNTRACED, MEMORY = "untraced", "memory"
+UNTRACED, SDK, MEMORY = "untraced", "sdk", "memory"
 CLUSTER, CLUSTER_ISTIO = "cluster", "cluster-istio"
 
 UPWARDS = (NO_EDGE, EDGE, SIDECARS, MTLS, ISTIO)
-DOWNWARDS = (UNTRACED, MEMORY)
-ON_THIS_MACHINE = UPWARDS + DOWNWARDS
+TRACINGS = (UNTRACED, EDGE, SDK)
+"""How services trace: not at all, leanly, as they usually do. Any two of them make a step."""
+ON_THIS_MACHINE = (*UPWARDS, UNTRACED, SDK, MEMORY)
 IN_A_CLUSTER = (CLUSTER, CLUSTER_ISTIO)
 ARMS = ON_THIS_MACHINE + IN_A_CLUSTER
 
@@ -28,6 +30,7 @@ ADDS = {
     MTLS: "mTLS",
     ISTIO: "Istio",
     UNTRACED: "tracing",
+    SDK: "stock SDK",
     MEMORY: "database",
     CLUSTER: "cluster",
     CLUSTER_ISTIO: "Istio in the cluster",
@@ -66,7 +69,12 @@ def steps_of(arms: Sequence[str]) -> list[Step]:
         Step(lower, upper, UPWARDS[UPWARDS.index(lower) + 1 : UPWARDS.index(upper) + 1])
         for lower, upper in pairwise(upwards)
     ]
-    steps += [Step(arm, EDGE, (arm,)) for arm in DOWNWARDS if arm in arms and EDGE in arms]
+    steps += [
+        Step(lower, upper, tuple(arm for arm in (lower, upper) if arm != EDGE))
+        for lower, upper in combinations((arm for arm in TRACINGS if arm in arms), 2)
+    ]
+    if MEMORY in arms and EDGE in arms:
+        steps.append(Step(MEMORY, EDGE, (MEMORY,)))
     return steps + [
         Step(lower, upper, (upper,))
         for lower, upper in pairwise((EDGE, *IN_A_CLUSTER))

@@ -22,9 +22,10 @@ class LadderRow(TypedDict):
     `remainder` is measured minus attributed; its interval is of both together, paired by block. `elsewhere` is what
     the parts that do not belong to the step did, `groups` the same by group.
 
-    Of the step that adds tracing, `measured` is from all journeys, and `attributed` is the share of the journeys that
-    are traced times what being traced adds to one: `traces` counts the upper arm's journeys without and with a trace,
-    and there is nothing elsewhere. `reason` says why the verdict is `unknown`.
+    Of the steps that add tracing or change it, `measured` is from all journeys, and `attributed` is the share of the
+    journeys that are traced times what being traced adds to one, in the upper arm less the lower: `traces` counts the
+    upper arm's journeys without and with a trace, and there is nothing elsewhere. `reason` says why the verdict is
+    `unknown`.
     """
 
     journey: str

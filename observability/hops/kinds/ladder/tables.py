@@ -34,7 +34,7 @@ def ladder_elements(ladder: Ladder) -> list[Element]:
             "have no journey in common. They agree if the 95 % interval of the remainder, measured minus attributed, "
             "includes 0; its ends say how large a disagreement this experiment could have missed. For tracing itself, "
             "measured is from all journeys, and attributed is what being traced adds to a journey, times the share of "
-            "journeys that are traced."
+            "journeys that are traced, in the upper arm less the lower."
         ),
         Points(ladder_sentences(ladder), tone="sentences"),
         steps_table(ladder),

@@ -126,6 +126,8 @@ def test_each_step_adds_one_thing_and_an_arm_left_out_makes_one_step_of_two():
         ("sidecars", "mtls", "mTLS"),
         ("mtls", "istio", "Istio"),
         ("untraced", "edge", "tracing"),
+        ("untraced", "sdk", "tracing and stock SDK"),
+        ("edge", "sdk", "stock SDK"),
         ("memory", "edge", "database"),
         ("edge", "cluster", "cluster"),
         ("cluster", "cluster-istio", "Istio in the cluster"),
