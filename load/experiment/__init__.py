@@ -3,6 +3,7 @@
 Each folder imports only from those below it:
 
 - `cli`: what `python -m experiment` can do.
+- `settings`: what make's targets take, from the commands' options.
 - `kinds`: the kinds of experiments, each with its arms, its settings and its command.
 - `commands`: the other commands, and what commands share.
 - `runner`: runs a plan, trial after trial.

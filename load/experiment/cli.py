@@ -35,7 +35,7 @@ COMMANDS = {
         "the throughput.",
     ),
     "settings": (
-        "commands.settings:settings_command",
+        "settings:settings_command",
         "Write settings.mk and docs/settings.md from the options of the commands.",
     ),
     "prove": ("commands.prove:app", "Check the instrument where the truth is known."),

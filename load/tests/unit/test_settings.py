@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from experiment.commands.settings import MAKE, PAGE
+from experiment.settings import MAKE, PAGE
 from mesh.paths import ROOT
 
 SWITCHES = Path("mesh/mesh/description/switches.py")

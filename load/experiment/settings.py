@@ -13,6 +13,7 @@ from typer.core import TyperGroup, TyperOption
 
 from experiment.commands.options import reported_errors
 from experiment.errors import UsageError
+from experiment.kinds import KINDS
 from mesh.description.switches import SWITCHES
 from mesh.paths import ROOT
 
@@ -20,11 +21,7 @@ MAKE = Path("settings.mk")
 PAGE = Path("docs/settings.md")
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
-    **{
-        name: ("experiment.cli", name)
-        for name in ("bench", "compare", "ladder", "rtt", "sweep", "stress", "compare-runs", "decide", "parity")
-    },
-    **{name: ("experiment.cli", name) for name in ("report", "trace", "audit", "bench-tracing")},
+    **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "report", "trace", "audit", "bench-tracing")},
     **{f"prove-{name}": ("experiment.cli", "prove", name) for name in ("siblings", "delays", "resume")},
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "chaos": ("chaos.__main__",),
