@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from experiment.blocks import PLAN, WORKLOAD, Blocks, RunTrial
 from experiment.errors import UsageError
@@ -74,14 +74,12 @@ def run_plan(
 
     def conclude() -> tuple[Summary, Path]:
         # Not at the top: `experiment.blocks` loads them beside the first trial's warm-up.
-        from hops.kinds import analyse, write_report
-        from hops.run.files import SUMMARY, read_run, write_summary
+        from hops.kinds import make_report
+        from hops.run.files import SUMMARY, read_document
 
-        measured = read_run(folder.path)
-        summary = analyse(measured, name=plan.name)
-        write_summary(summary, folder.path / SUMMARY)
-        write_report(measured, summary, folder.path)
-        return summary, folder.publish()
+        make_report(folder.path)
+        path = folder.publish()
+        return cast("Summary", read_document(path / SUMMARY)), path
 
     return run_trials(plan, folder, ports, conclude=conclude, retry=retry, run=run)
 

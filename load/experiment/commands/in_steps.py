@@ -16,8 +16,8 @@ from experiment.plan.networks import refuse_networks
 from experiment.progress import Progress, shown
 from experiment.results.folder import RESULTS, ResultsFolder
 from experiment.results.manifest import manifest_of
-from hops.kinds.capacity.conclusions import suspicions
-from hops.kinds.capacity.document import Document, Kind
+from hops.kinds import make_report
+from hops.kinds.capacity.document import Kind
 from mesh.description.ports import load_ports
 from mesh.description.switches import parse_switches
 
@@ -60,7 +60,7 @@ def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], 
         _set_aside(folder, recorder)
         raise
     document = recorder.end(complete=True)
-    _report(document, folder)
+    _, valid = make_report(folder.path)
     path = folder.publish(latest=False)  # `latest` is what `make trace` and `make audit` look at: a run with traces
     if as_json:
         options.print_file(path / f"{kind}.json")
@@ -70,21 +70,14 @@ def run(kind: Kind, setup: Setup, chosen: dict[str, Any], work: Callable[[Rig], 
         out = options.console()
         out.print(capacity_view(document))
         options.print_places(out, path)
-    options.end(valid=not suspicions(document))
+    options.end(valid=valid)
 
 
 def _set_aside(folder: ResultsFolder, recorder: Recorder) -> None:
     document = recorder.end(complete=False)
     if document["steps"]:
-        _report(document, folder)
+        make_report(folder.path)
     kept = folder.set_aside()
     if kept is not None:
         steps = len(document["steps"])
         print(f"{steps} finished step{'s are' if steps != 1 else ' is'} in {shown(kept)}.", file=sys.stderr)
-
-
-def _report(document: Document, folder: ResultsFolder) -> None:
-    # Charts take a second to import, which a wrong setting should not have to wait for.
-    from hops.kinds.capacity.report import write_report
-
-    write_report(document, folder.path)

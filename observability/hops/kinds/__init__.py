@@ -65,13 +65,6 @@ def analyse(run: RunFiles, *, name: str) -> Summary:
     return summarise(run, name=name, pairs_of=kind.pairs_of, figures_of=kind.figures_of)
 
 
-def write_report(run: RunFiles, summary: Summary, folder: Path) -> Path:
-    """Writes the report of a run of any kind; its arguments and errors are those of `report.write_report`."""
-    from hops import report
-
-    return report.write_report(run, summary, folder, kind_of(run))
-
-
 def make_report(folder: Path) -> tuple[Path, bool]:
     """Makes the report of a run of any kind from its files, and its summary if it has one.
 
@@ -82,13 +75,14 @@ def make_report(folder: Path) -> tuple[Path, bool]:
         HopsError: A file is missing, cut short, or of another schema.
         OSError: The disk is full, or the folder cannot be written.
     """
+    from hops.report import write_report
     from hops.run.files import SUMMARY, read_run, write_summary
 
     for name, where in DOCUMENTS.items():
         if (folder / f"{name}.json").is_file():
-            page: tuple[Path, bool] = import_module(f"{__name__}.{where}.report").make_report(folder / f"{name}.json")
-            return page
+            made: tuple[Path, bool] = import_module(f"{__name__}.{where}.report").make_report(folder / f"{name}.json")
+            return made
     run = read_run(folder)
     summary = analyse(run, name=run.manifest["name"])
     write_summary(summary, folder / SUMMARY)
-    return write_report(run, summary, folder), summary["valid"]
+    return write_report(run, summary, folder, kind_of(run)), summary["valid"]

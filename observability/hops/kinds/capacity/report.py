@@ -27,7 +27,7 @@ ONE_MACHINE = (
 
 
 def make_report(file: Path) -> tuple[Path, bool]:
-    """Makes the report of a sweep or a stress test from its document, beside it.
+    """Makes the report of a sweep or a stress test from its document, beside it, each file whole or not at all.
 
     Returns:
         The page, and whether the figures may be trusted.
@@ -37,18 +37,6 @@ def make_report(file: Path) -> tuple[Path, bool]:
         OSError: The disk is full, or the folder cannot be written.
     """
     document = read_capacity(file)
-    return write_report(document, file.parent), not suspicions(document)
-
-
-def write_report(document: Document, folder: Path) -> Path:
-    """Writes the report into the folder of the results, each file whole or not at all.
-
-    Returns:
-        The page.
-
-    Raises:
-        OSError: The disk is full, or the folder cannot be written.
-    """
     chart.restart_ids()
     manifest, reasons = document["manifest"], suspicions(document)
     facts, machine = load_facts(document), machine_facts(manifest)
@@ -69,7 +57,7 @@ def write_report(document: Document, folder: Path) -> Path:
             made_of.manifest_section(manifest),
         ],
     )
-    return write_page(page, folder)
+    return write_page(page, file.parent), not reasons
 
 
 def load_facts(document: Document) -> list[tuple[str, str]]:

@@ -12,7 +12,6 @@ import pytest
 from hops.errors import MalformedRunError
 from hops.kinds import make_report
 from hops.kinds.capacity.document import Document, suspect_reasons
-from hops.kinds.capacity.report import write_report
 from hops.kinds.capacity.synthetic import step, synthetic_document
 from hops.kinds.capacity.terminal import capacity_view
 from hops.terminal.console import terminal
@@ -29,6 +28,11 @@ def shown(document: Document) -> str:
     out = io.StringIO()
     terminal(out, width=110).print(capacity_view(document))
     return out.getvalue()
+
+
+def report_of(document: Document, folder: Path) -> tuple[Path, bool]:
+    (folder / f"{document['kind']}.json").write_text(json.dumps(document))
+    return make_report(folder)
 
 
 def test_names_stand_in_the_terminal_as_they_are(swept: Document) -> None:
@@ -71,7 +75,7 @@ def test_gates_of_the_search_are_not_those_of_the_result(swept: Document) -> Non
 
 
 def test_the_report_says_what_the_terminal_says(swept: Document, tmp_path: Path) -> None:
-    write_report(swept, tmp_path)
+    report_of(swept, tmp_path)
     html, text = (tmp_path / "report.html").read_text(), (tmp_path / "report.md").read_text()
     for written in (html, text):
         assert "hybrid holds 40 journeys a second with p99 under 100 ms" in written
@@ -84,7 +88,7 @@ def test_the_report_says_what_the_terminal_says(swept: Document, tmp_path: Path)
 
 def test_a_stress_test_shows_what_failed_and_how(tmp_path: Path) -> None:
     stressed = synthetic_document("stress")
-    write_report(stressed, tmp_path)
+    report_of(stressed, tmp_path)
     text = (tmp_path / "report.md").read_text()
     for said in ("failures reach 0.1 % at 1,000 users", "timeout: it took 5 s", "closed loop of more and more users"):
         assert said in text
@@ -93,15 +97,14 @@ def test_a_stress_test_shows_what_failed_and_how(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_is_never_shown_without_the_word(swept: Document, tmp_path: Path) -> None:
     swept["complete"] = False
-    write_report(swept, tmp_path)
+    report_of(swept, tmp_path)
     assert "SUSPECT" in (tmp_path / "report.html").read_text()
     assert (tmp_path / "report.md").read_text().startswith("# SUSPECT")
     assert "interrupted" in (tmp_path / "report.md").read_text()
 
 
 def test_a_document_is_read_again_and_one_of_another_schema_is_refused(swept: Document, tmp_path: Path) -> None:
-    (tmp_path / "sweep.json").write_text(json.dumps(swept))
-    assert make_report(tmp_path) == (tmp_path / "report.html", True)
-    (tmp_path / "sweep.json").write_text(json.dumps({**swept, "schema": 1}))
+    assert report_of(swept, tmp_path) == (tmp_path / "report.html", True)
+    swept["schema"] = 1
     with pytest.raises(MalformedRunError, match=r"sweep.json: the file has schema 1 and this version"):
-        make_report(tmp_path)
+        report_of(swept, tmp_path)
