@@ -114,10 +114,6 @@ prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,..
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(options)
 
-.PHONY: bench-tracing
-bench-tracing: setup ## Measure what tracing every request costs a REST read, by component, about 3 min; rounds=10
-	@$(RUN) -m experiment bench-tracing $(options)
-
 .PHONY: bench-budgets
 bench-budgets: setup ## Measure how fast traces become hop budgets, and the analysis of a run of 10 million spans
 	@$(RUN) -m hops benchmark

@@ -12,7 +12,6 @@ SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary rep
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
-SETTINGS_bench-tracing := topology edge rounds duration seed
 SETTINGS_prove-siblings := traces seed
 SETTINGS_prove-delays := hops sizes blocks seed resume
 SETTINGS_prove-resume := kills blocks seed
@@ -22,7 +21,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas store tracing
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay abort vus think topologies blocks precision edges resume retry steps rtts objective start max users a b threshold metrics allow-suspect out run samples journey rounds duration traces hops sizes kills experiments customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay abort vus think topologies blocks precision edges resume retry steps rtts objective start max users a b threshold metrics allow-suspect out run samples journey traces hops sizes kills experiments customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -157,11 +156,6 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? trace journey - Journey whose exemplars to print as trees (default: list all exemplars).
 #? trace topology - Topology whose exemplars to show, for a comparison (default: its first).
 #? audit run - Run to audit: latest, a name or a path (default: the topology that is up, else latest).
-#? bench-tracing topology rest Topology: a name in mesh/topologies/, or the path of a YAML file.
-#? bench-tracing edge envoy Edge proxy in front of the topology: envoy or kong or none.
-#? bench-tracing rounds 10 Number of rounds, 6 to 100; each runs the load twice.
-#? bench-tracing duration 4s Length of each run, 1s to 60s.
-#? bench-tracing seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
 #? prove-siblings traces 5000 Number of synthetic traces for each cause of a wait.
 #? prove-siblings seed 1 Seed of the synthetic data, an integer ≥ 0.
 #? prove-delays hops payment,product,user Components to slow, comma-separated: payment, product, user, order, graphql-gateway.

@@ -29,11 +29,6 @@ COMMANDS = {
         "commands.audit:audit_command",
         "Check the shop's invariants in the topology that is up or in a run's last data. Exit code 1 if one fails.",
     ),
-    "bench-tracing": (
-        "commands.bench_tracing:bench_tracing_command",
-        "Measure what tracing every request costs a REST read, by component. Exit code 1 if it costs more than 15 % of "
-        "the throughput.",
-    ),
     "settings": (
         "settings:settings_command",
         "Write settings.mk and docs/settings.md from the options of the commands.",

@@ -21,7 +21,7 @@ MAKE = Path("settings.mk")
 PAGE = Path("docs/settings.md")
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
-    **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "report", "trace", "audit", "bench-tracing")},
+    **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "report", "trace", "audit")},
     **{f"prove-{name}": ("experiment.cli", "prove", name) for name in ("siblings", "delays", "resume")},
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "chaos": ("chaos.__main__",),

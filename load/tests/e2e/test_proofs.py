@@ -22,8 +22,6 @@ pytestmark = pytest.mark.e2e
         (["prove-delays", "blocks=2"], "give at least 3"),
         (["prove-delays", "resume=nothing"], "not an interrupted proof"),
         (["prove-resume", "kills=0"], "from 1 to 100"),
-        (["bench-tracing", "topology=graphql"], "its partners do not speak REST"),
-        (["bench-tracing", "rounds=5"], "from 6 to 100"),
         (["prove-siblings", "kills=3"], "prove-siblings has no setting kills"),
         (["prove-statistics", "traces=3"], "prove-statistics has no setting traces"),
     ],

@@ -34,7 +34,7 @@ SHORTEST_ISTIO_DELAY_MS = 1.0
 
 UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
 LADDER, RTT, SWEEP, STRESS = "ladder", "rtt", "sweep", "stress"
-BENCH_TRACING, DECIDE, CHAOS = "bench-tracing", "decide", "chaos"
+DECIDE, CHAOS = "decide", "chaos"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
 
@@ -58,7 +58,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, BENCH_TRACING),
+        commands=(*SET_UP, RTT),
     )
     plugins: str = entry(
         "none",
