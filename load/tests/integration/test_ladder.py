@@ -33,7 +33,7 @@ pytestmark = [
 @pytest.fixture(scope="module")
 def climbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, RunFiles]:
     """The finished ladder: its summary and its files."""
-    arms = ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced", trace="0.5")
+    arms = ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced,sdk", trace="0.5")
     plan = Plan(KIND, KIND, arms, 1, TINY, 7, WORKLOAD)
     ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
     summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), ports)
@@ -57,13 +57,13 @@ def test_without_an_edge_each_channel_reaches_its_gateway(climbed: tuple[Summary
 
 def test_every_arm_gave_the_same_answers_to_the_same_tape(climbed: tuple[Summary, RunFiles]) -> None:
     _, run = climbed
-    assert {row["topology"] for row in run.used} == {"no-edge", "edge", "untraced"}
+    assert {row["topology"] for row in run.used} == {"no-edge", "edge", "untraced", "sdk"}
     assert len({row["answers_sha256"] for row in run.used}) == 1
 
 
 def test_each_step_is_measured_twice(climbed: tuple[Summary, RunFiles]) -> None:
     rows = of_all(climbed[0])
-    assert list(rows) == ["edge", "tracing"]
+    assert list(rows) == ["edge", "tracing", "tracing and stock SDK", "stock SDK"]
     edge = rows["edge"]
     assert edge["remainder"]["value"] == pytest.approx(edge["measured"]["value"] - edge["attributed"]["value"])
     assert min(*edge["journeys"], *edge["traces"]) > 0
@@ -75,10 +75,11 @@ def test_each_step_is_measured_twice(climbed: tuple[Summary, RunFiles]) -> None:
         assert "3 blocks" in (row["reason"] or "")
 
 
-def test_each_call_between_components_is_there_once(climbed: tuple[Summary, RunFiles]) -> None:
+@pytest.mark.parametrize("arm", ["edge", "sdk"])
+def test_each_call_between_components_is_there_once(arm: str, climbed: tuple[Summary, RunFiles]) -> None:
     _, run = climbed
-    calls = run.calls.filter(pl.col("topology") == "edge").group_by("caller", "callee").len()
-    crossings = run.hops.filter((pl.col("topology") == "edge") & pl.col("part").str.starts_with("wire:"))
+    calls = run.calls.filter(pl.col("topology") == arm).group_by("caller", "callee").len()
+    crossings = run.hops.filter((pl.col("topology") == arm) & pl.col("part").str.starts_with("wire:"))
     by_link = crossings.group_by("part").agg(pl.col("crossings").sum()).rows()
     assert {f"wire:{caller}→{callee}": count for caller, callee, count in calls.rows()} == dict(by_link)
     assert run.calls["between_ns"].min() >= 0

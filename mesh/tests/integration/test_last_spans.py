@@ -36,12 +36,13 @@ def spans_in_jaeger(shop: System, least: int) -> Counter[str]:
     return counts
 
 
-def test_every_span_of_the_last_request_arrives(free_ports: Callable[[], Ports], tmp_path: Path) -> None:
+@pytest.mark.parametrize("tracing", ["lean", "sdk"])
+def test_every_span_of_the_last_request_arrives(tracing: str, free_ports: Callable[[], Ports], tmp_path: Path) -> None:
     ports = free_ports()
     folder = RunFolder.of(ports.base, root=tmp_path)
     headers = {"traceparent": f"00-{TRACE}-00f067aa0ba902b7-01"}
     try:
-        with System(load_topology("rest"), parse_switches(), ports, "last spans", folder=folder) as shop:
+        with System(load_topology("rest"), parse_switches(tracing=tracing), ports, "last spans", folder=folder) as shop:
             httpx.get(f"{shop.url}/v1/products/1", headers=headers, trust_env=False).raise_for_status()
             shop.stop_serving()
             assert spans_in_jaeger(shop, least=5) == {"edge": 2, "product": 3}
