@@ -18,10 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 from opentelemetry import context as otel_context
 from opentelemetry import trace
-from opentelemetry.sdk.trace import TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
 from mesh.components.database import Database, database, postgres_components
@@ -31,13 +28,12 @@ from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.processes import Supervisor
-from recorded_spans import ReadSpan, spans_of, spans_of_sdk
+from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords
 from shop.database.seed import prepare
 from shop.database.trial import create_trial
 from shop.instrument.lean.spans import Recorder
-from shop.instrument.sdk import SdkTracing
 from shop.instrument.tracing import Tracing
 from shop.platform.config import ServiceConfig
 from shop.platform.process.logs import configure_logging
@@ -201,17 +197,10 @@ def session_traces(request: pytest.FixtureRequest) -> Iterator[Traces]:
     """What records spans: `lean`, unless a test names `sdk` by its parameter."""
     recorder, exporter = Recorder(), InMemorySpanExporter()
     lean = Traces(recorder, partial(spans_of, recorder), recorder.waiting.clear)
-    sdk = Traces(stock(exporter), partial(spans_of_sdk, exporter), exporter.clear)
+    sdk = Traces(sdk_tracing(exporter), partial(spans_of_sdk, exporter), exporter.clear)
     traces = sdk if getattr(request, "param", "lean") == "sdk" else lean
     with traced_by(traces.tracing):
         yield traces
-
-
-def stock(exporter: InMemorySpanExporter) -> SdkTracing:
-    """The SDK's tracing, as a process of the shop sets it up."""
-    provider = TracerProvider(ParentBased(ALWAYS_OFF))
-    provider.add_span_processor(SimpleSpanProcessor(exporter))
-    return SdkTracing(provider.get_tracer("shop"))
 
 
 @pytest.fixture

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue
 from opentelemetry.proto.trace.v1 import trace_pb2
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ParentBased
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 from shop.instrument.lean.otlp import Batch
 from shop.instrument.lean.spans import Recorder
+from shop.instrument.sdk import SdkTracing
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,13 @@ def spans_of(recorder: Recorder) -> list[ReadSpan]:
     for ended in recorder.waiting:
         batch.add(ended)
     return [_read(span) for span in batch.message.resource_spans[0].scope_spans[0].spans]
+
+
+def sdk_tracing(exporter: InMemorySpanExporter) -> SdkTracing:
+    """The stock SDK's tracing, whose spans are exported as they end."""
+    provider = TracerProvider(ParentBased(ALWAYS_OFF))
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    return SdkTracing(provider.get_tracer("shop"))
 
 
 def spans_of_sdk(exporter: InMemorySpanExporter) -> list[ReadSpan]:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 from opentelemetry import trace
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, Status, StatusCode, TraceFlags, TraceState
 
-from recorded_spans import ReadSpan, spans_of
+from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
 from shop.instrument.lean.spans import MOST_ATTRIBUTES, RecordedSpan, Recorder, RecordingProvider
 from shop.instrument.tracing import shared
-from shop.platform.telemetry.tracing import child_span, traced_by
+from shop.platform.telemetry.tracing import child_span, note, traced_by
 
 REMOTE = SpanContext(2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(TraceFlags.SAMPLED))
 UNSAMPLED = SpanContext(2**127 + 5, 7, is_remote=True)
@@ -29,11 +31,16 @@ def tracer(recorder: Recorder) -> trace.Tracer:
     return RecordingProvider(recorder).get_tracer("test", "1.0", schema_url="https://example.com")
 
 
-@pytest.fixture
-def sampled() -> Iterator[Recorder]:
-    """Inside a sampled request, in a process that records."""
-    with traced_by(Recorder()) as recorder, trace.use_span(NonRecordingSpan(REMOTE)):
-        yield recorder
+@pytest.fixture(params=["lean", "sdk"])
+def sampled(request: pytest.FixtureRequest) -> Iterator[Callable[[], list[ReadSpan]]]:
+    """Inside a sampled request, in a process that records; gives the spans that have ended."""
+    recorder, exporter = Recorder(), InMemorySpanExporter()
+    tracing, ended = {
+        "lean": (recorder, partial(spans_of, recorder)),
+        "sdk": (sdk_tracing(exporter), partial(spans_of_sdk, exporter)),
+    }[request.param]
+    with traced_by(tracing), trace.use_span(NonRecordingSpan(REMOTE)):
+        yield ended
 
 
 def below(context: SpanContext) -> trace.Context:
@@ -203,17 +210,27 @@ def test_a_noted_span_is_as_one_that_has_ended(recorder: Recorder, error: Except
     assert (recorder.started, recorder.ended) == (2, 2)
 
 
-def test_a_child_is_current_and_notes_what_ended_it(sampled: Recorder) -> None:
+def test_a_child_is_current_and_notes_what_ended_it(sampled: Callable[[], list[ReadSpan]]) -> None:
     with contextlib.suppress(RuntimeError), child_span("outer") as outer:
         assert trace.get_current_span() is outer
         with child_span("inner", kind=SpanKind.CLIENT, attributes={"a": 1}):
             pass
         raise RuntimeError("secret")
-    inner, outside = spans_of(sampled)
+    inner, outside = sampled()
     assert (inner.kind, inner.attributes, inner.parent.span_id) == (SpanKind.CLIENT, {"a": 1}, outside.context.span_id)
     assert outside.attributes == {"error.type": "RuntimeError"}
     assert outside.status.status_code is StatusCode.ERROR
     assert "secret" not in outside.text
+
+
+def test_a_span_that_is_only_noted_is_as_one_that_has_ended(sampled: Callable[[], list[ReadSpan]]) -> None:
+    with contextlib.suppress(ValueError), child_span("work", kind=SpanKind.CLIENT, attributes={"a": 1}):
+        raise ValueError("secret")
+    note("work", SpanKind.CLIENT.value, REMOTE, 10, shared({"a": 1}), ValueError("secret"))
+    ended, noted = sampled()
+    assert (noted.name, noted.kind, noted.parent, noted.start_time) == (ended.name, ended.kind, ended.parent, 10)
+    assert (noted.attributes, noted.status) == (ended.attributes, ended.status)
+    assert "secret" not in noted.text + ended.text
 
 
 @pytest.mark.parametrize("context", [UNSAMPLED, None], ids=["unsampled", "no trace"])

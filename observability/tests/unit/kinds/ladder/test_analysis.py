@@ -173,6 +173,17 @@ def test_tracing_is_compared_with_the_observer_effect(summary):
     assert row["elsewhere"]["value"] == 0
 
 
+@pytest.mark.parametrize("measurement", ["measured", "attributed"])
+def test_lean_tracing_and_what_the_sdk_adds_to_it_make_stock_tracing(summary, measurement):
+    lean, stock, more = (
+        step["rows"][0][measurement]["value"]
+        for step in summary["ladder"]["steps"]
+        if step["adds"] in ("tracing", "tracing and stock SDK", "stock SDK")
+    )
+    assert lean != 0
+    assert stock == pytest.approx(lean + more)
+
+
 def test_other_runs_have_no_ladder(tmp_path):
     run = read_run(write_generated_run(tmp_path, topologies=["edge", "sidecars"], blocks=3, journeys_per_trial=200))
     assert "ladder" not in analyse(run, name="compare")
