@@ -46,6 +46,7 @@ def test_the_table_marks_the_generator(swept: Document) -> None:
     assert text.count("misses, GENERATOR") == 1  # in the curve
     assert "VALID: the figures may be trusted." in text
     assert "GENERATOR: in 3 steps the generator could not keep up (CPU of the load generator)." in text
+    assert "Gates of the experiment, each by its worst step" in text
 
 
 def test_a_result_without_confirmation_is_suspect(swept: Document) -> None:
