@@ -7,6 +7,7 @@ sampling decision is the caller's: nobody asks the SDK about a request that its 
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
@@ -23,6 +24,9 @@ from opentelemetry.trace import NonRecordingSpan, Span, SpanContext, SpanKind, S
 
 from shop.instrument.account import SpanAccount
 from shop.instrument.tracing import Attributes, Parent, SharedAttributes
+
+FLUSH_S = 3.0
+"""Seconds for the collector at the end of the process, as the lean recorder gives it."""
 
 
 class SdkTracing:
@@ -83,6 +87,7 @@ class _Accounted(SpanExporter):
     def __init__(self, exporter: SpanExporter, account: SpanAccount) -> None:
         self._exporter = exporter
         self._account = account
+        self._refused = 0
 
     def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
         began = time.thread_time()
@@ -91,7 +96,9 @@ class _Accounted(SpanExporter):
         if result is SpanExportResult.SUCCESS:
             self._account.exported += len(spans)
         else:
-            self._account.lost += len(spans)
+            self._refused += len(spans)
+            # An export that ends after the process has given up has been counted already.
+            self._account.lost = max(self._account.lost, self._refused)
         self._account.write()
         return result
 
@@ -130,13 +137,18 @@ def _provider(exporter: SpanExporter, resource: Mapping[str, str], account: Span
 
 
 @asynccontextmanager
-async def exporting(endpoint: str, resource: Mapping[str, str], account: SpanAccount) -> AsyncIterator[SdkTracing]:
+async def exporting(
+    endpoint: str, resource: Mapping[str, str], account: SpanAccount, flush_s: float = FLUSH_S
+) -> AsyncIterator[SdkTracing]:
     provider = _provider(OTLPSpanExporter(endpoint), resource, account)
     trace.set_tracer_provider(provider)
     try:
         yield SdkTracing(provider.get_tracer("shop"))
     finally:
-        await asyncio.to_thread(provider.shutdown)
+        # The SDK waits 10 s for a collector that hangs; the process does not wait so long.
+        closing = threading.Thread(target=provider.shutdown, daemon=True)
+        closing.start()
+        await asyncio.to_thread(closing.join, flush_s)
         # What did not fit into the processor's queue is told to nobody.
         account.lost = account.recorded - account.exported
         account.write()

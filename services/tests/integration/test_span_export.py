@@ -20,6 +20,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 )
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
+from shop.instrument import sdk
 from shop.instrument.account import SpanAccount
 from shop.instrument.lean.export import BATCH_SPANS, SLICE_SPANS, Patience, SpanExporter
 from shop.instrument.lean.spans import RecordedSpan, Recorder
@@ -259,6 +260,16 @@ async def test_a_collector_that_hangs_does_not_hold_the_end_up(config: ServiceCo
         await asyncio.wait_for(collector.asked.wait(), LIMIT_S)
     assert (account.recorded, account.exported, account.lost) == (BATCH_SPANS + 1, 0, BATCH_SPANS + 1)
     assert account_of(config)["lost"] == BATCH_SPANS + 1
+
+
+async def test_a_collector_that_hangs_does_not_hold_the_sdk_up(config: ServiceConfig, collector: Collector) -> None:
+    collector.answers = [hanging]
+    account = SpanAccount(account_file(config))
+    async with asyncio.timeout(5):  # the SDK itself waits 10 s
+        async with sdk.exporting(config.otlp_endpoint or "", resource(config), account, flush_s=0.2) as tracing:
+            tracing.start("work", 0, CALLER).end()
+    assert (account.recorded, account.exported, account.lost) == (1, 0, 1)
+    assert account_of(config)["lost"] == 1
 
 
 async def test_the_account_is_settled_when_spans_stop_coming(config: ServiceConfig, collector: Collector) -> None:
