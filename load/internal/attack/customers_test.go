@@ -24,7 +24,8 @@ const distance = 20 * time.Millisecond
 // distant returns a runner whose customers have links of their own, of which so many are ready.
 func distant(t testing.TB, at target.Target, entries []journey.Entry, visit link.Visit, ready int) *Runner {
 	t.Helper()
-	at.Network = target.Network{RTT: distance.String(), Bandwidth: "100mbit", Visit: visit}
+	n := target.Network{RTTMs: distance.Seconds() * 1e3, Down: 100_000_000, Up: 100_000_000}
+	at.Networks, at.Visit = map[target.Channel]target.Network{target.Web: n, target.Mobile: n, target.Partner: n}, visit
 	runner := newRunner(t, at, entries)
 	var err error
 	if runner.Customers, err = exchange.NewCustomers(at, func([]target.Channel) int { return ready }, runner.Client.Meter()); err != nil {

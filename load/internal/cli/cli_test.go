@@ -167,7 +167,7 @@ func TestBadInput(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, node, merge, networks, echo, max`},
+		{"unknown command", []string{"dance"}, `unknown command "dance"; commands: tape, sample, replay, node, merge, echo, max`},
 		{"unknown flag", tape("--speed", "3"), "unknown flag: --speed"},
 		{"stray argument", tape("more"), `unexpected argument "more"`},
 		{"workload not given", []string{"tape", "--out", out}, "--workload is missing"},
@@ -208,23 +208,18 @@ func TestBadInput(t *testing.T) {
 		{"negative time to think", replay(tapePath, goodTarget, "--vus", "2", "--duration", "1s", "--think", "-1s"), "--think -1s is negative"},
 		{"an open loop with time to think", replay(tapePath, goodTarget, "--think", "1s"), "--think needs --vus"},
 		{"an open loop with a duration", replay(tapePath, goodTarget, "--duration", "1s"), "--duration needs --vus"},
-		{"a negative round-trip time", replay(tapePath, goodTarget, "--rtt", "-1"), `rtt "-1" is not a round-trip time from 0ms to 2s`},
-		{"hours of round-trip time", replay(tapePath, goodTarget, "--rtt", "2h"), `rtt "2h" is not a round-trip time from 0ms to 2s`},
-		{"no bandwidth", replay(tapePath, goodTarget, "--bandwidth", "0"), `bandwidth "0" is not of the form DOWN/UP`},
-		{"unknown network", replay(tapePath, goodTarget, "--network", "6g"), `unknown network "6g"; networks: loopback, lan, wifi, 5g, 4g, 3g`},
-		{"unknown visit", replay(tapePath, goodTarget, "--rtt", "1ms", "--visit", "second"), `unknown visit "second"; visits: warm, first`},
-		{"unknown network of the target", replay(tapePath, bent(func(t *target.Target) { t.Network.Name = "6g" })), `unknown network "6g"; networks: loopback`},
+		{"unknown visit of the target", replay(tapePath, bent(func(t *target.Target) { t.Visit = "second" })), `unknown visit "second"; visits: warm, first`},
 		{"unknown channel of the target's networks", replay(tapePath, bent(func(t *target.Target) {
-			t.Networks = map[target.Channel]target.Network{"fax": {Name: "4g"}}
+			t.Networks = map[target.Channel]target.Network{"fax": {RTTMs: 70}}
 		})), `networks: unknown channel "fax"; channels: web, mobile, partner`},
-		{"unknown network of a channel", replay(tapePath, bent(func(t *target.Target) {
-			t.Networks = map[target.Channel]target.Network{target.Web: {Name: "6g"}}
-		})), `networks web: unknown network "6g"; networks: loopback`},
-		{"a visit of a channel", replay(tapePath, bent(func(t *target.Target) {
-			t.Networks = map[target.Channel]target.Network{target.Web: {Name: "4g", Visit: "first"}}
-		})), "networks web: a visit is that of all channels; give it beside networks"},
+		{"hours of round-trip time", replay(tapePath, bent(func(t *target.Target) {
+			t.Networks = map[target.Channel]target.Network{target.Web: {RTTMs: 7_200_000}}
+		})), "networks web: a round-trip time of 2h0m0s is not between 0s and 2s"},
+		{"a negative bandwidth", replay(tapePath, bent(func(t *target.Target) {
+			t.Networks = map[target.Channel]target.Network{target.Web: {Up: -1}}
+		})), "networks web: a bandwidth of -1 bit/s is neither 0 (no limit)"},
 		{"a channel without a network", replay(tapePath, bent(func(t *target.Target) {
-			t.Networks = map[target.Channel]target.Network{target.Web: {Name: "4g"}, target.Mobile: {Name: "4g"}}
+			t.Networks = map[target.Channel]target.Network{target.Web: {RTTMs: 70}, target.Mobile: {RTTMs: 70}}
 		})), "lack the channel partner, which is on the tape"},
 		{"unknown plan", replay(tapePath, bent(func(t *target.Target) { t.Plan = "lazy" })), `unknown plan "lazy"; plans: best, naive`},
 		{"negative connections of the target", replay(tapePath, bent(func(t *target.Target) { t.Connections = -1 })), "connections -1 is not between 1 and 1024"},

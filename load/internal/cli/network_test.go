@@ -15,18 +15,18 @@ import (
 	"hopwise/load/tests/shoptest"
 )
 
-// A flag takes the place of the target's field; the figures say what was emulated, and those of shards are added only if all of
-// them had the same network.
+// The figures say what was emulated, and those of shards are added only if all of them had the same network.
 func TestNetworkOfAReplay(t *testing.T) {
 	shop := shoptest.Start(t)
-	at := shop.Target(t, target.GraphQL, 2)
-	at.Network = target.Network{Name: "wifi"}
-	targetPath := writeTarget(t, at)
+	near, away := shop.Target(t, target.GraphQL, 2), shop.Target(t, target.GraphQL, 2)
+	near.Networks = all(target.Network{RTTMs: 5, Down: 30_000_000, Up: 15_000_000})
+	away.Networks, away.Visit = all(target.Network{RTTMs: 2, Down: 30_000_000, Up: 15_000_000}), link.First
+	nearPath, awayPath := writeTarget(t, near), writeTarget(t, away)
 	tapePath, _ := makeTape(t)
 	out := t.TempDir()
 	folders := []string{filepath.Join(out, "0"), filepath.Join(out, "1"), filepath.Join(out, "far")}
-	for i, rest := range [][]string{{"--shard", "0/2", "--rtt", "5ms"}, {"--shard", "1/2", "--rtt", "5ms"}, {"--shard", "1/2", "--visit", "first"}} {
-		args := append([]string{"replay", "--tape", tapePath, "--target", targetPath, "--out", folders[i]}, rest...)
+	for i, rest := range [][]string{{"--shard", "0/2", "--target", nearPath}, {"--shard", "1/2", "--target", nearPath}, {"--shard", "1/2", "--target", awayPath}} {
+		args := append([]string{"replay", "--tape", tapePath, "--out", folders[i]}, rest...)
 		if code, _, stderr := run(t, args...); code != exitOK {
 			t.Fatal(stderr)
 		}
@@ -51,16 +51,19 @@ func TestNetworkOfAReplay(t *testing.T) {
 	}
 }
 
+func all(n target.Network) map[target.Channel]target.Network {
+	return map[target.Channel]target.Network{target.Web: n, target.Mobile: n, target.Partner: n}
+}
+
 func alike(l record.Link) map[target.Channel]record.Link {
 	return map[target.Channel]record.Link{target.Web: l, target.Mobile: l, target.Partner: l}
 }
 
-// Each channel has the network that the target says, also one that takes nothing; customers behind different ones are different, and
-// a flag takes the place of all.
+// Each channel has the network that the target says, also one that takes nothing; customers behind different ones are different.
 func TestNetworkOfEachChannel(t *testing.T) {
 	shop := shoptest.Start(t)
 	at := shop.Target(t, target.GraphQL, 2)
-	at.Networks = map[target.Channel]target.Network{target.Web: {Name: "wifi"}, target.Mobile: {RTT: "40ms"}, target.Partner: {Name: link.Loopback}}
+	at.Networks = map[target.Channel]target.Network{target.Web: {RTTMs: 2, Down: 30_000_000, Up: 15_000_000}, target.Mobile: {RTTMs: 40}, target.Partner: {}}
 	tapePath, _ := makeTape(t)
 	args := []string{"replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", t.TempDir()}
 	if code, _, stderr := run(t, args...); code != exitOK {
@@ -90,37 +93,19 @@ func TestNetworkOfEachChannel(t *testing.T) {
 	if mobile == 0 {
 		t.Error("no journey of a mobile customer")
 	}
-	if code, _, stderr := run(t, append(args, "--network", "loopback")...); code != exitOK || figuresOf(t, args[6]).Network != nil {
-		t.Errorf("exit code %d, %+v: %s", code, figuresOf(t, args[6]).Network, stderr)
-	}
 }
 
 // A round-trip time of 0 that is asked for gives each journey a customer of its own all the same.
 func TestNetworkWithoutDistance(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t)
-	args := []string{"replay", "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.REST, 1)), "--out", t.TempDir(), "--rtt", "0ms"}
+	at := shop.Target(t, target.REST, 1)
+	at.Networks = all(target.Network{})
+	args := []string{"replay", "--tape", tapePath, "--target", writeTarget(t, at), "--out", t.TempDir()}
 	if code, _, stderr := run(t, args...); code != exitOK {
 		t.Fatal(stderr)
 	}
 	if got := figuresOf(t, args[6]); got.Network == nil || got.Network.Customers == 0 || !maps.Equal(got.Network.Channels, alike(record.Link{})) || got.Outcomes["ok"] != got.TapeJourneys {
 		t.Errorf("%+v of %+v", got.Network, got)
-	}
-}
-
-// Users and programs get every network with its source; no limit is no number.
-func TestNetworks(t *testing.T) {
-	code, out, stderr := run(t, "networks", "--json")
-	var rows []networkRow
-	if err := json.Unmarshal([]byte(out), &rows); code != exitOK || err != nil || len(rows) != len(link.AllNamed()) {
-		t.Fatalf("exit code %d, %v: %s%s", code, err, out, stderr)
-	}
-	for _, row := range rows {
-		if row.Source == "" || (row.DownMbit == nil) != (row.Name == link.Loopback) || (row.UpMbit == nil) != (row.DownMbit == nil) {
-			t.Errorf("%+v", row)
-		}
-	}
-	if _, out, _ := run(t, "networks"); !strings.Contains(out, "loopback  0       no limit") || !strings.Contains(out, "3g        150     1.6          0.768") {
-		t.Error(out)
 	}
 }

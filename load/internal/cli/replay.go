@@ -37,7 +37,6 @@ type replayFlags struct {
 	priority string
 	closed   attack.Closed
 	startAt  time.Time // zero to start at once
-	network  target.Network
 }
 
 func newReplay(stderr *os.File) *cobra.Command {
@@ -57,8 +56,7 @@ func newReplay(stderr *os.File) *cobra.Command {
 With --shard I/N it sends only the journeys whose seq leaves the remainder I when divided by N, over its share of the connections, so that N
 generators together send the whole tape; they begin together at the same --start-at, and "shopload merge" joins what they wrote.
 
-With --network, --rtt or --bandwidth, or such fields of the target, each journey has a customer to itself, with connections of its own over an
-emulated link of its own.
+If the target has networks, each journey has a customer to itself, with connections of its own over an emulated link of its own.
 
 With --vus the loop is closed instead: for --duration, virtual users take the journeys in the order of the tape, whatever
 their times, and each sends its next one once it has its answer. Rows and figures then say "mode": "closed".
@@ -99,11 +97,6 @@ func (f *replayFlags) register(cmd *cobra.Command) {
 	flags.TextVar(&f.shard, "shard", tape.Whole, "shard `I/N` of the tape to send, the journeys whose seq modulo N is I, over that share of the connections")
 	flags.Float64Var(&f.trace, "trace", 0, "share of journeys to trace, 0 to 1")
 	flags.DurationVar(&f.drain, "drain", defaultDrain, "longest wait for answers after the last arrival")
-	flags.StringVar(&f.network.Name, "network", "", "network between each customer and the edge: "+link.Names()+" (default: the target's, else none)")
-	flags.StringVar(&f.network.RTT, "rtt", "", "round-trip time between customer and edge, such as 40ms")
-	flags.StringVar(&f.network.Bandwidth, "bandwidth", "", "each customer's bandwidth `DOWN/UP`, such as 10mbit/2mbit")
-	flags.StringVar((*string)(&f.network.Visit), "visit", "",
-		"with a network, whether customers' connections are there from before (warm, the default) or are opened by each journey (first)")
 	flags.StringVar(&f.priority, "priority", string(priority.Auto),
 		"priority of this process: normal, prompt (a short time slice), realtime, or auto (the best that the system allows)")
 }
@@ -116,9 +109,6 @@ func (f *replayFlags) check(cmd *cobra.Command) error {
 		return badInput{fmt.Errorf("--drain %v is negative", f.drain)}
 	}
 	if err := f.checkClosed(cmd); err != nil {
-		return badInput{err}
-	}
-	if err := f.network.Check(); err != nil {
 		return badInput{err}
 	}
 	if f.warmup {
@@ -207,17 +197,8 @@ func (f *replayFlags) connect(cmd *cobra.Command, o *opened) (err error) {
 	return nil
 }
 
-// emulate gives customers the network that flags and target ask for; a flag takes the place of the target's field, and of the
-// channels' own networks.
+// emulate gives customers the network that the target asks for.
 func (f *replayFlags) emulate(o *opened) (err error) {
-	n := &o.target.Network
-	if f.network.Name != "" || f.network.RTT != "" || f.network.Bandwidth != "" {
-		o.target.Networks = nil
-	}
-	*n = target.Network{
-		Name: cmp.Or(f.network.Name, n.Name), RTT: cmp.Or(f.network.RTT, n.RTT),
-		Bandwidth: cmp.Or(f.network.Bandwidth, n.Bandwidth), Visit: cmp.Or(f.network.Visit, n.Visit),
-	}
 	networks, err := o.target.Emulated()
 	if err != nil {
 		return err

@@ -19,12 +19,13 @@ import (
 )
 
 // distant returns a customer of a shop over TLS, behind a network.
-func distant(t *testing.T, protocol target.Protocol, version int, n target.Network) (*shoptest.Shop, *Client) {
+func distant(t *testing.T, protocol target.Protocol, version int, n target.Network, visit link.Visit) (*shoptest.Shop, *Client) {
 	t.Helper()
 	authority := shoptest.NewAuthority(t)
 	shop := start(t, version, authority.Issue(t, host, time.Now().Add(time.Hour)))
 	at := shop.Target(t, protocol, version)
-	at.CACertificate, at.Network = authority.Write(t), n
+	at.CACertificate, at.Visit = authority.Write(t), visit
+	at.Networks = map[target.Channel]target.Network{target.Web: n, target.Mobile: n, target.Partner: n}
 	customers, err := NewCustomers(at, func([]target.Channel) int { return 1 }, &wire.Meter{})
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,7 @@ func TestRequestsOverANetwork(t *testing.T) {
 		for _, visit := range link.Visits() {
 			t.Run(fmt.Sprint(name, " ", visit), func(t *testing.T) {
 				t.Parallel()
-				shop, client := distant(t, c.protocol, c.http, target.Network{RTT: rtt.String(), Bandwidth: "10mbit", Visit: visit})
+				shop, client := distant(t, c.protocol, c.http, target.Network{RTTMs: rtt.Seconds() * 1e3, Down: 10_000_000, Up: 10_000_000}, visit)
 				x := Untraced(client.At(shop.URL))
 				for i := range requests {
 					if err := ask(t.Context(), x, c.protocol); err != nil {
@@ -110,7 +111,7 @@ func TestRequestsSideBySide(t *testing.T) {
 		for _, visit := range link.Visits() {
 			t.Run(fmt.Sprint(name, " ", visit), func(t *testing.T) {
 				t.Parallel()
-				shop, client := distant(t, c.protocol, c.http, target.Network{RTT: rtt.String(), Bandwidth: fmt.Sprintf("10mbit/%dkbit", kbit), Visit: visit})
+				shop, client := distant(t, c.protocol, c.http, target.Network{RTTMs: rtt.Seconds() * 1e3, Down: 10_000_000, Up: int64(kbit) * 1000}, visit)
 				var mu sync.Mutex
 				read := map[int]time.Time{} // by the size of the query or the message
 				shop.Fault = func(w http.ResponseWriter, r shoptest.Seen) bool {

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/url"
 	"os"
 	"slices"
+	"time"
 
 	"hopwise/load/internal/choice"
 	"hopwise/load/internal/link"
@@ -61,63 +63,35 @@ const MaxConnections = 1024
 
 // Target is one running topology.
 type Target struct {
-	Topology      string            `json:"topology"`
-	Trial         string            `json:"trial"`
-	HTTP          int               `json:"http"` // major version that HTTP clients speak, 1 to 3; gRPC always has 2
-	Entry         map[Channel]Entry `json:"entry"`
-	OTLP          string            `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
-	JWTPrivateKey string            `json:"jwt_private_key"`
-	CACertificate string            `json:"ca_certificate,omitempty"` // PEM file of the certificates that are trusted; empty for entries without TLS
-	Plan          Plan              `json:"plan,omitempty"`           // best if it is empty
-	Connections   int               `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
-	Network
-	Networks map[Channel]Network `json:"networks,omitempty"` // each channel's own, if all channels have none in common
+	Topology      string              `json:"topology"`
+	Trial         string              `json:"trial"`
+	HTTP          int                 `json:"http"` // major version that HTTP clients speak, 1 to 3; gRPC always has 2
+	Entry         map[Channel]Entry   `json:"entry"`
+	OTLP          string              `json:"otlp"` // host:port of an OTLP gRPC receiver; empty if there is none
+	JWTPrivateKey string              `json:"jwt_private_key"`
+	CACertificate string              `json:"ca_certificate,omitempty"` // PEM file of the certificates that are trusted; empty for entries without TLS
+	Plan          Plan                `json:"plan,omitempty"`           // best if it is empty
+	Connections   int                 `json:"connections,omitempty"`    // number of client connections; 0 for the generator's default
+	Networks      map[Channel]Network `json:"networks,omitempty"`       // what lies between each channel's customers and the edge; nothing is emulated if it is empty
+	Visit         link.Visit          `json:"visit,omitempty"`          // of all channels; warm if it is empty
 }
 
-// Network is what lies between each customer and the edge, as a user says it; empty fields leave it to the others, and if all
-// are empty nothing is emulated.
+// Network is what lies between each customer and the edge; one that takes nothing is emulated all the same.
 type Network struct {
-	Name      string     `json:"network,omitempty"`
-	RTT       string     `json:"rtt,omitempty"`
-	Bandwidth string     `json:"bandwidth,omitempty"` // DOWN/UP
-	Visit     link.Visit `json:"visit,omitempty"`     // warm if it is empty
-}
-
-// Check returns an error that says what is wrong with it, and what is valid.
-func (n Network) Check() error {
-	if err := cmp.Or(n.Visit, link.Warm).Check(); err != nil {
-		return err
-	}
-	_, err := link.Parse(n.Name, n.RTT, n.Bandwidth)
-	return err
-}
-
-// emulated says whether customers have links of their own; one with a round-trip time of 0 takes no time.
-func (n Network) emulated() bool {
-	return n.RTT != "" || n.Bandwidth != "" || cmp.Or(n.Name, link.Loopback) != link.Loopback
+	RTTMs float64 `json:"rtt_ms,omitempty"`
+	Down  int64   `json:"down_bits_per_s,omitempty"` // 0 for no limit
+	Up    int64   `json:"up_bits_per_s,omitempty"`
 }
 
 // Emulated returns what lies between each channel's customers and the edge; nothing if none is emulated.
 func (t Target) Emulated() (map[Channel]link.Network, error) {
 	networks := map[Channel]link.Network{}
-	all, err := link.Parse(t.Name, t.RTT, t.Bandwidth)
-	if err != nil {
-		return nil, err
-	}
-	if t.Network.emulated() {
-		for _, channel := range channels {
-			networks[channel] = all
-		}
-		return networks, nil
-	}
 	for channel, n := range t.Networks {
 		if err := channel.Check(); err != nil {
 			return nil, fmt.Errorf("networks: %w", err)
 		}
-		if n.Visit != "" {
-			return nil, fmt.Errorf("networks %s: a visit is that of all channels; give it beside networks", channel)
-		}
-		if networks[channel], err = link.Parse(n.Name, n.RTT, n.Bandwidth); err != nil {
+		networks[channel] = link.Network{RTT: time.Duration(math.Round(n.RTTMs * 1e6)), Down: n.Down, Up: n.Up}
+		if err := networks[channel].Check(); err != nil {
 			return nil, fmt.Errorf("networks %s: %w", channel, err)
 		}
 	}
@@ -165,7 +139,7 @@ func (t Target) check() error {
 	if t.Connections < 0 || t.Connections > MaxConnections {
 		return fmt.Errorf("connections %d is not between 1 and %d", t.Connections, MaxConnections)
 	}
-	if err := t.Network.Check(); err != nil {
+	if err := cmp.Or(t.Visit, link.Warm).Check(); err != nil {
 		return err
 	}
 	if _, err := t.Emulated(); err != nil {

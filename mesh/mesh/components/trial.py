@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from mesh.description.places import Places
 from mesh.description.switches import HTTP3, Switches
-from mesh.description.topology import EDGE, Topology
+from mesh.description.topology import EDGE, Channel, Topology
 from mesh.edge.kong import require_kong
 from mesh.errors import SwitchError
 
@@ -94,7 +95,6 @@ def _network(switches: Switches) -> dict[str, Any]:
     """What lies between customers and edge, as the load generator reads it; empty if nothing is emulated."""
     if not switches.emulates_network:
         return {}
-    if switches.networks:
-        networks = {channel: network.as_target() for channel, network in switches.networks.items()}
-        return {"networks": networks, "visit": switches.visit}
-    return {**switches.customers_network.as_target(), "visit": switches.visit}
+    networks = switches.networks or dict.fromkeys(Channel, switches.customers_network)
+    lines = {str(channel): asdict(network.line) for channel, network in networks.items()}
+    return {"networks": lines, "visit": switches.visit}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mesh.errors import SwitchError
 
 LOOPBACK = "loopback"
-NAMES = (LOOPBACK, "lan", "wifi", "5g", "4g", "3g")
 VISITS = ("warm", "first")
 LONGEST_RTT_MS = 2_000.0
 LOWEST_BITS_S, HIGHEST_BITS_S = 10_000.0, 10_000_000_000.0
@@ -18,6 +17,33 @@ TIME = re.compile(r"([0-9]+(?:\.[0-9]+)?)(us|ms|s)|0", re.ASCII)
 _MS = {"us": 0.001, "ms": 1.0, "s": 1_000.0, None: 0.0}
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]+)?)(kbit|mbit|gbit)", re.ASCII)
 _BITS_S = {"kbit": 1e3, "mbit": 1e6, "gbit": 1e9}
+
+
+@dataclass(frozen=True)
+class Line:
+    """What lies between a customer and the edge, as the load generator emulates it.
+
+    Attributes:
+        rtt_ms: Round-trip time without serialisation.
+        down_bits_per_s: Bandwidth towards the customer, headers included; 0 for no limit.
+        up_bits_per_s: Bandwidth towards the edge.
+    """
+
+    rtt_ms: float = 0.0
+    down_bits_per_s: int = 0
+    up_bits_per_s: int = 0
+
+
+NAMED = {
+    LOOPBACK: Line(),
+    "lan": Line(0.5, 1_000_000_000, 1_000_000_000),
+    "wifi": Line(2, 30_000_000, 15_000_000),
+    "5g": Line(47, 265_800_000, 14_560_000),
+    "4g": Line(70, 12_000_000, 12_000_000),
+    "3g": Line(150, 1_600_000, 768_000),
+}
+"""Networks whose figures are published; docs/customer-network.md has their sources."""
+NAMES = tuple(NAMED)
 
 
 @dataclass(frozen=True)
@@ -39,14 +65,16 @@ class Network:
         """Whether customers have links of their own; a round-trip time of 0 is one that takes no time."""
         return self != Network()
 
-    def as_target(self) -> dict[str, str]:
-        """The network as the load generator reads it in its target file."""
-        told = {"network": self.network}
+    @property
+    def line(self) -> Line:
+        """What the generator emulates."""
+        line = NAMED[self.network]
         if self.rtt_ms is not None:
-            told["rtt"] = f"{self.rtt_ms:.10g}ms"
+            line = replace(line, rtt_ms=self.rtt_ms)
         if self.bandwidth:
-            told["bandwidth"] = self.bandwidth
-        return told
+            down, _, up = self.bandwidth.partition("/")
+            line = replace(line, down_bits_per_s=_bits_s(down), up_bits_per_s=_bits_s(up or down))
+        return line
 
 
 def milliseconds(given: str) -> float | None:
@@ -74,7 +102,7 @@ def read_bandwidth(name: str, given: str) -> str:
         SwitchError: It is none, or out of range.
     """
     rates = given.split("/")
-    if len(rates) > 2 or not all(_is_rate(rate) for rate in rates):
+    if len(rates) > 2 or not all(LOWEST_BITS_S <= _bits_s(rate) <= HIGHEST_BITS_S for rate in rates):
         raise SwitchError(
             f"{name}={given} is not of the form DOWN/UP, such as 10mbit/2mbit, each from 10kbit to 10gbit "
             "(units: kbit, mbit, gbit per second)."
@@ -82,6 +110,6 @@ def read_bandwidth(name: str, given: str) -> str:
     return given
 
 
-def _is_rate(text: str) -> bool:
+def _bits_s(text: str) -> int:
     match = _RATE.fullmatch(text)
-    return match is not None and LOWEST_BITS_S <= float(match[1]) * _BITS_S[match[2]] <= HIGHEST_BITS_S
+    return round(float(match[1]) * _BITS_S[match[2]]) if match else 0
