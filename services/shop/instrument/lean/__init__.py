@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 
-from opentelemetry import trace
-
 from shop.instrument.account import SpanAccount
 from shop.instrument.lean.export import SpanExporter
-from shop.instrument.lean.spans import Recorder, RecordingProvider
+from shop.instrument.lean.spans import Recorder
 
 
 @asynccontextmanager
 async def exporting(endpoint: str, resource: Mapping[str, str], account: SpanAccount) -> AsyncIterator[Recorder]:
     recorder = Recorder()
-    trace.set_tracer_provider(RecordingProvider(recorder))
     async with SpanExporter(recorder, account, endpoint, resource):
         yield recorder
 

@@ -13,22 +13,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from random import getrandbits
-from types import TracebackType
-from typing import Any, Self, TypeAlias
+from typing import Any, TypeAlias
 
-from opentelemetry import trace
-from opentelemetry.context import Context
 from opentelemetry.trace import (
     DEFAULT_TRACE_STATE,
-    NoOpTracer,
     Span,
     SpanContext,
-    SpanKind,
     Status,
     StatusCode,
     TraceFlags,
-    Tracer,
-    TracerProvider,
     TraceState,
 )
 
@@ -76,7 +69,7 @@ class Recorder:
         attributes: Attributes = None,
         shared: SharedAttributes = (),
     ) -> RecordedSpan:
-        return RecordedSpan(self, name, kind, parent, attributes, None, shared)
+        return RecordedSpan(self, name, kind, parent, attributes, shared)
 
     def note(
         self,
@@ -123,7 +116,7 @@ def _nobody_waits() -> None: ...
 
 
 class RecordedSpan(Span):
-    """A span of a sampled trace. A `with` block ends it, and records what ended the block early.
+    """A span of a sampled trace.
 
     Args:
         recorder: Gets it when it ends.
@@ -131,7 +124,6 @@ class RecordedSpan(Span):
         kind: A value of `SpanKind`.
         parent: The span above it, or the context of a span in another process.
         attributes: Never personal or payment data.
-        start: When it started, in ns since the epoch; None for now.
         shared: Further attributes.
     """
 
@@ -161,7 +153,6 @@ class RecordedSpan(Span):
         kind: int,
         parent: Parent,
         attributes: Attributes = None,
-        start: int | None = None,
         shared: SharedAttributes = (),
     ) -> None:
         recorder.started += 1
@@ -179,18 +170,7 @@ class RecordedSpan(Span):
         self.attributes: dict[str, Any] = dict(attributes) if attributes else {}
         self._status = 0
         self._description: str | None = None
-        self.start = start or time.time_ns()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
-    ) -> None:
-        if error is not None:
-            self.record_exception(error)
-            self.set_status(StatusCode.ERROR)
-        self.end()
+        self.start = time.time_ns()
 
     def end(self, end_time: int | None = None) -> None:
         end_time = end_time or time.time_ns()
@@ -262,44 +242,3 @@ class RecordedSpan(Span):
 
 def _context(parent: Parent) -> SpanContext:
     return parent if isinstance(parent, SpanContext) else parent.get_span_context()
-
-
-class RecordingTracer(NoOpTracer):
-    """Starts spans below sampled ones; what is not sampled is passed on as it is.
-
-    Args:
-        recorder: Gets the spans.
-    """
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-
-    def start_span(
-        self,
-        name: str,
-        context: Context | None = None,
-        kind: SpanKind = SpanKind.INTERNAL,
-        attributes: Attributes = None,
-        links: Any = None,
-        start_time: int | None = None,
-        record_exception: bool = True,
-        set_status_on_exception: bool = True,
-    ) -> Span:
-        current = trace.get_current_span(context)
-        if not current.get_span_context().trace_flags.sampled:
-            return current
-        return RecordedSpan(self._recorder, name, kind.value, current, attributes, start_time)
-
-
-class RecordingProvider(TracerProvider):
-    """Gives every library the same tracer.
-
-    Args:
-        recorder: Gets the spans.
-    """
-
-    def __init__(self, recorder: Recorder) -> None:
-        self._tracer = RecordingTracer(recorder)
-
-    def get_tracer(self, *_: Any, **__: Any) -> Tracer:
-        return self._tracer
