@@ -9,6 +9,7 @@ from contextlib import aclosing
 from typing import Any
 
 import grpc
+import psycopg
 import pytest
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from opentelemetry.trace import SpanKind, StatusCode
@@ -263,16 +264,28 @@ async def product_address(role_url: Callable[[str], str]) -> AsyncIterator[str]:
         yield address
 
 
-async def test_wait_for_a_connection_is_apart_from_the_statement(traces: Any, product_address: str) -> None:
-    async with connect({"product": f"grpc://{product_address}"}, "test") as clients:
+async def test_wait_for_a_connection_is_apart_from_the_statement(
+    traces: Any, product_address: str, role_url: Callable[[str], str]
+) -> None:
+    async with (
+        connect({"product": f"grpc://{product_address}"}, "test") as clients,
+        await psycopg.AsyncConnection.connect(role_url("product")) as another,
+    ):
+        # While somebody else has the table, the first call waits with the only connection, and the second one for it.
+        await another.execute("LOCK TABLE product")
         with traces.journey() as root:
-            await asyncio.gather(*(clients.product.list_products(page_size=1000) for _ in range(10)))
+            calls = asyncio.gather(*(clients.product.list_products(page_size=1000) for _ in range(2)))
+            await asyncio.sleep(0.5)
+            await another.rollback()
+            await calls
         await settled()
-    waits = [span for span in traces.of(root) if span.name == "pool.acquire"]
-    assert len(waits) == 10
-    longest = max(span.end_time - span.start_time for span in waits)
-    shortest = min(span.end_time - span.start_time for span in waits)
-    assert longest > 3 * shortest
+    first, second = sorted(
+        (span for span in traces.of(root) if span.name == "pool.acquire"), key=lambda span: span.end_time
+    )
+    statement = min((span for span in traces.of(root) if span.name == "SELECT product"), key=lambda one: one.end_time)
+    assert first.end_time <= statement.start_time
+    assert second.end_time >= statement.end_time
+    assert second.end_time - second.start_time > 3 * (first.end_time - first.start_time)
 
 
 async def test_health_checks_are_never_traced(traces: Any, product_address: str) -> None:
