@@ -188,7 +188,8 @@ def test_a_grpc_caller_s_time_goes_on_as_it_came(start: Start) -> None:
     ):
         call = channel.unary_unary("/shop.product.v1.ProductService/GetProduct")
         seen = json.loads(call(b"", timeout=2, metadata=[(DEADLINE, "4000")], wait_for_ready=True))
-        assert seen["remaining_s"] <= 2, "its deadline was put off"
+        # gRPC rounds what is left up a little when it sends it; the header's 4 s would be far more.
+        assert seen["remaining_s"] < 3, "its deadline was put off"
         assert seen["metadata"][DEADLINE] == "4000"
         seen = json.loads(call(b"", timeout=10, metadata=[(DEADLINE, "4000")]))
         assert seen["metadata"][DEADLINE] == "4000"
