@@ -39,7 +39,7 @@ from shop.platform.telemetry.tracing import child_span
 MOST_DOCUMENTS = 128
 MOST_ERRORS = 5
 """Mistakes of a document that its sender is told; validation ends with the next one."""
-REST = 3
+REST = 8
 """How long documents that are not known yet wait after one was prepared, in times of the CPU that it took."""
 
 V = TypeVar("V")
