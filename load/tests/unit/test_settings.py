@@ -32,8 +32,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a copy of `mesh` that has one more switch."""
     folder = tmp_path_factory.mktemp("copy")
-    shutil.copytree(ROOT / "mesh", folder / "mesh", ignore=shutil.ignore_patterns("__pycache__", "tests", "istio"))
-    shutil.copytree(ROOT / "mesh/mesh/istio", folder / "mesh/mesh/istio", dirs_exist_ok=True)
+    shutil.copytree(ROOT / "mesh", folder / "mesh", ignore=shutil.ignore_patterns("__pycache__", "tests"))
     (folder / "docs").mkdir()
     text = (folder / SWITCHES).read_text()
     assert LAST in text

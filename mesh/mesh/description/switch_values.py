@@ -86,17 +86,10 @@ def entry(
         needs: What must be there for a value other than the default.
         name: Its name on command lines; None for that of the field.
     """
+    # Only the field's own name is not known yet.
     metadata = {
-        ENTRY: lambda field: Switch(
-            help=values.help,
-            valid=values.valid,
-            read=values.read,
-            name=name or field,
-            field=field,
-            default=default,
-            layer=layer,
-            commands=commands,
-            needs=needs,
+        ENTRY: lambda own: Switch(
+            **vars(values), name=name or own, field=own, default=default, layer=layer, commands=commands, needs=needs
         )
     }
     if isinstance(default, dict):
