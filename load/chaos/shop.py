@@ -10,8 +10,8 @@ from contextlib import closing
 import psycopg
 from psycopg.conninfo import make_conninfo
 
-from mesh.components.database import POSTGRES, database, postgres_components
 from mesh.components.keys import key_pair
+from mesh.components.postgres import POSTGRES, database, postgres_components
 from mesh.components.shop_processes import (
     DATABASE_TASK,
     TRIAL_DATABASE,

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from experiment.blocks import PLAN, WORKLOAD, Blocks, RunTrial
-from experiment.errors import UsageError
-from experiment.plan.arms_in_blocks import Plan, plan_of
+from experiment.plan.arms_in_blocks import Plan
 from experiment.plan.closed_loop import ClosedLoop
 from experiment.progress import shown
-from experiment.results.folder import ResultsFolder, read_json, unfinished
+from experiment.results.folder import ResultsFolder
 from experiment.results.manifest import now
 from experiment.trial.files import RECORD
 from experiment.trial.run import run_trial
@@ -38,27 +37,6 @@ def begin(plan: Plan, results: Path) -> ResultsFolder:
     shutil.copyfile(plan.workload, folder.path / WORKLOAD)
     folder.write_json(PLAN, {**plan.as_document(), "began": now()})
     return folder
-
-
-def take_up(results: Path, run: str, kind: str) -> tuple[ResultsFolder, Plan]:
-    """Finds an interrupted experiment and its plan.
-
-    Args:
-        results: The folder of all results.
-        run: `latest`, or the folder's name.
-        kind: Kind of the plan.
-
-    Raises:
-        UsageError: There is none of this name, or it is being run by somebody else.
-    """
-    folders = unfinished(results, PLAN)
-    there = {folder.final.name: folder for folder in folders if read_json(folder.existing / PLAN).get("kind") == kind}
-    folder = there.get(next(iter(there), "") if run == "latest" else run)
-    if folder is None:
-        listed = ", ".join(list(there)[:5]) or "none"
-        raise UsageError(f"resume={run} is not an interrupted {kind}; interrupted ones: {listed}")
-    folder.reopen()
-    return folder, plan_of(read_json(folder.path / PLAN))
 
 
 def run_plan(

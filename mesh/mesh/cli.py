@@ -15,7 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import Data
 from mesh.components.trial import require_fit
 from mesh.compose import FILE as COMPOSE_FILE

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mesh.components.database import POSTGRES, Database
 from mesh.components.jaeger import JAEGER, jaeger_environment
 from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
+from mesh.components.postgres import POSTGRES, Database
 from mesh.components.shop_processes import TRIAL_DATABASE, Data, Surroundings, environment, module_of, role_name
 from mesh.description.ports import HOST
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Protocol, Topology, port_name
@@ -17,9 +17,9 @@ from mesh.edge import kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.envoy_config import DESCRIPTOR, OPTIONS
+from mesh.kubernetes.manifests.deployment import USER
 from mesh.kubernetes.manifests.edge import CONFIG, ENVOY_FILE, KONG_FILE, envoy_text
 from mesh.kubernetes.manifests.files import as_yaml
-from mesh.kubernetes.manifests.pods import USER
 from mesh.kubernetes.manifests.stores import DATA, HBA, HBA_RULES, JOB, initdb, is_ready, server_options
 from mesh.kubernetes.options import KONG_IMAGE
 from mesh.kubernetes.places import ClusterPlaces

@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Protocol
 
-from mesh.components.database import Database
 from mesh.components.jaeger import SpanCounts
+from mesh.components.postgres import Database
 from mesh.components.shop_processes import Data
 from mesh.components.span_accounts import SpanAccount
 from mesh.description.ports import Ports

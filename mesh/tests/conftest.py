@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 

@@ -21,13 +21,13 @@ from opentelemetry import trace
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import NonRecordingSpan, SpanContext, TraceFlags
 
-from mesh.components.database import Database, database, postgres_components
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres import Database, database, postgres_components
+from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import role_name, role_passwords
 from mesh.description.ports import Ports
 from mesh.paths import RunFolder
-from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.processes import Supervisor
+from mesh.supervisor.signals import Interrupts
 from recorded_spans import ReadSpan, sdk_tracing, spans_of, spans_of_sdk
 from shop.database.migrate import migrate
 from shop.database.roles import set_passwords

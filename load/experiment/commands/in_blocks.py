@@ -17,7 +17,8 @@ from experiment.plan.precision import Foreseen, foresee, percent
 from experiment.plan.profiles import PROFILES
 from experiment.progress import minutes
 from experiment.results.folder import RESULTS, ResultsFolder
-from experiment.runner import begin, load_line, run_plan, take_up
+from experiment.resume import take_up
+from experiment.runner import begin, load_line, run_plan
 from hops.conclusions.wording import plural
 from hops.kinds import shown
 from hops.run.documents.summary import Summary

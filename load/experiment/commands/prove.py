@@ -20,7 +20,8 @@ from experiment.proofs import resume as resume_proof
 from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
 from experiment.proofs.resume import Proof
 from experiment.results.folder import RESULTS, read_json, write_json
-from experiment.runner import begin, run_trials, take_up
+from experiment.resume import take_up
+from experiment.runner import begin, run_trials
 from hops.commands.prove import app as simulations
 from hops.commands.prove import give, with_progress
 from hops.conclusions.wording import plural

@@ -41,8 +41,8 @@ from experiment.plan.profiles import Profile
 from hops.analysis.hop_differences import hop_differences
 from hops.run.documents.difference import PartDifference
 from hops.run.files import RunFiles, read_run
+from hops.statistics.intervals import CONFIDENCE
 from hops.statistics.over_blocks import LEAST_BLOCKS
-from hops.statistics.sample import CONFIDENCE
 from hops.units import NS_PER_MS
 from mesh.description.switches import parse_switches
 from mesh.description.topology import Topology

@@ -190,7 +190,7 @@ def at_the_end(plan: Plan, folder: ResultsFolder) -> list[str]:
 def _started(folder: ResultsFolder, log: Path) -> subprocess.Popen[bytes]:
     with log.open("ab") as output:
         return subprocess.Popen(  # noqa: S603 - our own module
-            [sys.executable, "-m", "experiment.commands.resumed_experiment", folder.final.name],
+            [sys.executable, "-m", "experiment.commands.killed_experiment", folder.final.name],
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,

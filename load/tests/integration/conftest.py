@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from mesh.components.database import POSTGRES, own_database
 from mesh.components.keys import key_pair_in
+from mesh.components.postgres import POSTGRES, own_database
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
 from mesh.kubernetes.cluster.kubectl import Kubectl
 from mesh.kubernetes.cluster.rollout import Rollout
 from mesh.kubernetes.cluster.system import PREFIX, ClusterSystem
-from mesh.kubernetes.manifests.pods import account
+from mesh.kubernetes.manifests.deployment import account
 from mesh.kubernetes.manifests.secrets import secrets
 from mesh.kubernetes.manifests.stores import postgres
 from mesh.kubernetes.options import cluster_options

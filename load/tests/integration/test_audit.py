@@ -11,7 +11,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from mesh.components.database import database
+from mesh.components.postgres import database
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.ports import load_ports
 from mesh.paths import RunFolder

@@ -17,7 +17,7 @@ from experiment.trial.audit import auditing
 from experiment.trial.cluster_sender import ClusterSender
 from experiment.trial.outcome import JOURNEYS
 from hops.run.rows import read_journeys
-from mesh.components.database import POSTGRES
+from mesh.components.postgres import POSTGRES
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.errors import ComponentDiedError
 from mesh.kubernetes.cluster.kubectl import Kubectl, said

@@ -16,8 +16,8 @@ from stand_ins.cluster import needs_cluster
 from experiment.generator.shopload import BINARY, Shopload
 from experiment.generator.tapes import parity_tape
 from experiment.parity.answers import check_answers
-from mesh.components.database import Database
 from mesh.components.keys import KeyPair
+from mesh.components.postgres import Database
 from mesh.components.shop_processes import TRIAL_DATABASE, role_passwords
 from mesh.description.topology import EDGE, SERVICES
 from mesh.edge.limits import MARK

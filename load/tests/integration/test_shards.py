@@ -18,7 +18,7 @@ from experiment.errors import GeneratorError
 from experiment.generator.nodes import ShardedReplay, node_arguments
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
 from hops.run.rows import read_journeys
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology

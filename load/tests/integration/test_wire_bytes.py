@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from experiment.generator.shopload import BINARY, Load, Shopload, Tape, stop
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology

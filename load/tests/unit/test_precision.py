@@ -15,10 +15,11 @@ from experiment.generator.shopload import BINARY
 from experiment.plan.arms_in_blocks import MOST_BLOCKS, Plan, arms_of
 from experiment.plan.profiles import PROFILES
 from experiment.results.folder import ResultsFolder, read_json
-from experiment.runner import begin, run_trials, take_up
+from experiment.resume import take_up
+from experiment.runner import begin, run_trials
 from experiment.trial.files import TrialFiles
 from hops.run.files import MANIFEST
-from hops.statistics.sample import t_quantile
+from hops.statistics.intervals import t_quantile
 from hops.statistics.two_stage import half_width_of
 from mesh.description.ports import load_ports
 from mesh.description.switches import Switches

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from mesh.components.database import Database
 from mesh.components.keys import KeyPair
+from mesh.components.postgres import Database
 from mesh.description.places import Places
 from mesh.description.ports import replica_name
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, port_name

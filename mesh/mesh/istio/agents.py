@@ -19,7 +19,7 @@ from mesh.istio.services import labels
 from mesh.istio.tokens import TokenIssuer
 from mesh.paths import RunFolder, envoy, istio_program
 from mesh.sidecars.certificates import Authority
-from mesh.sidecars.static import BASE_FILE
+from mesh.sidecars.envoy import BASE_FILE
 from mesh.sidecars.workloads import NAMESPACE, TRUST_DOMAIN, Workload
 from mesh.supervisor.processes import Component, guarded
 from mesh.supervisor.readiness import Check, UnixConnection

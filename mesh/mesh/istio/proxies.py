@@ -9,7 +9,7 @@ from mesh.description.ports import Ports
 from mesh.envoy_config import TYPES, base_config
 from mesh.istio.resource import ENVOY, NATIVE, ROOT_NAMESPACE, TELEMETRY, Naming, Resource
 from mesh.istio.services import JAEGER, JAEGER_PORT, selector
-from mesh.sidecars.static import BASE_FILE, name_spans
+from mesh.sidecars.envoy import BASE_FILE, name_spans
 from mesh.sidecars.workloads import Outbound, Workload, host
 
 TRACES = "jaeger"

@@ -9,8 +9,8 @@ from mesh.description.switches import Switches
 from mesh.description.topology import Protocol, Topology
 from mesh.istio.resource import NATIVE, Naming, Resource
 from mesh.istio.services import IDLE_TIMEOUT, SPOKEN
-from mesh.sidecars.contract import repeatable_paths
-from mesh.sidecars.static import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, REPEATED_WHEN, TIMEOUT
+from mesh.sidecars.envoy import EJECTED_FOR, FAILURES_IN_A_ROW, LOOKED_AT_EVERY, REPEATED_WHEN, TIMEOUT
+from mesh.sidecars.retries import repeatable_paths
 from mesh.sidecars.workloads import Inbound, Workload, callers, link_of, weights
 
 

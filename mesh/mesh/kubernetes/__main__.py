@@ -15,8 +15,8 @@ from mesh.errors import MeshError, StartError
 from mesh.istio.validation import require_sound
 from mesh.kubernetes.cluster.preflight import OLDEST
 from mesh.kubernetes.manifests.bundle import BENCH, PRODUCTION, documents, manifests
+from mesh.kubernetes.manifests.deployment import Document
 from mesh.kubernetes.manifests.files import as_yaml
-from mesh.kubernetes.manifests.pods import Document
 from mesh.kubernetes.options import ClusterOptions
 from mesh.paths import ROOT
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 
-from mesh.components.database import POSTGRES, Database, database, postgres_components, require_external
+from mesh.components.postgres import POSTGRES, Database, database, postgres_components, require_external
 from mesh.description.ports import Ports
 from mesh.paths import RunFolder
 from mesh.supervisor.process_record import lock_holder

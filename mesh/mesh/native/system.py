@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mesh.components.database import database
 from mesh.components.jaeger import SpanCounts, jaeger_component, jaeger_ports, span_counts
 from mesh.components.keys import key_pair
+from mesh.components.postgres import database
 from mesh.components.shop_processes import (
     DATABASE_TASK,
     GATEWAY_RANK,
@@ -245,7 +245,7 @@ class System(Run):
             return []
         # Certificates take a moment to import, which a run without a mesh need not wait for.
         from mesh.sidecars.certificates import authority, issue_all
-        from mesh.sidecars.static import StaticMesh
+        from mesh.sidecars.envoy import StaticMesh
 
         if self.switches.mesh == "istio":
             from mesh.istio.mesh import IstioMesh

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from mesh.errors import MeshError
 from mesh.paths import RunFolder
-from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.process_record import require_unlocked
 from mesh.supervisor.running_state import State, read_state
+from mesh.supervisor.signals import Interrupts
 
 POLL_S = 0.05
 

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from mesh.errors import ComponentDiedError, StartError
 from mesh.paths import RunFolder
-from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.process_record import Started, write_record
 from mesh.supervisor.readiness import Check
+from mesh.supervisor.signals import Interrupts
 
 POLL_S = 0.01
 TAIL_LINES = 15

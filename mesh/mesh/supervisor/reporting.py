@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 from mesh.errors import InputError, MeshError
 from mesh.supervisor.early_interrupt import raise_again
-from mesh.supervisor.interrupts import Interrupted
+from mesh.supervisor.signals import Interrupted
 
 FAILED = 1
 BAD_INPUT = 2

@@ -16,9 +16,9 @@ import psutil
 from mesh.description.ports import Ports
 from mesh.errors import ComponentDiedError
 from mesh.paths import RunFolder
-from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.process_record import RunLock, sweep
 from mesh.supervisor.processes import Component, Supervisor
+from mesh.supervisor.signals import Interrupts
 
 
 class Run:

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from stand_ins.stored_spans import stored_spans
 
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology

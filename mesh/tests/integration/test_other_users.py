@@ -18,7 +18,7 @@ import psutil
 import pytest
 from stand_ins import needs_istio
 
-from mesh.components.database_owner import STATE, remove_cluster
+from mesh.components.postgres_owner import STATE, remove_cluster
 from mesh.components.shop_processes import role_passwords
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches

@@ -24,7 +24,7 @@ from mesh.description.topology import Topology, port_name
 from mesh.istio.mesh import IstioMesh
 from mesh.paths import ROOT, RunFolder
 from mesh.sidecars.certificates import Authority, issue_all, make_authority
-from mesh.sidecars.static import StaticMesh
+from mesh.sidecars.envoy import StaticMesh
 from mesh.sidecars.workloads import Outbound, Workload, workloads
 from mesh.supervisor.processes import Component
 from mesh.supervisor.run import Run

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hops.run.documents.distance import BreakEven, Stretch, Turning
 from hops.statistics.correction import SIGNIFICANCE, corrected
 from hops.statistics.curve import Gap
-from hops.statistics.sample import Floats
+from hops.statistics.intervals import Floats
 
 
 class Test(NamedTuple):

@@ -12,8 +12,8 @@ from hops.analysis.latencies import Latencies
 from hops.run.documents.difference import Comparison, Difference, Finding, Tested
 from hops.statistics.contrast import Contrast, contrast, visible_ratio
 from hops.statistics.correction import SIGNIFICANCE, corrected
+from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import Section, rate_section
-from hops.statistics.sample import Floats
 from hops.units import ALL
 
 METRICS = ("mean", "p50", "p90", "p95", "p99", "p99_9")

@@ -20,8 +20,8 @@ import polars as pl
 
 from hops.budget.groups import GROUPS, group_of
 from hops.run.documents.difference import HopDifference, PartDifference
+from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
-from hops.statistics.sample import Floats
 from hops.units import ALL, NS_PER_MS
 
 

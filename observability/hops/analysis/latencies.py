@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
+from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import Section, sections_of
-from hops.statistics.sample import Floats
 from hops.units import ALL, NS_PER_MS
 
 

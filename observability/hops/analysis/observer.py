@@ -18,8 +18,8 @@ import polars as pl
 from hops.budget.parts import EDGE, GENERATOR
 from hops.run.documents.tracing import ObservedPlace, ObservedTopology, ObserverEffect, SpanCost, TracingRecord
 from hops.run.files import RunFiles
+from hops.statistics.intervals import Floats, observer_effect, stratified_effect
 from hops.statistics.over_blocks import LEAST_BLOCKS, spread_of
-from hops.statistics.sample import Floats, observer_effect, stratified_effect
 from hops.units import ALL, NS_PER_MS
 
 Strata = list[tuple[Floats, Floats]]

@@ -16,8 +16,8 @@ from hops.errors import NotEnoughDataError
 from hops.run.documents.estimate import Estimate
 from hops.run.documents.topology import JourneySummary, SidecarSummary, TopologySummary, WireSummary
 from hops.run.rows import FAILURES
+from hops.statistics.intervals import PERCENTILES, Floats, describe, lies_beyond
 from hops.statistics.over_blocks import sections_of
-from hops.statistics.sample import PERCENTILES, Floats, describe, lies_beyond
 from hops.units import ALL, NS_PER_MS
 
 

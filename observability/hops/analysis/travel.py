@@ -20,7 +20,7 @@ from hops.run.files import RunFiles
 from hops.run.network import LOOPBACK, NAMED, Network, networks_of
 from hops.run.switches import switches_of
 from hops.statistics.curve import Curve, Gap, Lines, curve_of, gap_between
-from hops.statistics.sample import Floats
+from hops.statistics.intervals import Floats
 from hops.units import ALL, NS_PER_MS
 
 COSTS = ("round_trips", "down", "up")

@@ -22,8 +22,8 @@ from hops.proofs.experiments import (
 )
 from hops.statistics.contrast import contrast
 from hops.statistics.curve import Lines, curve_of, gap_between
+from hops.statistics.intervals import Interval
 from hops.statistics.over_blocks import MEAN, NO_INTERVAL
-from hops.statistics.sample import Interval
 from hops.synthetic.experiment import Distant, Simulation
 from hops.synthetic.shop import JOURNEY_SHAPES
 from hops.units import ALL

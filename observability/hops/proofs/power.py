@@ -14,7 +14,7 @@ from hops.analysis.comparisons import compare_latencies, correct
 from hops.analysis.latencies import Latencies
 from hops.proofs.experiments import DEFAULT, NOISES, SAME, SHIFTED, Progress, over_experiments
 from hops.run.documents.difference import Comparison
-from hops.statistics.sample import Floats
+from hops.statistics.intervals import Floats
 from hops.synthetic.experiment import Setting, Simulation
 from hops.units import ALL
 

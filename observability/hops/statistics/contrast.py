@@ -13,8 +13,8 @@ from itertools import zip_longest
 import numpy as np
 from scipy import special
 
+from hops.statistics.intervals import Floats, Interval, t_quantile
 from hops.statistics.over_blocks import NO_INTERVAL, Section, Spread, spread_of
-from hops.statistics.sample import Floats, Interval, t_quantile
 
 #: A difference counts as visible if it would be shown in this share of experiments.
 POWER = 0.8

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hops.statistics.sample import Floats
+from hops.statistics.intervals import Floats
 from hops.units import ALL
 
 #: The share of experiments without any difference that may show one, for each metric.

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import special
 
+from hops.statistics.intervals import Floats, t_quantile
 from hops.statistics.over_blocks import refusal, scatter_of
-from hops.statistics.sample import Floats, t_quantile
 
 # Of a range of an hour, a bisection leaves less than a nanosecond.
 _HALVINGS = 45

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from hops.statistics.sample import PERCENTILES, Floats, Interval, t_quantile
+from hops.statistics.intervals import PERCENTILES, Floats, Interval, t_quantile
 from hops.statistics.two_stage import of_first_stage
 
 MEAN = "mean"

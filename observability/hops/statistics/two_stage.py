@@ -20,7 +20,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from hops.statistics.sample import Floats, t_quantile
+from hops.statistics.intervals import Floats, t_quantile
 
 _DRAWS = 2000
 

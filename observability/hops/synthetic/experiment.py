@@ -16,8 +16,8 @@ import polars as pl
 from scipy import optimize, special
 
 from hops.analysis.latencies import Latencies, cells_of
+from hops.statistics.intervals import PERCENTILES, Floats
 from hops.statistics.over_blocks import MEAN
-from hops.statistics.sample import PERCENTILES, Floats
 from hops.synthetic.shapes import Lognormal, Shape
 from hops.synthetic.shop import JOURNEY_SHAPES
 from hops.units import ALL, NS_PER_MS

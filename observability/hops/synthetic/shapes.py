@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy import special
 
-from hops.statistics.sample import Floats
+from hops.statistics.intervals import Floats
 
 
 class Shape(Protocol):

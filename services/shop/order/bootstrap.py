@@ -21,7 +21,7 @@ from shop.order.sagas.checkout import CheckoutSaga
 from shop.order.sagas.recovery import Recovery
 from shop.order.service import OrderService
 from shop.platform.config import ServiceConfig
-from shop.platform.database.connections import Database
+from shop.platform.database.pool import Database
 from shop.platform.database.store import opened_store
 from shop.platform.page_token import DEFAULT_KEY
 from shop.platform.process.lifecycle import stop_signal

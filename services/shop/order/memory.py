@@ -23,7 +23,7 @@ from shop.order.postgres_orders import LINE_COLUMNS, orders_of
 from shop.order.postgres_sagas import CHECKOUT_COLUMNS, cancellation_of, checkout_of
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
-from shop.platform.database.connections import Connection
+from shop.platform.database.pool import Connection
 from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus
 
 K = TypeVar("K", int, str)

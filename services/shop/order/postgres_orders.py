@@ -13,7 +13,7 @@ from opentelemetry.trace import SpanKind
 
 from shop.fields import LARGEST_ID
 from shop.money import Money
-from shop.platform.database.connections import Database
+from shop.platform.database.pool import Database
 from shop.platform.database.statement_tracing import statement_attributes
 from shop.platform.telemetry.tracing import child_span
 from shop.values.order import JoinedOrderLine, Order, OrderLine, OrderStatus

@@ -22,7 +22,7 @@ from shop.order.errors import TakenOver
 from shop.order.ports import Cancellation
 from shop.order.saga import UNCERTAIN, Checkout, Refusal, SagaState, Step
 from shop.order.sagas.retries import LEASE_S
-from shop.platform.database.connections import Database
+from shop.platform.database.pool import Database
 from shop.values.order import Order, OrderLine, OrderStatus
 
 CHECKOUT_COLUMNS = (

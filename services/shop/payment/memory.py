@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from shop.money import Money
 from shop.payment.domain import NOTHING, StoredPayment
 from shop.payment.postgres import COLUMNS, stored_of
-from shop.platform.database.connections import Connection
+from shop.platform.database.pool import Connection
 from shop.values.payment import Payment, PaymentStatus
 
 PAYMENTS = f"SELECT {COLUMNS} FROM payment"  # noqa: S608 - a list of columns

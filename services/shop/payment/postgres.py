@@ -10,7 +10,7 @@ import asyncpg
 
 from shop.money import Money
 from shop.payment.domain import NOTHING, StoredPayment
-from shop.platform.database.connections import Database
+from shop.platform.database.pool import Database
 from shop.values.payment import Payment, PaymentStatus
 
 COLUMNS = "id, checkout_id, order_id, user_id, status, amount_minor, currency, decline_reason, placed_at"

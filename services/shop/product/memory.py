@@ -14,7 +14,7 @@ from msgspec import structs
 
 from shop.fields import LARGEST_ID
 from shop.money import Money
-from shop.platform.database.connections import Connection
+from shop.platform.database.pool import Connection
 from shop.product.domain import NewProduct, ProductChange
 from shop.product.postgres import PAGE, product_of
 from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review

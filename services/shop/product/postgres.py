@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import asyncpg
 
 from shop.money import Money
-from shop.platform.database.connections import Connection, Database
+from shop.platform.database.pool import Connection, Database
 from shop.product.domain import NewProduct, ProductChange
 from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review
 

@@ -6,7 +6,7 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Sequence
 
-from shop.platform.database.connections import Connection
+from shop.platform.database.pool import Connection
 from shop.user.domain import Credentials, NewUser, UserChange
 from shop.user.postgres import COLUMNS, email_digest, user_of
 from shop.values.user import User

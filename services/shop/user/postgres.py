@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from shop.platform.database.connections import Database
+from shop.platform.database.pool import Database
 from shop.user.domain import Credentials, NewUser, UserChange
 from shop.values.user import Address, User
 

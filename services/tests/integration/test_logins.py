@@ -19,7 +19,7 @@ from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
 from shop.platform.access.tokens import TokenSigner
 from shop.platform.config import ServiceConfig
-from shop.platform.database.connections import connect_database
+from shop.platform.database.pool import connect_database
 from shop.platform.serve import servers
 from shop.stubs import user_pb2, user_pb2_grpc
 from shop.user import bootstrap as user_bootstrap

@@ -21,7 +21,7 @@ from experiment.plan.profiles import PROFILES
 from experiment.progress import minutes
 from hops.run.documents import SCHEMA
 from hops.run.files import MANIFEST, SUMMARY
-from hops.statistics.sample import t_quantile
+from hops.statistics.intervals import t_quantile
 from hops.statistics.two_stage import half_width_of
 from mesh.description.switches import Switches
 from mesh.description.topology import load_topology

@@ -15,9 +15,9 @@ from types import TracebackType
 from typing import Any
 from urllib.parse import urlsplit
 
-from mesh.components.database import POSTGRES, Database, database, own_database, require_external, superuser_password
 from mesh.components.jaeger import JAEGER, SpanCounts, span_counts
 from mesh.components.keys import PRIVATE_KEY, KeyPair, key_pair
+from mesh.components.postgres import POSTGRES, Database, database, own_database, require_external, superuser_password
 from mesh.components.shop_processes import Data
 from mesh.components.span_accounts import SpanAccount
 from mesh.components.trial import parts_of, require_fit, target_document

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from mesh.components.database import POSTGRES
 from mesh.components.jaeger import JAEGER
 from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY
+from mesh.components.postgres import POSTGRES
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
+from mesh.kubernetes.manifests.deployment import Document, Workload, account, deployment, labels, service
 from mesh.kubernetes.manifests.edge import edge_config, edge_service, edge_workload, plan_of
 from mesh.kubernetes.manifests.ingress import ingress
 from mesh.kubernetes.manifests.istio import mesh_resources, pod_annotations
-from mesh.kubernetes.manifests.pods import Document, Workload, account, deployment, labels, service
 from mesh.kubernetes.manifests.policies import (
     LOAD,
     autoscaler,

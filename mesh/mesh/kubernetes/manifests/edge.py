@@ -14,7 +14,7 @@ from mesh.edge import envoy, kong, limits
 from mesh.edge.component import config_text
 from mesh.edge.plan import EdgePlan, edge_plan
 from mesh.envoy_config import DESCRIPTOR, OPTIONS
-from mesh.kubernetes.manifests.pods import (
+from mesh.kubernetes.manifests.deployment import (
     DRAIN_S,
     LEAVES_S,
     Document,

@@ -10,10 +10,10 @@ from typing import Any
 
 import yaml
 
-from mesh.components.database import Database, own_database
 from mesh.components.keys import KeyPair, key_pair_in
+from mesh.components.postgres import Database, own_database
 from mesh.kubernetes.manifests.bundle import BENCH, SECRETS
-from mesh.kubernetes.manifests.pods import Document
+from mesh.kubernetes.manifests.deployment import Document
 from mesh.kubernetes.manifests.secrets import ADMIN_PASSWORD, database_values
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces

@@ -7,7 +7,7 @@ import json
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.istio.resource import NETWORKING, SECURITY
-from mesh.kubernetes.manifests.pods import SERVICE, Document, document
+from mesh.kubernetes.manifests.deployment import SERVICE, Document, document
 from mesh.kubernetes.manifests.policies import autoscaler
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces

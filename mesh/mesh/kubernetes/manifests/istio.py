@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from mesh.components.database import POSTGRES
+from mesh.components.postgres import POSTGRES
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology
 from mesh.istio.access import access_resources
@@ -16,7 +16,7 @@ from mesh.istio.proxies import SPAN_EXPORT, patched, span_patches, time_limits
 from mesh.istio.resource import NETWORKING, Naming
 from mesh.istio.services import IDLE_TIMEOUT, JAEGER_PORT
 from mesh.istio.traffic import traffic_resources
-from mesh.kubernetes.manifests.pods import Document, labels
+from mesh.kubernetes.manifests.deployment import Document, labels
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces
 from mesh.paths import RunFolder

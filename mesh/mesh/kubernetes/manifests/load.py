@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mesh.components.keys import PRIVATE_KEY
-from mesh.kubernetes.manifests.pods import Document, Size, Workload, container, document, pod_template, selected
+from mesh.kubernetes.manifests.deployment import Document, Size, Workload, container, document, pod_template, selected
 from mesh.kubernetes.manifests.policies import LOAD
 from mesh.kubernetes.manifests.secrets import KEYS_MOUNT, keys_volume
 from mesh.kubernetes.options import ClusterOptions

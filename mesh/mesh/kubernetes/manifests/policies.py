@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from mesh.components.database import POSTGRES
 from mesh.components.jaeger import JAEGER
+from mesh.components.postgres import POSTGRES
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, Topology, port_name
-from mesh.kubernetes.manifests.pods import SERVICE, Document, document, selected
+from mesh.kubernetes.manifests.deployment import SERVICE, Document, document, selected
 from mesh.kubernetes.manifests.stores import JOB
 from mesh.kubernetes.options import ClusterOptions
 from mesh.kubernetes.places import ClusterPlaces

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from mesh.components.database import Database
 from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
+from mesh.components.postgres import Database
 from mesh.components.shop_processes import TRIAL_DATABASE, role_name, role_passwords
 from mesh.description.topology import SERVICES
-from mesh.kubernetes.manifests.pods import Document, document
+from mesh.kubernetes.manifests.deployment import Document, document
 from mesh.kubernetes.options import ClusterOptions
 
 KEYS, DATABASE = "keys", "database"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mesh.components.database import Database
 from mesh.components.keys import PRIVATE_KEY, PUBLIC_KEY, KeyPair
+from mesh.components.postgres import Database
 from mesh.components.shop_processes import Surroundings, environment, module_of
 from mesh.description.switches import Switches
 from mesh.description.topology import EDGE, GATEWAYS, Protocol, Topology, port_name
-from mesh.kubernetes.manifests.pods import (
+from mesh.kubernetes.manifests.deployment import (
     DRAIN_S,
     FORGOTTEN_S,
     LEAVES_S,

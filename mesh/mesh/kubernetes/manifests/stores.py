@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mesh.components.database import INITDB, POSTGRES, SETTINGS
 from mesh.components.jaeger import JAEGER, jaeger_environment, jaeger_ports
+from mesh.components.postgres import INITDB, POSTGRES, SETTINGS
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.ports import HOST
 from mesh.description.switches import Switches
-from mesh.kubernetes.manifests.pods import (
+from mesh.kubernetes.manifests.deployment import (
     Document,
     Size,
     Workload,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 
-from mesh.components.database import database
+from mesh.components.postgres import database
 from mesh.description.ports import load_ports
 from mesh.native.database_run import database_run
 from mesh.paths import RunFolder, postgres_programs

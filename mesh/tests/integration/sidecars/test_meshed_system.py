@@ -15,7 +15,7 @@ import psutil
 import pytest
 from stand_ins import needs_istio
 
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology

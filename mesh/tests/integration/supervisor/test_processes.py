@@ -15,10 +15,10 @@ import pytest
 from mesh.description.ports import Ports
 from mesh.errors import StartError
 from mesh.paths import RunFolder
-from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.process_record import read_record
 from mesh.supervisor.processes import Component, Supervisor
 from mesh.supervisor.readiness import Check, tcp
+from mesh.supervisor.signals import Interrupts
 
 pytestmark = pytest.mark.integration
 

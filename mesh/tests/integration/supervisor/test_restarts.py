@@ -15,8 +15,8 @@ import httpx
 import psutil
 import pytest
 
-from mesh.components.database import database
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres import database
+from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import role_passwords
 from mesh.description.ports import Ports
 from mesh.errors import ComponentDiedError

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mesh.components.database import Database, database
 from mesh.components.keys import KeyPair, key_pair
+from mesh.components.postgres import Database, database
 from mesh.components.shop_processes import (
     Data,
     Surroundings,

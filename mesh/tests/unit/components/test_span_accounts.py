@@ -4,8 +4,8 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
-from mesh.components.database import Database
 from mesh.components.keys import KeyPair
+from mesh.components.postgres import Database
 from mesh.components.shop_processes import Surroundings, shop_component
 from mesh.components.span_accounts import SpanAccount, span_accounts
 from mesh.description.ports import load_ports

@@ -17,7 +17,7 @@ from mesh.description.topology import load_topology
 from mesh.errors import ClusterError, InputError, StartError
 from mesh.kubernetes.cluster.system import ClusterSystem
 from mesh.paths import RunFolder
-from mesh.supervisor.interrupts import Interrupted
+from mesh.supervisor.signals import Interrupted
 
 JOB = {"kind": "Job", "metadata": {"name": "database"}, "spec": {"completions": 1}, "status": {}}
 FAILED = {"conditions": [{"type": "Failed", "status": "True", "message": "the database job has failed"}]}

@@ -10,7 +10,7 @@ from stand_ins.cluster import FakeCluster
 
 from mesh.errors import StartError
 from mesh.kubernetes.cluster.rollout import Rollout
-from mesh.supervisor.interrupts import Interrupted
+from mesh.supervisor.signals import Interrupted
 
 LABELS = {"app.kubernetes.io/name": "order"}
 DEPLOYMENT = {

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from mesh.components.database import Database
 from mesh.components.keys import KeyPair
+from mesh.components.postgres import Database
 from mesh.components.shop_processes import Surroundings, environment, shop_component
 from mesh.description.ports import load_ports
 from mesh.description.topology import Protocol, load_topology, names
 from mesh.paths import RunFolder
-from mesh.sidecars.contract import repeatable_paths
+from mesh.sidecars.retries import repeatable_paths
 from mesh.sidecars.workloads import Workload, callers, link_of, weights, workloads
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})

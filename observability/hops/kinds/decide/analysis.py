@@ -29,8 +29,8 @@ from hops.run.files import RunFiles
 from hops.run.network import LOOPBACK, NAMED, Network, networks_of
 from hops.run.switches import switches_of
 from hops.statistics.contrast import contrast
+from hops.statistics.intervals import Interval
 from hops.statistics.over_blocks import LEAST_BLOCKS
-from hops.statistics.sample import Interval
 from hops.units import ALL
 
 P50, BYTES = "p50", "wire_bytes"

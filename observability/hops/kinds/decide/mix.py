@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from hops.statistics.contrast import Contrast, independent
+from hops.statistics.intervals import Floats, Interval
 from hops.statistics.over_blocks import Section, refusal
-from hops.statistics.sample import Floats, Interval
 from hops.units import ALL
 
 Kind = tuple[str, str]

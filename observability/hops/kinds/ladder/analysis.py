@@ -29,8 +29,8 @@ from hops.kinds.ladder import arms as ladder
 from hops.kinds.ladder.arms import Step, steps_of
 from hops.kinds.ladder.document import GroupChange, LadderRow, LadderStep
 from hops.run.documents.estimate import Agreement, Estimate
+from hops.statistics.intervals import Floats
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
-from hops.statistics.sample import Floats
 from hops.units import ALL
 
 _LATENCY = "latency"

@@ -9,7 +9,7 @@ them, does not grow by their mean.
 **Does the model predict what was measured?** It sees the arms at the shortest round-trip time only, and predicts p50 of
 the others. What a block does to measured and predicted alike cancels in their difference.
 
-**Does it predict where the order turns round?** `hops.kinds.rtt.break_even_check` has that.
+**Does it predict where the order turns round?** `hops.kinds.rtt.break_even` has that.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hops.analysis.distance import over_distance
 from hops.analysis.latencies import Latencies
 from hops.analysis.travel import AT_EDGE, Medians, means_of, round_trips_of, travel_of
 from hops.kinds.rtt.arms import arms_of
-from hops.kinds.rtt.break_even_check import agreement, break_even_checks
+from hops.kinds.rtt.break_even import agreement, break_even_checks
 from hops.kinds.rtt.document import DistanceCheck, JourneySlope, PredictedPoint
 from hops.run.documents.distance import Distance, MeasuredPoint
 from hops.run.documents.estimate import Estimate
@@ -32,8 +32,8 @@ from hops.run.documents.topology import TopologySummary
 from hops.run.files import RunFiles
 from hops.run.network import Network
 from hops.statistics.curve import Curve
+from hops.statistics.intervals import Floats, Interval
 from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
-from hops.statistics.sample import Floats, Interval
 from hops.units import ALL
 
 

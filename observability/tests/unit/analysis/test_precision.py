@@ -16,7 +16,7 @@ from hops.kinds.decide.analysis import Customers
 from hops.kinds.decide.analysis import decide as decide_for
 from hops.kinds.two_runs.analysis import compare_runs
 from hops.run.files import MANIFEST, read_run
-from hops.statistics.sample import t_quantile
+from hops.statistics.intervals import t_quantile
 from hops.synthetic.experiment import Noise
 from hops.synthetic.run import write_generated_run
 

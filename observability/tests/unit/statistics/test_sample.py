@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from hops.errors import NotEnoughDataError
-from hops.statistics.sample import PERCENTILES, describe, mean_interval, observer_effect, percentile_interval
+from hops.statistics.intervals import PERCENTILES, describe, mean_interval, observer_effect, percentile_interval
 
 
 def test_percentiles_of_one_to_hundred_and_one():

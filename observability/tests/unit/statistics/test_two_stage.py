@@ -10,8 +10,8 @@ from scipy import stats
 
 from hops.statistics.contrast import contrast, independent
 from hops.statistics.curve import Lines, curve_of, gap_between
+from hops.statistics.intervals import t_quantile
 from hops.statistics.over_blocks import Section, Spread, rate_section, sections_of, spread_of
-from hops.statistics.sample import t_quantile
 from hops.statistics.two_stage import (
     blocks_for,
     foreseen_half_width,

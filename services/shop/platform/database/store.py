@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from shop.platform.config import ServiceConfig, required
-from shop.platform.database.connections import Connection, Database, connect_database
+from shop.platform.database.pool import Connection, Database, connect_database
 
 P = TypeVar("P")
 M = TypeVar("M")

@@ -20,7 +20,7 @@ import httpx
 import pytest
 from stand_ins import needs_istio, needs_kong
 
-from mesh.components.database_owner import remove_cluster
+from mesh.components.postgres_owner import remove_cluster
 from mesh.description.ports import Ports
 from mesh.description.switches import parse_switches
 from mesh.description.topology import EDGE, Protocol, load_topology

@@ -26,7 +26,7 @@ from shop.order.sagas.recovery import Recovery
 from shop.order.service import OrderService
 from shop.payment import bootstrap as payment_bootstrap
 from shop.platform.config import ServiceConfig
-from shop.platform.database.connections import Database, connect_database
+from shop.platform.database.pool import Database, connect_database
 from shop.product import bootstrap as product_bootstrap
 from shop.user import bootstrap as user_bootstrap
 from shop.values.order import CheckoutLine, Order

@@ -16,8 +16,8 @@ from h2.connection import H2Connection
 from h2.events import DataReceived, ResponseReceived, StreamEnded, StreamReset, TrailersReceived
 from stand_ins import KONG, NO_KONG
 
-from mesh.components.database_owner import remove_cluster
 from mesh.components.keys import key_pair
+from mesh.components.postgres_owner import remove_cluster
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.description.ports import Ports
 from mesh.description.switches import Switches

@@ -11,7 +11,7 @@ import psycopg
 import pytest
 
 from shop.errors import DeadlineExceeded, Unavailable
-from shop.platform.database.connections import CLOSE_LIMIT_S, Database, connect_database
+from shop.platform.database.pool import CLOSE_LIMIT_S, Database, connect_database
 from shop.platform.deadline import deadline
 
 pytestmark = pytest.mark.integration

@@ -22,8 +22,8 @@ from mesh.description.topology import load_topology
 from mesh.edge.component import ACCESS_LOG, edge_component
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
-from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.processes import Supervisor
+from mesh.supervisor.signals import Interrupts
 from rest_gateway.app import build_app as rest_gateway
 from shop.platform.access.rules import Authenticator, NoVerifier
 from shop.platform.access.tokens import TokenVerifier

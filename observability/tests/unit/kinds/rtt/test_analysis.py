@@ -10,7 +10,7 @@ from hops.analysis.latencies import latencies_of
 from hops.kinds import analyse
 from hops.kinds.rtt.analysis import AtDistances, distance_check
 from hops.kinds.rtt.arms import KIND, label_of
-from hops.kinds.rtt.break_even_check import break_even_check
+from hops.kinds.rtt.break_even import break_even_check
 from hops.kinds.rtt.document import DistanceCheck
 from hops.kinds.rtt.synthetic import synthetic_arms
 from hops.run.documents.distance import BreakEven, Stretch

@@ -17,16 +17,16 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from mesh.components.database import database, superuser_password
-from mesh.components.database_owner import STATE, open_cluster, remove_cluster
+from mesh.components.postgres import database, superuser_password
+from mesh.components.postgres_owner import STATE, open_cluster, remove_cluster
 from mesh.components.shop_processes import Data, database_task
 from mesh.description.ports import Ports
 from mesh.errors import StartError
 from mesh.native.database_run import database_run, open_database
 from mesh.paths import ROOT, RunFolder
-from mesh.supervisor.interrupts import Interrupts
 from mesh.supervisor.processes import Supervisor, death_signals
 from mesh.supervisor.run import Run
+from mesh.supervisor.signals import Interrupts
 
 pytestmark = pytest.mark.integration
 
@@ -189,7 +189,7 @@ def test_a_place_that_does_not_do_is_named(folder: RunFolder, options: str, mess
 @pytest.mark.parametrize("right", ["setuid", "setgid"])
 def test_a_root_that_cannot_change_users_is_told(folder: RunFolder, right: str) -> None:
     code = f"""if True:
-        from mesh.components.database_owner import open_cluster
+        from mesh.components.postgres_owner import open_cluster
         from mesh.paths import RunFolder
         from mesh.supervisor.reporting import reported
         from pathlib import Path
@@ -205,7 +205,7 @@ def test_a_root_that_cannot_change_users_is_told(folder: RunFolder, right: str) 
 
 def test_the_server_ends_with_its_supervisor(ports: Ports, folder: RunFolder) -> None:
     code = f"""if True:
-        from mesh.components.database import database
+        from mesh.components.postgres import database
         from mesh.paths import RunFolder
         from mesh.description.ports import load_ports
         from mesh.native.database_run import database_run

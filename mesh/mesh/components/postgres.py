@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
-from mesh.components.database_owner import Cluster, open_cluster
+from mesh.components.postgres_owner import Cluster, open_cluster
 from mesh.description.places import Places
 from mesh.description.ports import HOST, Ports
 from mesh.errors import InputError, StartError

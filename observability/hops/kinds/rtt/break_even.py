@@ -21,8 +21,8 @@ from hops.run.documents.distance import BreakEven
 from hops.run.documents.estimate import Agreement, Estimate
 from hops.run.network import Network
 from hops.statistics.curve import Curve, gap_between
+from hops.statistics.intervals import Floats, Interval
 from hops.statistics.over_blocks import spread_of
-from hops.statistics.sample import Floats, Interval
 
 _PIECES = 200
 """Into how many pieces the range of the measured distances is cut."""

@@ -10,8 +10,8 @@ import pytest
 
 from mesh.description.ports import load_ports
 from mesh.paths import RunFolder
-from mesh.supervisor.interrupts import Interrupted, Interrupts
 from mesh.supervisor.run import Run
+from mesh.supervisor.signals import Interrupted, Interrupts
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from mesh.description.switches import parse_switches
 from mesh.description.topology import load_topology, names
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import issue_all, make_authority
-from mesh.sidecars.static import StaticMesh
+from mesh.sidecars.envoy import StaticMesh
 from mesh.sidecars.workloads import workloads
 
 PORTS = load_ports({"SHOP_PORT_BASE": "30000"})

@@ -26,7 +26,7 @@ from mesh.envoy_config import (
 )
 from mesh.paths import RunFolder
 from mesh.sidecars.certificates import Certificate
-from mesh.sidecars.contract import repeatable_paths
+from mesh.sidecars.retries import repeatable_paths
 from mesh.sidecars.workloads import Inbound, Outbound, Workload, callers, identity, weights
 from mesh.supervisor.processes import Component
 from mesh.supervisor.readiness import http_ok_at

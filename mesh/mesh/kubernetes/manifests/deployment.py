@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from mesh.components.database import POSTGRES
 from mesh.components.jaeger import JAEGER
+from mesh.components.postgres import POSTGRES
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES
 from mesh.kubernetes.options import ClusterOptions
 from mesh.sidecars.workloads import CANARY

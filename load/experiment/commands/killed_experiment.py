@@ -1,4 +1,4 @@
-"""The experiment that `make prove-resume` kills: `python -m experiment.commands.resumed_experiment NAME`."""
+"""The experiment that `make prove-resume` kills: `python -m experiment.commands.killed_experiment NAME`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from pathlib import Path
 
 from experiment.commands.options import reported_errors
 from experiment.results.folder import RESULTS
-from experiment.runner import run_trials, take_up
+from experiment.resume import take_up
+from experiment.runner import run_trials
 from hops.run.files import SUMMARY, read_run, write_summary
 from mesh.description.ports import load_ports
 
