@@ -164,13 +164,13 @@ func TestDroppedSpansAreCounted(t *testing.T) {
 	}
 }
 
-// Sampling depends on the seed and the journey's number only, has the ratio asked for, and a greater ratio keeps all that a
-// smaller one samples.
+// Sampling depends on the seed, the trial and the journey's number only, has the ratio asked for, and a greater ratio keeps all that
+// a smaller one samples. Two trials, as two seeds, draw apart from each other.
 func TestSample(t *testing.T) {
 	const journeys = 20_000
-	small, same, large := Sample(1, journeys, 0.2), Sample(1, journeys, 0.2), Sample(1, journeys, 0.5)
-	other := Sample(2, journeys, 0.2)
-	count, differing := 0, 0
+	small, same, large := Sample(1, "run/1", journeys, 0.2), Sample(1, "run/1", journeys, 0.2), Sample(1, "run/1", journeys, 0.5)
+	others := [][]bool{Sample(2, "run/1", journeys, 0.2), Sample(1, "run/2", journeys, 0.2)}
+	count, both := 0, make([]int, len(others))
 	for seq := range journeys {
 		if small[seq] != same[seq] {
 			t.Fatal("one seed gave two decisions")
@@ -181,21 +181,25 @@ func TestSample(t *testing.T) {
 		if small[seq] {
 			count++
 		}
-		if small[seq] != other[seq] {
-			differing++
+		for which, other := range others {
+			if small[seq] && other[seq] {
+				both[which]++
+			}
 		}
 	}
 	if got := float64(count) / journeys; math.Abs(got-0.2) > 0.015 {
 		t.Errorf("%.4f of the journeys are sampled", got)
 	}
-	if differing == 0 {
-		t.Error("another seed gave the same decisions")
+	for which, common := range both {
+		if got := float64(common) / journeys; math.Abs(got-0.2*0.2) > 0.01 {
+			t.Errorf("%.4f of the journeys are sampled here and in draw %d, which are not independent then", got, which)
+		}
 	}
 	for _, extreme := range []struct {
 		ratio float64
 		want  bool
 	}{{0, false}, {1, true}} {
-		for seq, sampled := range Sample(1, 1000, extreme.ratio) {
+		for seq, sampled := range Sample(1, "run/1", 1000, extreme.ratio) {
 			if sampled != extreme.want {
 				t.Fatalf("ratio %v: journey %d is sampled: %v", extreme.ratio, seq, sampled)
 			}

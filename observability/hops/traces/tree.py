@@ -263,7 +263,9 @@ def _settle(call: Node, tries: list[Node], answers: list[Node]) -> None:
         following = bisect_right(starts, one.start_ns)
         if one.span.end_ns > call.span.end_ns and following < len(starts):
             one.end_ns = one.ended_ns = starts[following]
-    call.callee = max(answers, key=_last).span.service
+    last = max(tries, key=_last)
+    answer = last if last.span.kind is SERVER else max(_servers(last), key=_last)
+    call.callee = answer.span.service
 
 
 def leave_time_to_links(tree: Tree) -> None:

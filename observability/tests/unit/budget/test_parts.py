@@ -180,6 +180,14 @@ graphql-gateway GetOrder        CLIENT   0..200
    `- order GetOrder            SERVER   70..400
 """
 
+GIVEN_UP_TRY_THAT_ANSWERS_LAST = """
+graphql-gateway GetOrder        CLIENT   0..200
+|- graphql-gateway try          CLIENT   5..300
+|  `- order-canary GetOrder     SERVER   10..450
+`- graphql-gateway try          CLIENT   60..190
+   `- order GetOrder            SERVER   70..180
+"""
+
 MISSING_SPAN = """
 client product                  INTERNAL 0..100
 `- client GET                   CLIENT   10..90
@@ -317,6 +325,15 @@ CASES = {
     "the same with a span for each try": (
         TRIES_OF_A_LIBRARY_THAT_HANG,
         {"wire:graphql-gateway→order": 10, "work:graphql-gateway": 10, "work:order": 180},
+    ),
+    "a try that was given up gives its name to nothing, however late its callee ends": (
+        GIVEN_UP_TRY_THAT_ANSWERS_LAST,
+        {
+            "wire:graphql-gateway→order": 35,
+            "wire:graphql-gateway→order-canary": 5,
+            "work:order-canary": 50,
+            "work:order": 110,
+        },
     ),
     "missing span: its caller's time is unattributed": (MISSING_SPAN, {"client": 20, "unattributed": 80}),
     "two roots: the journey's counts": (
