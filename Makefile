@@ -110,6 +110,10 @@ prove-siblings: setup ## Compare rules for overlapping spans on synthetic traces
 prove-delays: setup ## Inject delays of sizes=500us,1ms,... into hops=payment,... and check that each is found, about 20 min
 	@$(RUN) -m experiment prove delays $(options)
 
+.PHONY: prove-queues
+prove-queues: setup ## Hold event loops for known times and check that the budgets of those who waited show it, about 15 min
+	@$(RUN) -m experiment prove queues $(options)
+
 .PHONY: prove-resume
 prove-resume: setup ## Kill an experiment kills=10 times at random moments, resume it, and check that nothing was lost
 	@$(RUN) -m experiment prove resume $(options)

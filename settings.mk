@@ -1,7 +1,7 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections
@@ -14,14 +14,15 @@ SETTINGS_trace := run journey topology
 SETTINGS_audit := run
 SETTINGS_prove-siblings := traces seed
 SETTINGS_prove-delays := hops sizes blocks seed resume
+SETTINGS_prove-queues := blocks seed resume
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_chaos := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls canary replicas store tracing scale http delay abort seed
-SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay abort namespace storage seed out
+SETTINGS_up := topology edge plugins tls mesh mtls canary replicas store tracing scale http delay hold abort seed
+SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay abort vus think topologies blocks precision edges resume retry steps rtts objective start max users a b threshold metrics allow-suspect out run samples journey traces hops sizes kills experiments customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think topologies blocks precision edges resume retry steps rtts objective start max users a b threshold metrics allow-suspect out run samples journey traces hops sizes kills experiments customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -48,6 +49,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench visit warm With a network, whether customers' connections are open from before: warm or first.
 #? bench connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
 #? bench delay - Delay to inject per component, such as payment:2ms,user:500us.
+#? bench hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? bench abort - Share of calls to fail per component, such as payment:1%.
 #? bench vus - Run a closed loop with this many virtual users instead of an open loop at a rate.
 #? bench think - Think time between journeys, such as 100ms or 2s; needs vus.
@@ -78,6 +80,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare visit warm With a network, whether customers' connections are open from before: warm or first.
 #? compare connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
 #? compare delay - Delay to inject per component, such as payment:2ms,user:500us.
+#? compare hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? compare abort - Share of calls to fail per component, such as payment:1%.
 #? compare edges - Edges to compare, comma-separated: envoy, kong, none; each topology runs with each of them.
 #? compare vus - Run a closed loop with this many virtual users instead of an open loop at a rate.
@@ -163,6 +166,9 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? prove-delays blocks 4 Number of blocks, at least 3; each runs every delay once.
 #? prove-delays seed 1 Seed of the tape and of the trial order.
 #? prove-delays resume - Interrupted proof to resume: latest, or its name.
+#? prove-queues blocks 2 Number of blocks; each holds every component for every time once.
+#? prove-queues seed 1 Seed of the tape and of the trial order.
+#? prove-queues resume - Interrupted proof to resume: latest, or its name.
 #? prove-resume kills 10 Number of kills, 1 to 100.
 #? prove-resume blocks 3 Number of blocks, 1 to 10.
 #? prove-resume seed 1 Seed of the kill times, the tape and the trial order.
@@ -185,6 +191,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? up scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? up http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? up delay - Delay to inject per component, such as payment:2ms,user:500us.
+#? up hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? up abort - Share of calls to fail per component, such as payment:1%.
 #? up seed 1 Seed of the generated data, an integer ≥ 0.
 #? manifests topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
@@ -196,6 +203,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? manifests replicas - Processes to run per component, such as graphql-gateway:2,product:2.
 #? manifests scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.
 #? manifests delay - Delay to inject per component, such as payment:2ms,user:500us.
+#? manifests hold - Component to keep busy at every Nth request, such as order:20ms/10.
 #? manifests abort - Share of calls to fail per component, such as payment:1%.
 #? manifests namespace hopwise Namespace of everything.
 #? manifests storage - Size of PostgreSQL's volume, such as 10Gi; by default, data go with the pod.

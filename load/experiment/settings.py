@@ -22,7 +22,7 @@ PAGE = Path("docs/settings.md")
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
     **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "report", "trace", "audit")},
-    **{f"prove-{name}": ("experiment.cli", "prove", name) for name in ("siblings", "delays", "resume")},
+    **{f"prove-{name}": ("experiment.cli", "prove", name) for name in ("siblings", "delays", "queues", "resume")},
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "chaos": ("chaos.__main__",),
     **{name: ("mesh.cli", name) for name in ("up", "manifests", "compose")},

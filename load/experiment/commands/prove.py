@@ -16,8 +16,10 @@ from experiment.commands.options import console, reported_errors
 from experiment.plan.arms_in_blocks import MOST_BLOCKS
 from experiment.progress import minutes, shown
 from experiment.proofs import delays as delay_proof
+from experiment.proofs import queues as queue_proof
 from experiment.proofs import resume as resume_proof
 from experiment.proofs.delays import HOPS, JOURNEYS, SIZES, FoundDelay
+from experiment.proofs.queues import FoundQueue
 from experiment.proofs.resume import Proof
 from experiment.results.folder import RESULTS, read_json, write_json
 from experiment.resume import take_up
@@ -85,6 +87,36 @@ def delays(
         give(proof, delays_view(rows, path), as_json=as_json, console=console())
 
 
+@app.command()
+def queues(
+    blocks: Annotated[str, typer.Option(help="Number of blocks; each holds every component for every time once.")] = "2",
+    seed: Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")] = "1",
+    resume: Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Hold event loops for known times and check that hop budgets show who waited; fails unless every hold is found."""
+    with reported_errors():
+        if resume:
+            folder, plan = take_up(RESULTS, resume, "proof")
+        else:
+            plan = queue_proof.proof_plan(
+                load_topology("hybrid"),
+                blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+                seed=checked_seed(seed),
+            )
+            folder = begin(plan, RESULTS)
+        typer.echo(f"{len(plan.trials())} trials, {minutes(expected_s(plan))}; Ctrl-C keeps finished trials.", err=True)
+
+        def conclude() -> tuple[list[FoundQueue], Path]:
+            rows = queue_proof.judge(folder.path, plan)
+            return rows, folder.publish(latest=False)
+
+        rows, path = run_trials(plan, folder, load_ports(os.environ), conclude=conclude, retry=RETRY)
+        documents = [{**asdict(row), "failed": row.failed, "holds": row.holds} for row in rows]
+        proof = {"holds": all(row.holds for row in rows), "rows": documents}
+        give(proof, [queues_table(rows), Text(f"Results: {shown(path)}")], as_json=as_json, console=console())
+
+
 @app.command("resume")
 def resume_command(
     kills: Annotated[str, typer.Option(help=f"Number of kills, 1 to {MOST_KILLS}.")] = "10",
@@ -139,6 +171,25 @@ def delays_table(rows: Sequence[FoundDelay]) -> Table:
     ]
     title = f"Injected delays, found by hop differences, {plural(len(rows), 'delay')} at once"
     return Table("delays", title, columns, cells)
+
+
+def queues_table(rows: Sequence[FoundQueue]) -> Table:
+    """A row for each component and length of a hold."""
+    columns = [Column("held", "ms", numeric=False), Column("calls that waited"), Column("waited", "ms")]
+    columns += [Column("found", "ms"), Column("off by, 95 %", "ms"), Column("verdict", numeric=False)]
+    cells = [
+        [
+            words(f"{row.component} {row.hold_ms:g}"),
+            whole(row.waited),
+            Cell(f"{row.true_ms:.2f}"),
+            Cell(f"{row.found_ms:.2f}"),
+            Cell(" to ".join("…" if end is None else f"{end:.2f}" for end in row.off_ci95)),
+            words("found" if row.holds else f"NOT FOUND: {'; '.join(row.failed)}"),
+        ]
+        for row in rows
+    ]
+    found = sum(row.holds for row in rows)
+    return Table("queues", f"Held event loops, found as queue: in {found} of {len(rows)} cases", columns, cells)
 
 
 def delays_view(rows: Sequence[FoundDelay], path: Path) -> list[Element]:

@@ -12,6 +12,7 @@ from mesh.components.keys import KeyPair
 from mesh.components.postgres import Database
 from mesh.description.places import Places
 from mesh.description.ports import replica_name
+from mesh.description.switch_values import Hold
 from mesh.description.topology import EDGE, GATEWAYS, SERVICES, Plan, Protocol, Topology, port_name
 from mesh.paths import GRAPHIQL
 from mesh.sidecars.workloads import Workload, identity
@@ -51,6 +52,7 @@ class Surroundings:
         extra: More settings, by component.
         store: Where the services keep their data: "postgres", or "memory" that is filled from it.
         delay_ms: Time added to every request that a component serves, by component.
+        hold: How the event loop of a component is held up, by component.
         workloads: Components with sidecars, by name; a component without one serves and calls over TCP.
         encrypted: Whether the sidecars prove their identities to each other.
         tracing: What records the processes' spans: "lean" or "sdk".
@@ -65,6 +67,7 @@ class Surroundings:
     extra: Mapping[str, Mapping[str, str]]
     store: str = "postgres"
     delay_ms: Mapping[str, float] = field(default_factory=dict)
+    hold: Mapping[str, Hold] = field(default_factory=dict)
     workloads: Mapping[str, Workload] = field(default_factory=dict)
     encrypted: bool = False
     tracing: str = "lean"
@@ -131,6 +134,8 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
         env["SHOP_EDGE_IDENTITY"] = identity(EDGE)
     if component in around.delay_ms:
         env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
+    if hold := around.hold.get(component):
+        env |= {"SHOP_HOLD_US": str(round(hold.ms * 1_000)), "SHOP_HOLD_EVERY": str(hold.every)}
     return {**env, **around.extra.get(component, {})}
 
 

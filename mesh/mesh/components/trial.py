@@ -33,6 +33,7 @@ def require_fit(topology: Topology, switches: Switches) -> None:
         )
     for name, given in (
         ("delay", switches.delay_ms),
+        ("hold", switches.hold),
         ("abort", switches.abort_share),
         ("replicas", switches.replicas),
     ):

@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from mesh.description.network import TIME, milliseconds
 from mesh.description.topology import SERVES
@@ -14,6 +14,7 @@ from mesh.errors import SwitchError
 
 MOST_REPLICAS = 8
 LONGEST_DELAY_MS = 1_000.0
+SELDOMEST_HOLD = 1_000_000
 ENTRY: Final = "switch"
 """Key of a field's `Switch` in its metadata."""
 
@@ -133,6 +134,7 @@ def share(name: str, given: str) -> float:
 
 _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
 _COUNT = re.compile(r"[0-9]+", re.ASCII)
+_HOLD = re.compile(rf"(?:{TIME.pattern})/[0-9]{{1,9}}", re.ASCII)
 
 
 def delays(name: str, given: str) -> dict[str, float]:
@@ -146,6 +148,28 @@ def delays(name: str, given: str) -> dict[str, float]:
         if delay_ms:
             delays_ms[component] = delay_ms
     return delays_ms
+
+
+class Hold(NamedTuple):
+    """How a component's event loop is held up: for how long, ms, and at each how manieth request."""
+
+    ms: float
+    every: int
+
+
+def holds(name: str, given: str) -> dict[str, Hold]:
+    """Reads `order:20ms/10`: busy for 20 ms at every tenth request."""
+    found: dict[str, Hold] = {}
+    for component, value in _by_component(name, given, "a hold", "TIME/N", "order:20ms/10"):
+        time, _, every = value.partition("/")
+        hold = Hold(round(milliseconds(time) or 0.0, 3), int(every))
+        if not (0.001 <= hold.ms <= LONGEST_DELAY_MS and 1 <= hold.every <= SELDOMEST_HOLD):
+            raise SwitchError(
+                f"{name}={given}: {component}:{value} is out of range; valid: 1us to 1s, at every request "
+                f"(/1) to every {SELDOMEST_HOLD:,}th."
+            )
+        found[component] = hold
+    return found
 
 
 def aborts(name: str, given: str) -> dict[str, float]:
@@ -175,7 +199,7 @@ def replicas(name: str, given: str) -> dict[str, int]:
 
 def _by_component(name: str, given: str, what: str, value: str, examples: str) -> Iterator[tuple[str, str]]:
     """The COMPONENT:VALUE pairs of a comma-separated list, each component once."""
-    pattern = {"TIME": TIME, "PERCENT": _PERCENT, "N": _COUNT}[value]
+    pattern = {"TIME": TIME, "TIME/N": _HOLD, "PERCENT": _PERCENT, "N": _COUNT}[value]
     seen: set[str] = set()
     for item in map(str.strip, given.split(",")):
         component, _, rest = item.partition(":")

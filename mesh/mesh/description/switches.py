@@ -13,6 +13,7 @@ from typing import Any
 from mesh.description.network import NAMES, VISITS, Network, read_bandwidth, read_rtt
 from mesh.description.switch_values import (
     ENTRY,
+    Hold,
     Need,
     Switch,
     Values,
@@ -20,6 +21,7 @@ from mesh.description.switch_values import (
     choice,
     delays,
     entry,
+    holds,
     replicas,
     share,
     whole,
@@ -181,6 +183,12 @@ class Switches:
         layer="components",
         commands=(UP, MANIFESTS),
         name="delay",
+    )
+    hold: Mapping[str, Hold] = entry(
+        {},
+        Values("Component to keep busy at every Nth request, such as order:20ms/10.", "order:20ms/10", holds),
+        layer="components",
+        commands=(UP, MANIFESTS),
     )
     abort_share: Mapping[str, float] = entry(
         {},

@@ -203,6 +203,7 @@ class System(Run):
             self.switches.store,
             # Where there are sidecars, those of the callers delay the calls.
             {} if self.workloads else self.switches.delay_ms,
+            self.switches.hold,
             {workload.name: workload for workload in self.workloads},
             encrypted=self.switches.encrypted,
             tracing=self.switches.tracing,

@@ -15,6 +15,7 @@ from hops.budget.parts import (
 GATEWAY_SUFFIX = "-gateway"
 NETWORK_GROUP = "customer's network"
 HANDSHAKE_GROUP = "handshakes"
+QUEUES_GROUP = "busy components"
 UNATTRIBUTED_GROUP = "unattributed"
 
 GROUPS = (
@@ -24,6 +25,7 @@ GROUPS = (
     "edge",
     "gateways",
     "internal calls",
+    QUEUES_GROUP,
     "sidecars",
     "services",
     "database",
@@ -52,6 +54,8 @@ def group_of(part: str) -> str:
     match kind:
         case "wire":
             return "client wire" if name.startswith(f"{GENERATOR}→") else "internal calls"
+        case "queue":
+            return QUEUES_GROUP
         case "proxy" if name == EDGE:
             return "edge"
         case "proxy" if is_sidecar(name):

@@ -6,6 +6,7 @@
 | `network` | on the emulated link between the customer and the edge: the generator's `link_up` and `link_down` spans |
 | `handshake` | in the generator's `handshake` spans, waiting for a connection to the edge to be opened |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
+| `queue:<component>` | of a wire's time, what its end spent waiting for an event loop that was busy with others |
 | `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries to connect that failed |
 | `db:<service>` | in CLIENT spans of a database |
 | `pool:<service>` | in its `pool.acquire` spans, waiting for a database connection |
@@ -25,6 +26,7 @@ import msgspec
 from hops.traces.critical_path import walk
 from hops.traces.span import CLIENT, INTERNAL, SERVER, Kind, Span
 from hops.traces.tree import LINK_DOWN_SPAN, LINK_UP_SPAN, Node, Quality, Tree, grow, is_database
+from hops.units import NS_PER_MS
 
 GENERATOR = "client"
 EDGE = "edge"
@@ -36,6 +38,10 @@ START_LAG_SPAN = "start_lag"
 HANDSHAKE_SPAN = "handshake"
 DELAY_TOOK = "shop.injected_delay_took_ms"
 """Attribute of the SERVER span of a request that was delayed on purpose: for how long, ms."""
+
+LOOP_BUSY, LOOP_RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
+"""Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long its event loop had been
+busy, until how long before."""
 
 PROXY = "proxy:"
 CLIENT_PART = "client"
@@ -70,11 +76,19 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         caller: The component whose CLIENT span it is.
         callee: The component that answered.
         between_ns: The CLIENT span less the SERVER span of the answer.
+        began_ns: Start of that SERVER span, Unix time.
+        ahead_ns: How long before that the CLIENT span began.
+        queued_ns: How much of `ahead_ns` the callee's event loop was busy with others.
+        injected_ns: How long the callee was delayed or held up on purpose.
     """
 
     caller: str
     callee: str
     between_ns: int
+    began_ns: int = 0
+    ahead_ns: int = 0
+    queued_ns: int = 0
+    injected_ns: int = 0
 
 
 class Budget(msgspec.Struct, frozen=True, gc=False):
@@ -126,7 +140,14 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         part = walked.get(node)
         if part is None:
             part = walked[node] = part_of(node)
-        parts[part] = parts.get(part, 0) + end_ns - start_ns
+        own_ns = end_ns - start_ns
+        if node.callee is not None:
+            for queue, low_ns, high_ns in _queues(node):
+                waited_ns = min(own_ns, min(end_ns, high_ns) - max(start_ns, low_ns))
+                if waited_ns > 0:
+                    parts[queue] = parts.get(queue, 0) + waited_ns
+                    own_ns -= waited_ns
+        parts[part] = parts.get(part, 0) + own_ns
     crossings: dict[str, int] = {}
     on_path: dict[str, int] = {}
     inner_on_path: dict[str, int] = {}
@@ -149,8 +170,8 @@ def budget_of_tree(tree: Tree) -> Budget | None:
             part = part_of(node)
         else:
             on_path[part] = on_path.get(part, 0) + 1
-            if span.attributes and isinstance(took_ms := span.attributes.get(DELAY_TOOK), int | float):
-                injected_ns[part] = injected_ns.get(part, 0) + round(took_ms * 1e6)
+            if took_ns := _ns(span, DELAY_TOOK):
+                injected_ns[part] = injected_ns.get(part, 0) + took_ns
         crossings[part] = crossings.get(part, 0) + 1
         if kind is SERVER and span.service == EDGE:
             sent_on = (child.span.span_id for child in node.children if child.span.kind is CLIENT)
@@ -190,6 +211,36 @@ def budgets_of(traces: Iterable[Iterable[Span]]) -> tuple[list[Budget], Quality]
     return budgets, quality
 
 
+def _queues(call: Node) -> Iterator[tuple[str, int, int]]:
+    """When a call waited for an event loop that was busy with others, as far as its spans say: part, start and end.
+
+    On the way there for the callee's, which had not got to reading the request; on the way back for the caller's. Until
+    the answer was there, the caller's being busy kept nobody waiting.
+    """
+    answered_ns = call.start_ns
+    for child in call.children:
+        if child.is_try:
+            answered_ns = max(answered_ns, child.end_ns)
+            busy_ns, rested_ns = _busy(child.span)
+            if busy_ns:
+                ended_ns = child.start_ns - rested_ns
+                yield f"queue:{child.span.service}", ended_ns - busy_ns, ended_ns
+    busy_ns, rested_ns = _busy(call.span)
+    if busy_ns:
+        ended_ns = call.end_ns - rested_ns
+        yield f"queue:{call.span.service}", max(answered_ns, ended_ns - busy_ns), ended_ns
+
+
+def _busy(span: Span) -> tuple[int, int]:
+    """How long a span's event loop had been busy, and how long ago that had ended, ns."""
+    return _ns(span, LOOP_BUSY), _ns(span, LOOP_RESTED)
+
+
+def _ns(span: Span, name: str) -> int:
+    ms = span.attributes.get(name, 0)
+    return round(ms * NS_PER_MS) if isinstance(ms, int | float) else 0
+
+
 def calls_of(tree: Tree) -> Iterator[Call]:
     """Every call of a component by another; not those of a database, nor those that no SERVER span answers."""
     for node in tree.calls:
@@ -199,7 +250,12 @@ def calls_of(tree: Tree) -> Iterator[Call]:
         answer = _answer(node)
         if answer is not None:
             between_ns = node.end_ns - node.start_ns - (answer.end_ns - answer.start_ns)
-            yield Call(caller, answer.span.service, between_ns)
+            began_ns, ahead_ns = answer.start_ns, answer.start_ns - node.start_ns
+            busy_ns, rested_ns = _busy(answer.span)
+            queued_ns = max(0, min(busy_ns, ahead_ns - rested_ns))
+            yield Call(
+                caller, answer.span.service, between_ns, began_ns, ahead_ns, queued_ns, _ns(answer.span, DELAY_TOOK)
+            )
 
 
 def _answer(call: Node) -> Node | None:
@@ -311,4 +367,4 @@ _GENERATOR_PARTS = {
 }
 _COUNTED_INTERNAL = frozenset({POOL_SPAN, *_GENERATOR_PARTS})
 _OF_GENERATOR = frozenset({CLIENT_PART, *_GENERATOR_PARTS.values()})
-_ENTERING = {"work": SERVER, "proxy": SERVER, "pool": INTERNAL, "db": CLIENT}
+_ENTERING = {"work": SERVER, "queue": SERVER, "proxy": SERVER, "pool": INTERNAL, "db": CLIENT}

@@ -28,6 +28,9 @@ def fault_notice(switches: Switches) -> str:
     if delays:
         listed = ", ".join(f"{delay:g} ms {where} {component}" for component, delay in delays.items())
         sentences.append(f"DELAY INJECTED: {listed}, in every request.")
+    if holds := switches.get("hold"):
+        listed = ", ".join(f"{ms:g} ms by 1 of {every:,} requests to {name}" for name, (ms, every) in holds.items())
+        sentences.append(f"EVENT LOOP HELD: {listed}.")
     if shares := aborts(switches):
         listed = ", ".join(f"{100 * share:g} % of the calls to {component}" for component, share in shares.items())
         sentences.append(f"FAILURES INJECTED: {listed}.")

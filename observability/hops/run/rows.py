@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import msgspec
 import polars as pl
 
 from hops.budget.parts import Budget
@@ -72,6 +73,9 @@ CALLS = pl.Schema(
     }
 )
 """A row per call of a component by another."""
+_CALLS_MADE = pl.Schema(
+    [*CALLS.items(), *dict.fromkeys(("began_ns", "ahead_ns", "queued_ns", "injected_ns"), pl.Int64()).items()]
+)
 RESOURCES = pl.Schema(
     {
         "at_ns": pl.Int64,
@@ -179,14 +183,13 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
         budgets: Budgets, each of another trace.
 
     Returns:
-        The columns of `CALLS`.
+        The columns of `CALLS`, and when the callee began, how long after its caller that was, how much of that its
+        event loop was busy with others, and for how long it was held up on purpose.
     """
     rows = [
-        (budget.trace_id, budget.journey, call.caller, call.callee, call.between_ns)
-        for budget in budgets
-        for call in budget.calls
+        (budget.trace_id, budget.journey, *msgspec.structs.astuple(call)) for budget in budgets for call in budget.calls
     ]
-    return pl.DataFrame(rows, schema=CALLS, orient="row")
+    return pl.DataFrame(rows, schema=_CALLS_MADE, orient="row")
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hops.run.network import SWITCHES as NETWORK
@@ -17,6 +17,7 @@ DEFAULTS: Switches = {
     "canary": 0,
     "replicas": {},
     "delay_ms": {},
+    "hold": {},
     "abort_share": {},
     "store": "postgres",
     "tracing": "lean",
@@ -39,7 +40,7 @@ def value_text(switches: Switches, name: str) -> str:
     if (name, value) == ("http", 3):
         return "3 (gRPC stays on 2)"
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} {inner:g}" for key, inner in value.items()) or "none"
+        return ", ".join(f"{key} {_number(inner)}" for key, inner in value.items()) or "none"
     return str(value)
 
 
@@ -57,6 +58,10 @@ def replicas_text(switches: Switches) -> str:
     """Which components a run had several of: `2 of graphql-gateway, 2 of product`; empty for none."""
     replicas: Mapping[str, int] = switches.get("replicas", {})
     return ", ".join(f"{count} of {component}" for component, count in replicas.items())
+
+
+def _number(value: float | Sequence[float]) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else " / ".join(f"{one:g}" for one in value)
 
 
 def switches_text(switches: Switches) -> str:

@@ -30,6 +30,8 @@ NEEDED = frozenset(
         "response_flags",
         "shop.channel",
         "shop.injected_delay_took_ms",
+        "shop.loop.busy_ms",
+        "shop.loop.rested_ms",
         "shop.journey",
     }
 )

@@ -18,7 +18,7 @@ from shop.instrument.tracing import CLIENT
 from shop.platform.config import split_address
 from shop.platform.deadline import DEADLINE_HEADER, DEFAULT_S, remaining
 from shop.platform.telemetry.trace_context import trace_headers
-from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, sampled_parent
+from shop.platform.telemetry.tracing import UNTRACED, Ending, begin, note_busy, sampled_parent
 
 CONNECTIONS = 256
 KEEP_ALIVE_S = 60.0
@@ -155,6 +155,7 @@ class HttpChannel:
                 kind = _NotSent if isinstance(error, aiohttp.ClientConnectorError) else Unavailable
                 raise kind(f"the {self.peer} service does not answer; try again") from error
             if span is not None:
+                note_busy(span)
                 span.set_attribute("http.response.status_code", answer.status)
                 if answer.status >= 400:
                     span.set_attribute("error.type", str(answer.status))

@@ -1,42 +1,67 @@
-"""Since when the event loop has been at work without a rest: whoever came meanwhile has waited for it.
+"""When the event loop was at work without a rest: whoever came meanwhile has waited for it.
 
-A server sees a request when it gets to reading it, not when it arrives. So it says at that moment how long the thread of its loop
-had been busy; the part of that which lies behind the caller's start of the call was spent waiting behind other work. The thread's own
-account says it: as long as it never gave up its processor (no voluntary context switch) it had something to do, and where it did
-at some moment, it was busy for at most the CPU time that it used since the account was last read.
+A server sees a request when it gets to reading it, not when it arrives. So it says at that moment when its loop had
+been busy; what of that came after the caller had begun to call was spent waiting behind other work. The loop tells
+nobody when it rests. But a callback that is called soon, again and again, and finds each time that its thread has done
+next to nothing since, has come to the end of all that was to be done; from then on the thread's CPU time says how long
+ago it was woken.
 """
 
 from __future__ import annotations
 
-import resource
+import asyncio
 import time
 
-BUSY = "shop.loop.busy_ms"
-"""Attribute of a SERVER span, up to its start, and of a CLIENT span, up to its end."""
-LEAST_NS = 500_000
-"""Shorter stretches are the request's own arrival: its bytes are read and parsed before anybody knows of it."""
-_SHORT_REST_NS = 200_000
-"""A wait for the interpreter's lock is a voluntary switch too, and no rest."""
+BUSY, RESTED = "shop.loop.busy_ms", "shop.loop.rested_ms"
+"""Attributes of a SERVER span, as of its start, and of a CLIENT span, as of its end: how long the loop was busy, and
+how long ago that had ended; none if nobody can have waited for it."""
+_LEAST_NS = 1_000_000
+_OWN_NS = 4_000_000
+"""What comes first after a rest has kept the loop busy itself: it was read and parsed before anybody knew of it. Beyond
+this, something else was done before it that nobody had announced."""
+_ON_ITS_WAY_NS = 2_000_000
+"""A call goes through gRPC's own thread, and back to the loop, more than once before its handler begins. So one that
+came while the loop was busy is seen after a rest or two."""
+_NOTHING_NS = 7_000
+"""CPU time of a turn of the loop in which nothing was done but looking; it takes 2 to 3 µs."""
+_TURNS = 3
+"""Turns in which nothing was done until the loop counts as at rest: what one turn reads, a later one handles."""
 
 
 class LoopAccount:
-    """Account of the thread that reads it, which is the event loop's."""
+    """Account of the loop that calls it. Costs a few turns of the loop whenever that comes to a rest."""
 
     def __init__(self) -> None:
-        self._read_ns = self._since_ns = time.monotonic_ns()
-        self._cpu_s, self._rests = _usage()
+        self._since_ns = 0  # 0 while it rests
+        self._last = 0, 0
+        self._rested_cpu_ns = self._looked_cpu_ns = time.thread_time_ns()
+        self._idle_turns = 0
 
-    def busy_ns(self) -> int:
-        """How long the loop has been busy by now, ns; the more often it is asked, the more exactly it knows."""
+    def busy(self) -> tuple[int, int] | None:
+        """How long the loop was busy, and how long ago that ended, ns, if it can have kept others waiting until now.
+
+        To be asked whenever a request comes in or is answered.
+        """
+        now_ns, least_ns = time.monotonic_ns(), _LEAST_NS
+        if not self._since_ns:
+            least_ns = _OWN_NS
+            self._looked_cpu_ns = time.thread_time_ns()
+            self._since_ns = now_ns - (self._looked_cpu_ns - self._rested_cpu_ns)
+            asyncio.get_running_loop().call_soon(self._look)
+        self._idle_turns = 0
+        if now_ns - self._since_ns >= least_ns:
+            return now_ns - self._since_ns, 0
+        began_ns, ended_ns = self._last
+        return (ended_ns - began_ns, now_ns - ended_ns) if now_ns - ended_ns < _ON_ITS_WAY_NS else None
+
+    def _look(self) -> None:
+        cpu_ns = time.thread_time_ns()
+        self._idle_turns = self._idle_turns + 1 if cpu_ns - self._looked_cpu_ns < _NOTHING_NS else 0
+        self._looked_cpu_ns = cpu_ns
+        if self._idle_turns < _TURNS:
+            asyncio.get_running_loop().call_soon(self._look)
+            return
         now_ns = time.monotonic_ns()
-        cpu_s, rests = _usage()
-        worked_ns = int((cpu_s - self._cpu_s) * 1e9)
-        if rests != self._rests and now_ns - self._read_ns - worked_ns > _SHORT_REST_NS:
-            self._since_ns = now_ns - worked_ns
-        self._read_ns, self._cpu_s, self._rests = now_ns, cpu_s, rests
-        return now_ns - self._since_ns
-
-
-def _usage() -> tuple[float, int]:
-    usage = resource.getrusage(resource.RUSAGE_THREAD)
-    return usage.ru_utime + usage.ru_stime, usage.ru_nvcsw
+        if now_ns - self._since_ns >= _LEAST_NS:
+            self._last = self._since_ns, now_ns
+        self._since_ns, self._rested_cpu_ns = 0, cpu_ns

@@ -23,6 +23,7 @@ DEFAULT_POOL = 8
 LARGEST_POOL = 200
 LONGEST_BANK_DELAY_MS = 60_000
 LONGEST_DELAY_US = 1_000_000
+SELDOMEST_HOLD = 1_000_000
 LONGEST_DRAIN_S = 60
 LONGEST_CONNECTION_AGE_S = 3_600
 UNIX_SCHEME = "unix:"
@@ -58,6 +59,8 @@ class ServiceConfig:
         jwt_private_key_file: PEM file to sign tokens with; the user service only.
         bank_delay_ms: How long the simulated bank takes, in milliseconds.
         delay_us: How long every request is delayed before its work, in microseconds; 0 except for a proof.
+        hold_us: How long requests keep the event loop busy, in microseconds; 0 except for a proof.
+        hold_every: At each how manieth request.
         drain_s: How long HTTP clients have to leave before the process ends, in seconds; 0 where none would be left.
         connection_age_s: After how long gRPC clients are told to connect anew, and so to look for further replicas, in
             seconds; 0 for never.
@@ -89,6 +92,8 @@ class ServiceConfig:
     jwt_private_key_file: str | None = None
     bank_delay_ms: int = 0
     delay_us: int = 0
+    hold_us: int = 0
+    hold_every: int = 1
     drain_s: int = 0
     connection_age_s: int = 0
     edge_identity: str | None = None
@@ -135,6 +140,8 @@ class ServiceConfig:
             jwt_private_key_file=env.get("SHOP_JWT_PRIVATE_KEY_FILE") or None,
             bank_delay_ms=_whole(env, "SHOP_BANK_DELAY_MS", 0, 0, LONGEST_BANK_DELAY_MS),
             delay_us=_whole(env, "SHOP_DELAY_US", 0, 0, LONGEST_DELAY_US),
+            hold_us=_whole(env, "SHOP_HOLD_US", 0, 0, LONGEST_DELAY_US),
+            hold_every=_whole(env, "SHOP_HOLD_EVERY", 1, 1, SELDOMEST_HOLD),
             drain_s=_whole(env, "SHOP_DRAIN_S", 0, 0, LONGEST_DRAIN_S),
             connection_age_s=_whole(env, "SHOP_CONNECTION_AGE_S", 0, 0, LONGEST_CONNECTION_AGE_S),
             edge_identity=env.get("SHOP_EDGE_IDENTITY") or None,

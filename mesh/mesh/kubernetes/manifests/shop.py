@@ -83,6 +83,7 @@ def _surroundings(
         switches.store,
         # Where there are sidecars, those of the callers delay the calls.
         {} if switches.meshed else switches.delay_ms,
+        switches.hold,
         encrypted=switches.encrypted,
         tracing=switches.tracing,
     )

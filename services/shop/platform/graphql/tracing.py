@@ -16,7 +16,7 @@ from shop.instrument.tracing import SERVER
 from shop.platform.error_table import ERROR_TABLE
 from shop.platform.process.injected_delay import pause
 from shop.platform.telemetry.trace_context import caller_of
-from shop.platform.telemetry.tracing import Current, begin
+from shop.platform.telemetry.tracing import Current, begin, note_busy
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Message: TypeAlias = MutableMapping[str, Any]
@@ -78,8 +78,12 @@ class Traced:
         return begin(f"{scope['method']} {self._route}", SERVER, caller, attributes)
 
     async def _delayed(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await pause()
-        await self._app(scope, receive, send)
+        note_busy(trace.get_current_span())
+        try:
+            await pause()
+            await self._app(scope, receive, send)
+        finally:
+            note_busy()
 
 
 def name_operation(kind: str, name: str) -> None:

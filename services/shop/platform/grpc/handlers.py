@@ -23,6 +23,7 @@ from shop.platform.error_table import row
 from shop.platform.grpc.errors import status_of
 from shop.platform.grpc.tracing import TRACEPARENT, Metadata, TracedMethod, end, server_span
 from shop.platform.process.injected_delay import INJECTED, pause
+from shop.platform.telemetry.tracing import note_busy
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
     async def answer(raw: bytes, context: Context) -> bytes | None:
         metadata: Metadata = dict(context.invocation_metadata() or ())  # type: ignore[arg-type]
         span = server_span(metadata, traced) if TRACEPARENT in metadata else None
+        note_busy(span)
         try:
             async with caller_limit(_waits(context, metadata)):
                 if INJECTED:
@@ -74,6 +76,8 @@ def guarded(handler: Handler, method: str, authenticator: Authenticator) -> Hand
             if span is not None:
                 end(span, grpc.StatusCode.CANCELLED)
             raise
+        finally:
+            note_busy()
         return await context.abort_with_status(status_of(failure))
 
     if handler.response_streaming:

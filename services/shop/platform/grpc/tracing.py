@@ -19,7 +19,7 @@ from opentelemetry.trace import Span, StatusCode
 
 from shop.instrument.tracing import CLIENT, SERVER, SharedAttributes, shared
 from shop.platform.telemetry.trace_context import UNTRACED_CALLER, sampled_caller, trace_headers
-from shop.platform.telemetry.tracing import begin, sampled_parent
+from shop.platform.telemetry.tracing import begin, note_busy, sampled_parent
 
 Metadata: TypeAlias = dict[str, str]
 
@@ -107,6 +107,7 @@ class ClientSpan:
         self, kind: type[BaseException] | None, error: BaseException | None, stack: TracebackType | None
     ) -> None:
         code = grpc.StatusCode.OK
+        note_busy(self._span)
         if error is not None:
             self._span.set_attribute("error.type", type(error).__qualname__)
             # Any error but a failure that is noted ended the call from this side.

@@ -165,7 +165,37 @@ class InjectedDelay:
         return ThreadTimer()
 
 
-INJECTED: list[InjectedDelay] = []
+class InjectedHold:
+    """Keeps the event loop busy for a fixed time, at every so many requests: all others wait for it.
+
+    Args:
+        hold_us: The time, in microseconds.
+        every: How many requests there are from one to the next.
+    """
+
+    def __init__(self, hold_us: int, every: int) -> None:
+        self._hold_us = hold_us
+        self._every = every
+        self._requests = 0
+
+    async def pause(self) -> None:
+        """Counts a request, and is busy if it is the one; records on the current span for how long."""
+        self._requests += 1
+        if self._requests % self._every:
+            return
+        began_ns = time.monotonic_ns()
+        while (took_ns := time.monotonic_ns() - began_ns) < self._hold_us * 1_000:
+            pass
+        span = trace.get_current_span()
+        if span.is_recording():
+            span.set_attribute(ASKED_ATTRIBUTE, self._hold_us / 1_000)
+            span.set_attribute(TOOK_ATTRIBUTE, took_ns / 1_000_000)
+
+    def close(self) -> None:
+        """Does nothing: it holds nothing."""
+
+
+INJECTED: list[InjectedDelay | InjectedHold] = []
 """The delay of every request, if requests are to be delayed: a list, which costs those that look at it no call."""
 
 
@@ -184,6 +214,19 @@ def injected_delay(delay_us: int) -> Iterator[None]:
         yield
     finally:
         INJECTED.pop().close()
+
+
+@contextmanager
+def injected_hold(hold_us: int, every: int) -> Iterator[None]:
+    """Keeps the event loop busy at some requests for as long as the context lasts; arguments as in `InjectedHold`."""
+    if hold_us == 0:
+        yield
+        return
+    INJECTED.append(InjectedHold(hold_us, every))
+    try:
+        yield
+    finally:
+        INJECTED.pop()
 
 
 async def pause() -> None:

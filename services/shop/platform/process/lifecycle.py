@@ -17,7 +17,7 @@ import uvloop
 from shop.errors import ShopError
 from shop.platform.config import ServiceConfig
 from shop.platform.errors import ConfigError, StartError
-from shop.platform.process.injected_delay import injected_delay
+from shop.platform.process.injected_delay import injected_delay, injected_hold
 from shop.platform.process.logs import configure_logging
 from shop.platform.telemetry.exporting import telemetry
 
@@ -99,7 +99,7 @@ def launch(
             for import_more in imports:
                 import_more(config)
             sys.stdin.read()
-        with injected_delay(config.delay_us):
+        with injected_delay(config.delay_us), injected_hold(config.hold_us, config.hold_every):
             spare_collections()
             run(_traced(serve, config))
     except ConfigError as error:

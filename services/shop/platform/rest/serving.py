@@ -13,6 +13,7 @@ from shop.platform.rest.caching import NO_STORE
 from shop.platform.rest.call import headers_of
 from shop.platform.rest.problems import IS_HEAD, problem_answer
 from shop.platform.rest.tracing import server_span
+from shop.platform.telemetry.tracing import note_busy
 
 HEALTH_PATH = "/healthz"
 
@@ -57,6 +58,8 @@ class Serving:
         allowed = headers.get(_DEADLINE)
         waits = DEFAULT_S if allowed is None else caller_timeout_s(str(allowed, "latin-1"))
         span = server_span(scope, headers)
+        if span is None:
+            note_busy()
         try:
             try:
                 async with caller_limit(waits):
@@ -71,5 +74,6 @@ class Serving:
                 route = scope.get("route")
                 span.answered(status, route.path_format if route is not None else "")
         finally:
+            note_busy()
             if span is not None:
                 span.leave()

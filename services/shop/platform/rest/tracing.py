@@ -15,7 +15,7 @@ from opentelemetry.trace import Span, StatusCode
 
 from shop.instrument.tracing import SERVER
 from shop.platform.telemetry.trace_context import sampled_caller
-from shop.platform.telemetry.tracing import LONGEST_VALUE, begin
+from shop.platform.telemetry.tracing import LONGEST_VALUE, begin, note_busy
 
 _TRACEPARENT = b"traceparent"
 _NAMES = ("http.request.method", "url.scheme", "network.protocol.version")
@@ -35,6 +35,7 @@ class ServerSpan:
         self._span = span
         self._method = method
         self._token = otel_context.attach(trace.set_span_in_context(span))
+        note_busy(span)
 
     def leave(self) -> None:
         """Ends the span, which is no longer the current one.

@@ -16,6 +16,7 @@ from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.trace import INVALID_SPAN, Span, SpanKind, StatusCode
 
+from shop.instrument.loop import BUSY, RESTED, LoopAccount
 from shop.instrument.tracing import Attributes, Parent, SharedAttributes, Tracing
 
 T = TypeVar("T", bound=Tracing)
@@ -27,6 +28,7 @@ LONGEST_VALUE = 1_000
 """Characters that a span keeps of what a client chose, such as a path."""
 
 _tracing: Tracing | None = None
+_loop: LoopAccount | None = None
 
 
 @contextmanager
@@ -36,12 +38,12 @@ def traced_by(tracing: T) -> Iterator[T]:
     Args:
         tracing: Records them.
     """
-    global _tracing
-    before, _tracing = _tracing, tracing
+    global _tracing, _loop
+    before, _tracing, _loop = (_tracing, _loop), tracing, LoopAccount()
     try:
         yield tracing
     finally:
-        _tracing = before
+        _tracing, _loop = before
 
 
 def sampled_parent() -> Parent | None:
@@ -97,6 +99,22 @@ def note(
     """
     if _tracing is not None:
         _tracing.note(name, kind, parent, start, attributes, error)
+
+
+def note_busy(span: Span | None = None) -> None:
+    """Notes how long the event loop had been busy, if that is long enough to have kept somebody waiting.
+
+    Called when a request comes in and when it is answered, whether it is traced or not: the loop's account needs both.
+
+    Args:
+        span: The SERVER span that begins, or the CLIENT span whose answer has been read.
+    """
+    if _loop is None:
+        return
+    busy = _loop.busy()
+    if span is not None and busy is not None:
+        span.set_attribute(BUSY, busy[0] / 1_000_000)
+        span.set_attribute(RESTED, busy[1] / 1_000_000)
 
 
 def child_span(

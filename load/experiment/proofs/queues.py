@@ -1,0 +1,134 @@
+"""Does the measurement find whom a busy event loop kept waiting, for how long, and at which component?
+
+In each arm one component holds its event loop for a known time at some of its requests, as a long computation would.
+Every journey is traced, so that the traces of those that held say exactly when the loop was held. Whoever called the
+component meanwhile waited from its call to the end of the hold, which is the truth, and what its budget says is
+`queue:<component>`. A component does more than hold: behind it, requests that all came meanwhile wait for each other,
+too. So what is found may be longer by what else the loop did at once; `ELSE_SHARE` and `ELSE_MS` allow for that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import Arm, Plan
+from experiment.plan.profiles import Profile
+from hops.run.files import CALLS_FILE, HOPS_FILE
+from hops.statistics.intervals import mean_interval
+from hops.units import NS_PER_MS
+from mesh.description.switches import parse_switches
+from mesh.description.topology import Topology
+from mesh.paths import ROOT
+
+NAME = "prove-queues"
+PROFILE = Profile("proof", warmup_s=2, duration_s=20, rate=30.0, parity_samples=1)
+COMPONENTS = ("graphql-gateway", "product", "order", "payment")
+SIZES_MS = {5: 5, 20: 10, 100: 40}
+"""How long a hold is, ms, and at each how manieth request: so that the loop is held for a tenth of the time or less."""
+LEAST_WAIT_MS = 1.0
+"""Who came at the very end of a hold waited for hardly anything, and is not looked at."""
+ELSE_SHARE, ELSE_MS = 0.1, 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class FoundQueue:
+    """What the measurement says about one kind of hold; times in ms, means over all who waited.
+
+    Attributes:
+        component: The component that was held.
+        hold_ms: For how long.
+        waited: Calls that came during a hold.
+        true_ms: How long they waited for its end.
+        found_ms: What their spans say that they queued.
+        off_ci95: Interval of the mean of found minus true.
+        largest: The largest `queue:` of the journeys of those who waited.
+    """
+
+    component: str
+    hold_ms: float
+    waited: int
+    true_ms: float
+    found_ms: float
+    off_ci95: tuple[float | None, float | None]
+    largest: str
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """Why the wait counts as not found; empty if it was found."""
+        low, high = self.off_ci95
+        allowed = ELSE_MS + ELSE_SHARE * self.true_ms
+        reasons = {
+            "nobody waited": not self.waited,
+            "the interval of the difference does not reach the truth": low is None
+            or high is None
+            or low > allowed
+            or high < -allowed,
+            f"{self.largest} is larger": self.largest != f"queue:{self.component}",
+        }
+        return tuple(reason for reason, there in reasons.items() if there)
+
+    @property
+    def holds(self) -> bool:
+        """Whether the wait was found where it was and as long as it was."""
+        return not self.failed
+
+
+def proof_plan(topology: Topology, *, blocks: int, seed: int) -> Plan:
+    """The experiment: an arm for each component and size in every block."""
+    arms = [
+        Arm(f"{component}-{ms}ms", topology, parse_switches(trace=1, hold=f"{component}:{ms}ms/{every}"))
+        for component in COMPONENTS
+        for ms, every in SIZES_MS.items()
+    ]
+    return Plan("proof", NAME, tuple(arms), blocks, PROFILE, seed, ROOT / "load" / "workloads" / "default.yaml")
+
+
+def judge(folder: Path, plan: Plan) -> list[FoundQueue]:
+    """Looks for the waits behind each hold in a run's files."""
+    calls, hops = (pl.read_parquet(folder / name) for name in (CALLS_FILE, HOPS_FILE))
+    return [
+        _judged(calls.filter(of_arm), hops.filter(of_arm), component, hold.ms)
+        for arm in plan.arms
+        for of_arm in [pl.col("topology") == arm.label]
+        for component, hold in arm.switches.hold.items()
+    ]
+
+
+def _judged(calls: pl.DataFrame, hops: pl.DataFrame, component: str, hold_ms: float) -> FoundQueue:
+    waits = pl.concat([_waits(rows) for rows in calls.filter(pl.col("callee") == component).partition_by("block")])
+    waits = waits.filter(pl.col("true_ns") >= LEAST_WAIT_MS * NS_PER_MS)
+    queues = (
+        hops.filter(pl.col("part").str.starts_with("queue:"))
+        .join(waits.select("block", "trace_id").unique(), on=["block", "trace_id"], how="semi")
+        .group_by("part")
+        .agg(pl.col("ns").sum())
+        .sort("ns")
+    )
+    found, true = (waits[name].to_numpy() / NS_PER_MS for name in ("queued_ns", "true_ns"))
+    return FoundQueue(
+        component=component,
+        hold_ms=hold_ms,
+        waited=waits.height,
+        true_ms=float(np.mean(true)) if waits.height else 0.0,
+        found_ms=float(np.mean(found)) if waits.height else 0.0,
+        off_ci95=mean_interval(found - true),
+        largest=queues["part"][-1] if queues.height else "none",
+    )
+
+
+def _waits(calls: pl.DataFrame) -> pl.DataFrame:
+    """The calls of one trial that held nobody up, with how long each waited for the end of a hold, `true_ns`."""
+    held = calls.filter(pl.col("injected_ns") > 0)
+    if not held.height:
+        raise UsageError("no request was held in one of the trials; give more of them")
+    from_ns = held["began_ns"].to_numpy()
+    to_ns = from_ns + held["injected_ns"].to_numpy()
+    others = calls.filter(pl.col("injected_ns") == 0)
+    ended, began = others["began_ns"].to_numpy(), (others["began_ns"] - others["ahead_ns"]).to_numpy()
+    overlap = np.minimum.outer(ended, to_ns) - np.maximum.outer(began, from_ns)
+    return others.with_columns(true_ns=pl.Series(np.clip(overlap, 0, None).sum(axis=1), dtype=pl.Int64))
