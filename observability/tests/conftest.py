@@ -40,11 +40,19 @@ def spans_of(drawing: str) -> list[Span]:
             service=found["service"],
             start_ns=EPOCH_NS + int(found["start"]),
             end_ns=EPOCH_NS + int(found["end"]),
-            attributes=dict(pair.split("=", 1) for pair in found["attributes"].split()),
+            attributes={name: _value(text) for name, text in map(_pair, found["attributes"].split())},
         )
         spans.append(span)
         above.append((depth, span))
     return spans
+
+
+def _pair(text: str) -> list[str]:
+    return text.split("=", 1)
+
+
+def _value(text: str) -> str | float:
+    return float(text) if re.fullmatch(r"\d+\.\d+", text) else text
 
 
 @pytest.fixture

@@ -89,7 +89,7 @@ def delays(
 
 @app.command()
 def queues(
-    blocks: Annotated[str, typer.Option(help="Number of blocks; each holds every component for every time once.")] = "2",
+    blocks: Annotated[str, typer.Option(help="Number of blocks; each runs every hold once.")] = "2",
     seed: Annotated[str, typer.Option(help="Seed of the tape and of the trial order.")] = "1",
     resume: Annotated[str, typer.Option(help="Interrupted proof to resume: latest, or its name.")] = "",
     as_json: Json = False,

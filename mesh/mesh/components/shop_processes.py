@@ -135,7 +135,8 @@ def environment(component: str, around: Surroundings, replica: int = 1) -> dict[
     if component in around.delay_ms:
         env["SHOP_DELAY_US"] = str(round(around.delay_ms[component] * 1_000))
     if hold := around.hold.get(component):
-        env |= {"SHOP_HOLD_US": str(round(hold.ms * 1_000)), "SHOP_HOLD_EVERY": str(hold.every)}
+        ms, every = hold
+        env |= {"SHOP_HOLD_US": str(round(ms * 1_000)), "SHOP_HOLD_EVERY": str(every)}
     return {**env, **around.extra.get(component, {})}
 
 

@@ -136,17 +136,19 @@ def budget_of_tree(tree: Tree) -> Budget | None:
         return None
     parts: dict[str, int] = {}
     walked: dict[Node, str] = {}
+    queues: dict[Node, list[tuple[str, int, int]]] = {}
     for node, start_ns, end_ns in walk(root):
         part = walked.get(node)
         if part is None:
             part = walked[node] = part_of(node)
+            if node.callee is not None and (found := list(_queues(node))):
+                queues[node] = found
         own_ns = end_ns - start_ns
-        if node.callee is not None:
-            for queue, low_ns, high_ns in _queues(node):
-                waited_ns = min(own_ns, min(end_ns, high_ns) - max(start_ns, low_ns))
-                if waited_ns > 0:
-                    parts[queue] = parts.get(queue, 0) + waited_ns
-                    own_ns -= waited_ns
+        for queue, low_ns, high_ns in queues.get(node, ()):
+            waited_ns = min(own_ns, min(end_ns, high_ns) - max(start_ns, low_ns))
+            if waited_ns > 0:
+                parts[queue] = parts.get(queue, 0) + waited_ns
+                own_ns -= waited_ns
         parts[part] = parts.get(part, 0) + own_ns
     crossings: dict[str, int] = {}
     on_path: dict[str, int] = {}

@@ -19,7 +19,7 @@ _LEAST_NS = 1_000_000
 _OWN_NS = 4_000_000
 """What comes first after a rest has kept the loop busy itself: it was read and parsed before anybody knew of it. Beyond
 this, something else was done before it that nobody had announced."""
-_ON_ITS_WAY_NS = 2_000_000
+_ON_ITS_WAY_NS = 5_000_000
 """A call goes through gRPC's own thread, and back to the loop, more than once before its handler begins. So one that
 came while the loop was busy is seen after a rest or two."""
 _NOTHING_NS = 7_000

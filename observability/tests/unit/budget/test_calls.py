@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.budget.parts import Call, calls_of
+from hops.budget.parts import DELAY_TOOK, LOOP_BUSY, LOOP_RESTED, calls_of
 from hops.traces.tree import grow
 
 WITHOUT_SIDECARS = """
@@ -49,6 +49,11 @@ order Checkout                    SERVER   0..100
       `- user GetUser             SERVER   30..80
 """
 
+HELD_UP = f"""
+order GetUser           CLIENT 10..90
+`- user GetUser         SERVER 60..85 {LOOP_BUSY}=0.0005 {LOOP_RESTED}=0.00001 {DELAY_TOOK}=0.000007
+"""
+
 
 def calls(spans):
     """The calls of a trace, by caller and callee."""
@@ -58,7 +63,14 @@ def calls(spans):
 def between(draw, tree: str, *expected: tuple[str, str, int]) -> None:
     unit = draw("a b SERVER 0..1")[0]
     ns = unit.end_ns - unit.start_ns
-    assert calls(draw(tree)) == [Call(caller, callee, length * ns) for caller, callee, length in expected]
+    found = [(call.caller, call.callee, call.between_ns) for call in calls(draw(tree))]
+    assert found == [(caller, callee, length * ns) for caller, callee, length in expected]
+
+
+def test_a_call_has_what_kept_it_waiting(draw):
+    [call] = calls(draw(HELD_UP))
+    assert (call.ahead_ns, call.queued_ns, call.injected_ns) == (50, 40, 7)
+    assert call.began_ns == draw(HELD_UP)[1].start_ns
 
 
 def test_a_call_less_its_answer_is_the_time_between_the_two(draw):

@@ -16,6 +16,7 @@ EXPECTED = {
     "work:rest-gateway": "gateways",
     "wire:edge→rest-gateway": "internal calls",
     "wire:order→payment": "internal calls",
+    "queue:order": "busy components",
     "work:order": "services",
     "db:order": "database",
     "pool:order": "database",

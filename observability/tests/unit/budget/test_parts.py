@@ -188,6 +188,16 @@ graphql-gateway GetOrder        CLIENT   0..200
    `- order GetOrder            SERVER   70..180
 """
 
+BUSY_ON_EITHER_SIDE = """
+graphql-gateway GetOrder        CLIENT   0..100 shop.loop.busy_ms=0.000008 shop.loop.rested_ms=0.000001
+`- order GetOrder               SERVER   60..85 shop.loop.busy_ms=0.000040 shop.loop.rested_ms=0.000005
+"""
+
+BUSY_FROM_BEFORE_TO_AFTER_THE_CALL = """
+graphql-gateway GetOrder        CLIENT   0..100 shop.loop.busy_ms=0.000500
+`- order GetOrder               SERVER   60..85 shop.loop.busy_ms=0.000500
+"""
+
 MISSING_SPAN = """
 client product                  INTERNAL 0..100
 `- client GET                   CLIENT   10..90
@@ -334,6 +344,14 @@ CASES = {
             "work:order-canary": 50,
             "work:order": 110,
         },
+    ),
+    "a busy loop at either end, up to a moment before": (
+        BUSY_ON_EITHER_SIDE,
+        {"wire:graphql-gateway→order": 27, "queue:order": 40, "queue:graphql-gateway": 8, "work:order": 25},
+    ),
+    "a caller that was busy all the while kept nobody waiting until the answer was there": (
+        BUSY_FROM_BEFORE_TO_AFTER_THE_CALL,
+        {"wire:graphql-gateway→order": 0, "queue:order": 60, "queue:graphql-gateway": 15, "work:order": 25},
     ),
     "missing span: its caller's time is unattributed": (MISSING_SPAN, {"client": 20, "unattributed": 80}),
     "two roots: the journey's counts": (

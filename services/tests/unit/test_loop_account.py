@@ -1,0 +1,80 @@
+"""The event loop's own account of when it was busy, on the loop that the services run on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+
+import uvloop
+
+from shop.instrument.loop import LoopAccount
+
+HELD_S = 0.05
+
+
+def on_a_loop(work: Callable[[LoopAccount], Awaitable[None]]) -> None:
+    async def main() -> None:
+        account = LoopAccount()
+        account.busy()
+        await asyncio.sleep(0.02)
+        await work(account)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(main())
+
+
+def hold() -> None:
+    until = time.monotonic() + HELD_S
+    while time.monotonic() < until:
+        pass
+
+
+def test_who_comes_while_the_loop_is_held_is_told_for_how_long() -> None:
+    async def work(account: LoopAccount) -> None:
+        assert account.busy() is None, "the loop was at rest"
+        seen: list[tuple[int, int] | None] = []
+        asyncio.get_running_loop().call_soon(lambda: seen.append(account.busy()))
+        hold()
+        await asyncio.sleep(0)
+        [told] = seen
+        assert told is not None
+        busy_ns, rested_ns = told
+        assert busy_ns >= HELD_S * 1e9
+        assert rested_ns == 0
+
+    on_a_loop(work)
+
+
+def test_who_is_seen_a_rest_later_is_told_when_it_began() -> None:
+    async def work(account: LoopAccount) -> None:
+        account.busy()
+        hold()
+        await asyncio.sleep(0.001)
+        told = account.busy()
+        assert told is not None
+        busy_ns, rested_ns = told
+        assert busy_ns >= HELD_S * 1e9
+        assert 0 < rested_ns < HELD_S * 1e9
+
+    on_a_loop(work)
+
+
+def test_work_that_nobody_announced_counts_by_its_cpu_time() -> None:
+    async def work(account: LoopAccount) -> None:
+        hold()
+        told = account.busy()
+        assert told is not None
+        assert told[0] >= HELD_S * 1e9 / 2
+
+    on_a_loop(work)
+
+
+def test_after_a_rest_nobody_has_waited() -> None:
+    async def work(account: LoopAccount) -> None:
+        account.busy()
+        hold()
+        await asyncio.sleep(0.1)
+        assert account.busy() is None
+
+    on_a_loop(work)
