@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
 
@@ -21,13 +21,13 @@ from shop.clients.rest.payment import RestPaymentClient
 from shop.clients.rest.product import RestProductClient
 from shop.clients.rest.user import RestUserClient
 
-_REST: Mapping[Service, Callable[[RestPeer], object]] = {
+_REST: Mapping[Service, type[RestPeer]] = {
     PRODUCT: RestProductClient,
     USER: RestUserClient,
     ORDER: RestOrderClient,
     PAYMENT: RestPaymentClient,
 }
-_GRAPHQL: Mapping[Service, Callable[[GraphQLPeer], object]] = {
+_GRAPHQL: Mapping[Service, type[GraphQLPeer]] = {
     PRODUCT: GraphQLProductClient,
     USER: GraphQLUserClient,
     ORDER: GraphQLOrderClient,
@@ -61,4 +61,4 @@ class OverHttp:
             self._sessions[socket] = await self._stack.enter_async_context(http_session(socket))
         channel = HttpChannel(self._sessions[socket], service.name, address.split(","), follow=socket is None)
         self._stack.push_async_callback(channel.close)
-        return _REST[service](RestPeer(channel)) if scheme == "http" else _GRAPHQL[service](GraphQLPeer(channel))
+        return _REST[service](channel) if scheme == "http" else _GRAPHQL[service](channel)

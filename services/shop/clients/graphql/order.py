@@ -37,20 +37,13 @@ LINES = Document(
 )
 
 
-class GraphQLOrderClient:
-    """`shop.clients.ports.OrderClient` over GraphQL.
-
-    Args:
-        peer: The service to call.
-    """
-
-    def __init__(self, peer: GraphQLPeer) -> None:
-        self._peer = peer
+class GraphQLOrderClient(GraphQLPeer):
+    """`shop.clients.ports.OrderClient` over GraphQL."""
 
     async def checkout(
         self, *, user_id: int, lines: Sequence[CheckoutLine], payment_token: str, idempotency_key: str
     ) -> Order:
-        answer = await self._peer.run(
+        answer = await self.run(
             CHECKOUT,
             user_id=user_id,
             lines=[asdict(line) for line in lines],
@@ -60,23 +53,23 @@ class GraphQLOrderClient:
         return _order(answer)
 
     async def get_order(self, order_id: int) -> Order:
-        return _order(await self._peer.run(GET, id=order_id))
+        return _order(await self.run(GET, id=order_id))
 
     async def batch_get_orders(self, ids: Sequence[int]) -> list[Order]:
-        return [_order(answer) for answer in await self._peer.run(BATCH_GET, ids=list(ids))]
+        return [_order(answer) for answer in await self.run(BATCH_GET, ids=list(ids))]
 
     async def list_orders_by_user(self, user_id: int, *, page_size: int = 0, page_token: str = "") -> Page[Order]:
-        page = await self._peer.run(LIST_BY_USER, user_id=user_id, page_size=page_size, page_token=page_token)
+        page = await self.run(LIST_BY_USER, user_id=user_id, page_size=page_size, page_token=page_token)
         return Page(tuple(_order(answer) for answer in page["items"]), page["nextPageToken"])
 
     async def update_order_status(self, order_id: int, status: OrderStatus) -> Order:
-        return _order(await self._peer.run(UPDATE_STATUS, id=order_id, status=status.value))
+        return _order(await self.run(UPDATE_STATUS, id=order_id, status=status.value))
 
     async def cancel_order(self, order_id: int) -> Order:
-        return _order(await self._peer.run(CANCEL, id=order_id))
+        return _order(await self.run(CANCEL, id=order_id))
 
     async def stream_order_lines(self, *, after_line_id: int = 0, limit: int = 0) -> AsyncIterator[JoinedOrderLine]:
-        async for line in self._peer.pages(LINES, "after_line_id", "id", after_line_id, limit):
+        async for line in self.pages(LINES, "after_line_id", "id", after_line_id, limit):
             yield JoinedOrderLine(
                 line["id"],
                 line["orderId"],

@@ -30,18 +30,11 @@ BATCH_GET_BY_ORDER = Document(
 )
 
 
-class GraphQLPaymentClient:
-    """`shop.clients.ports.PaymentClient` over GraphQL.
-
-    Args:
-        peer: The service to call.
-    """
-
-    def __init__(self, peer: GraphQLPeer) -> None:
-        self._peer = peer
+class GraphQLPaymentClient(GraphQLPeer):
+    """`shop.clients.ports.PaymentClient` over GraphQL."""
 
     async def authorize_payment(self, *, checkout_id: str, user_id: int, amount: Money, payment_token: str) -> Payment:
-        answer = await self._peer.run(
+        answer = await self.run(
             AUTHORIZE,
             checkout_id=checkout_id,
             user_id=user_id,
@@ -51,16 +44,16 @@ class GraphQLPaymentClient:
         return _payment(answer)
 
     async def capture_payment(self, *, checkout_id: str, order_id: int) -> Payment:
-        return _payment(await self._peer.run(CAPTURE, checkout_id=checkout_id, order_id=order_id))
+        return _payment(await self.run(CAPTURE, checkout_id=checkout_id, order_id=order_id))
 
     async def void_payment(self, checkout_id: str) -> Payment:
-        return _payment(await self._peer.run(VOID, checkout_id=checkout_id))
+        return _payment(await self.run(VOID, checkout_id=checkout_id))
 
     async def get_payment(self, payment_id: int) -> Payment:
-        return _payment(await self._peer.run(GET, id=payment_id))
+        return _payment(await self.run(GET, id=payment_id))
 
     async def batch_get_payments_by_order(self, order_ids: Sequence[int]) -> list[Payment]:
-        return [_payment(answer) for answer in await self._peer.run(BATCH_GET_BY_ORDER, order_ids=list(order_ids))]
+        return [_payment(answer) for answer in await self.run(BATCH_GET_BY_ORDER, order_ids=list(order_ids))]
 
 
 def _payment(answer: dict[str, Any]) -> Payment:

@@ -51,24 +51,17 @@ ROWS = Document(
 )
 
 
-class GraphQLProductClient:
-    """`shop.clients.ports.ProductClient` over GraphQL.
-
-    Args:
-        peer: The service to call.
-    """
-
-    def __init__(self, peer: GraphQLPeer) -> None:
-        self._peer = peer
+class GraphQLProductClient(GraphQLPeer):
+    """`shop.clients.ports.ProductClient` over GraphQL."""
 
     async def get_product(self, product_id: int) -> Product:
-        return _product(await self._peer.run(GET, id=product_id))
+        return _product(await self.run(GET, id=product_id))
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        return [_product(answer) for answer in await self._peer.run(BATCH_GET, ids=list(ids))]
+        return [_product(answer) for answer in await self.run(BATCH_GET, ids=list(ids))]
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
-        page = await self._peer.run(LIST, page_size=page_size, page_token=page_token, category=category)
+        page = await self.run(LIST, page_size=page_size, page_token=page_token, category=category)
         return Page(tuple(_product(answer) for answer in page["products"]), page["nextPageToken"])
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
@@ -79,7 +72,7 @@ class GraphQLProductClient:
             "price": structs.asdict(price),
             "stock": stock,
         }
-        return _product(await self._peer.run(CREATE, product=new))
+        return _product(await self.run(CREATE, product=new))
 
     async def update_product(
         self,
@@ -99,27 +92,27 @@ class GraphQLProductClient:
             "price": structs.asdict(price) if price is not None else None,
             "stock": stock,
         }
-        return _product(await self._peer.run(UPDATE, product=change))
+        return _product(await self.run(UPDATE, product=change))
 
     async def delete_product(self, product_id: int) -> None:
-        await self._peer.run(DELETE, id=product_id)
+        await self.run(DELETE, id=product_id)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
-        products = await self._peer.run(REVIEWS, product_ids=list(product_ids), limit=limit)
+        products = await self.run(REVIEWS, product_ids=list(product_ids), limit=limit)
         return {entry["productId"]: tuple(_review(review) for review in entry["reviews"]) for entry in products}
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         asked = [asdict(line) for line in lines]
-        return _reservation(await self._peer.run(RESERVE, reservation_id=reservation_id, lines=asked))
+        return _reservation(await self.run(RESERVE, reservation_id=reservation_id, lines=asked))
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:
-        return _reservation(await self._peer.run(CONFIRM, reservation_id=reservation_id))
+        return _reservation(await self.run(CONFIRM, reservation_id=reservation_id))
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        return _reservation(await self._peer.run(RELEASE, reservation_id=reservation_id))
+        return _reservation(await self.run(RELEASE, reservation_id=reservation_id))
 
     async def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
-        async for row in self._peer.pages(ROWS, "after_product_id", "productId", after_product_id, limit):
+        async for row in self.pages(ROWS, "after_product_id", "productId", after_product_id, limit):
             yield ProductRow(row["productId"], row["title"], money(row["price"]), row["stock"])
 
 

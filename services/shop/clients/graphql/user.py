@@ -30,40 +30,33 @@ UPDATE = Document(f"mutation UpdateUser($user: UserChangeInput!) {{ updateUser(u
 DELETE = Document("mutation DeleteUser($id: Long!) { deleteUser(id: $id) }")
 
 
-class GraphQLUserClient:
-    """`shop.clients.ports.UserClient` over GraphQL.
-
-    Args:
-        peer: The service to call.
-    """
-
-    def __init__(self, peer: GraphQLPeer) -> None:
-        self._peer = peer
+class GraphQLUserClient(GraphQLPeer):
+    """`shop.clients.ports.UserClient` over GraphQL."""
 
     async def login(self, email: str, password: str) -> LoginResult:
-        answer = await self._peer.run(LOGIN, email=email, password=password)
+        answer = await self.run(LOGIN, email=email, password=password)
         return LoginResult(answer["token"], _user(answer["user"]))
 
     async def get_user(self, user_id: int) -> User:
-        return _user(await self._peer.run(GET, id=user_id))
+        return _user(await self.run(GET, id=user_id))
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
-        return [_user(answer) for answer in await self._peer.run(BATCH_GET, ids=list(ids))]
+        return [_user(answer) for answer in await self.run(BATCH_GET, ids=list(ids))]
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
-        page = await self._peer.run(LIST, page_size=page_size, page_token=page_token)
+        page = await self.run(LIST, page_size=page_size, page_token=page_token)
         return Page(tuple(_user(answer) for answer in page["users"]), page["nextPageToken"])
 
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
         new = {"email": email, "name": name, "address": asdict(address)}
-        return _user(await self._peer.run(CREATE, user=new, password=password))
+        return _user(await self.run(CREATE, user=new, password=password))
 
     async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
         change = {"id": user_id, "name": name, "address": asdict(address) if address is not None else None}
-        return _user(await self._peer.run(UPDATE, user=change))
+        return _user(await self.run(UPDATE, user=change))
 
     async def delete_user(self, user_id: int) -> None:
-        await self._peer.run(DELETE, id=user_id)
+        await self.run(DELETE, id=user_id)
 
 
 def _user(answer: dict[str, Any]) -> User:

@@ -34,21 +34,14 @@ class _Rows(msgspec.Struct):
     rows: list[ProductRow]
 
 
-class RestProductClient:
-    """`shop.clients.ports.ProductClient` over REST.
-
-    Args:
-        peer: The service to call.
-    """
-
-    def __init__(self, peer: RestPeer) -> None:
-        self._peer = peer
+class RestProductClient(RestPeer):
+    """`shop.clients.ports.ProductClient` over REST."""
 
     async def get_product(self, product_id: int) -> Product:
-        return await self._peer.get(Product, "/v1/products/{product_id}", product_id, fields=_ID)
+        return await self.get(Product, "/v1/products/{product_id}", product_id, fields=_ID)
 
     async def batch_get_products(self, ids: Sequence[int]) -> list[Product]:
-        return list((await self._peer.get(_Products, "/v1/products", query={"ids": listed(ids)})).products)
+        return list((await self.get(_Products, "/v1/products", query={"ids": listed(ids)})).products)
 
     async def list_products(self, *, page_size: int = 0, page_token: str = "", category: str = "") -> Page[Product]:
         query = {
@@ -56,12 +49,12 @@ class RestProductClient:
             "page_token": optional(page_token, ""),
             "category": optional(category, ""),
         }
-        page = await self._peer.get(_Products, "/v1/products", query=query)
+        page = await self.get(_Products, "/v1/products", query=query)
         return Page(page.products, page.next_page_token)
 
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
         new = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
-        return await self._peer.send(Product, "POST", "/v1/products", body=new, fields=_NEW)
+        return await self.send(Product, "POST", "/v1/products", body=new, fields=_NEW)
 
     async def update_product(
         self,
@@ -75,30 +68,28 @@ class RestProductClient:
     ) -> Product:
         values = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
         change = {name: value for name, value in values.items() if value is not None}
-        return await self._peer.send(
-            Product, "PATCH", "/v1/products/{product_id}", product_id, body=change, fields=_CHANGE
-        )
+        return await self.send(Product, "PATCH", "/v1/products/{product_id}", product_id, body=change, fields=_CHANGE)
 
     async def delete_product(self, product_id: int) -> None:
-        await self._peer.send(type(None), "DELETE", "/v1/products/{product_id}", product_id, fields=_ID)
+        await self.send(type(None), "DELETE", "/v1/products/{product_id}", product_id, fields=_ID)
 
     async def batch_list_reviews(self, product_ids: Sequence[int], *, limit: int = 0) -> dict[int, tuple[Review, ...]]:
         query = {"product_ids": listed(product_ids), "limit": optional(limit, 0)}
-        answer = await self._peer.get(_Reviews, "/v1/reviews", query=query)
+        answer = await self.get(_Reviews, "/v1/reviews", query=query)
         return {one.product_id: one.reviews for one in answer.products}
 
     async def reserve_stock(self, reservation_id: str, lines: Sequence[StockLine]) -> Reservation:
         path = "/v1/reservations/{reservation_id}"
-        return await self._peer.send(Reservation, "PUT", path, reservation_id, body={"lines": list(lines)})
+        return await self.send(Reservation, "PUT", path, reservation_id, body={"lines": list(lines)})
 
     async def confirm_reservation(self, reservation_id: str) -> Reservation:
-        return await self._peer.send(Reservation, "POST", "/v1/reservations/{reservation_id}:confirm", reservation_id)
+        return await self.send(Reservation, "POST", "/v1/reservations/{reservation_id}:confirm", reservation_id)
 
     async def release_reservation(self, reservation_id: str) -> Reservation:
-        return await self._peer.send(Reservation, "POST", "/v1/reservations/{reservation_id}:release", reservation_id)
+        return await self.send(Reservation, "POST", "/v1/reservations/{reservation_id}:release", reservation_id)
 
     def stream_product_rows(self, *, after_product_id: int = 0, limit: int = 0) -> AsyncIterator[ProductRow]:
-        return self._peer.pages(
+        return self.pages(
             _Rows,
             "/v1/product-rows",
             "after_product_id",

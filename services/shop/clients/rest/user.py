@@ -20,37 +20,30 @@ class _Users(msgspec.Struct):
     next_page_token: str
 
 
-class RestUserClient:
-    """`shop.clients.ports.UserClient` over REST.
-
-    Args:
-        peer: The service to call.
-    """
-
-    def __init__(self, peer: RestPeer) -> None:
-        self._peer = peer
+class RestUserClient(RestPeer):
+    """`shop.clients.ports.UserClient` over REST."""
 
     async def login(self, email: str, password: str) -> LoginResult:
-        return await self._peer.send(LoginResult, "POST", "/v1/sessions", body={"email": email, "password": password})
+        return await self.send(LoginResult, "POST", "/v1/sessions", body={"email": email, "password": password})
 
     async def get_user(self, user_id: int) -> User:
-        return await self._peer.get(User, "/v1/users/{user_id}", user_id, fields=_ID)
+        return await self.get(User, "/v1/users/{user_id}", user_id, fields=_ID)
 
     async def batch_get_users(self, ids: Sequence[int]) -> list[User]:
-        return list((await self._peer.get(_Users, "/v1/users", query={"ids": listed(ids)})).users)
+        return list((await self.get(_Users, "/v1/users", query={"ids": listed(ids)})).users)
 
     async def list_users(self, *, page_size: int = 0, page_token: str = "") -> Page[User]:
         query = {"page_size": optional(page_size, 0), "page_token": optional(page_token, "")}
-        page = await self._peer.get(_Users, "/v1/users", query=query)
+        page = await self.get(_Users, "/v1/users", query=query)
         return Page(page.users, page.next_page_token)
 
     async def create_user(self, *, email: str, name: str, address: Address, password: str) -> User:
         new = {"email": email, "name": name, "address": address, "password": password}
-        return await self._peer.send(User, "POST", "/v1/users", body=new, fields=_NEW)
+        return await self.send(User, "POST", "/v1/users", body=new, fields=_NEW)
 
     async def update_user(self, user_id: int, *, name: str | None = None, address: Address | None = None) -> User:
         change = {field: value for field, value in (("name", name), ("address", address)) if value is not None}
-        return await self._peer.send(User, "PATCH", "/v1/users/{user_id}", user_id, body=change, fields=_CHANGE)
+        return await self.send(User, "PATCH", "/v1/users/{user_id}", user_id, body=change, fields=_CHANGE)
 
     async def delete_user(self, user_id: int) -> None:
-        await self._peer.send(type(None), "DELETE", "/v1/users/{user_id}", user_id, fields=_ID)
+        await self.send(type(None), "DELETE", "/v1/users/{user_id}", user_id, fields=_ID)
