@@ -15,9 +15,6 @@ def main(arguments: list[str]) -> int:
 
     Args:
         arguments: None to serve by the environment, or "schema" to print the schema.
-
-    Returns:
-        The exit code.
     """
     if arguments == ["schema"]:
         from graphql_gateway.schema import build_schema

@@ -19,9 +19,6 @@ beside it; Python's default is 50 times as much."""
 async def serve(config: ServiceConfig) -> None:
     """Serves until SIGTERM.
 
-    Args:
-        config: The settings of this process.
-
     Raises:
         ConfigError: A setting that the gateway needs is missing or wrong.
         StartError: The port is in use.

@@ -69,12 +69,7 @@ _MOST_KNOWN = 64
 
 
 class CostModel:
-    """The cost of one validated document, as far as its variables leave it open.
-
-    Args:
-        schema: What the document was validated against.
-        document: The document.
-    """
+    """The cost of one validated document, as far as its variables leave it open."""
 
     __slots__ = ("_document", "_known", "_schema", "_variables")
 

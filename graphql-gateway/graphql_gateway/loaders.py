@@ -20,11 +20,7 @@ V = TypeVar("V")
 
 
 class BatchedReads:
-    """One loader per entity, each over the batch call of its service.
-
-    Args:
-        clients: The services.
-    """
+    """One loader per entity, each over the batch call of its service."""
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients
@@ -116,11 +112,7 @@ class BatchedReads:
 
 
 class SingleReads:
-    """A call per read, as a gateway without loaders makes them: the naive variant, never the default.
-
-    Args:
-        clients: The services.
-    """
+    """A call per read, as a gateway without loaders makes them: the naive variant, never the default."""
 
     def __init__(self, clients: Clients) -> None:
         self._clients = clients

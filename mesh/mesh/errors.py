@@ -60,12 +60,7 @@ class ClusterError(MeshError):
 
 
 class ComponentDiedError(MeshError):
-    """A component exited during a run.
-
-    Args:
-        component: Name of the component.
-        message: Message for the user.
-    """
+    """A component exited during a run."""
 
     def __init__(self, component: str, message: str) -> None:
         super().__init__(message)

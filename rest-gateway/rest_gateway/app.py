@@ -42,13 +42,7 @@ TAGS = {
 
 
 def build_app(shop: Clients, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the application.
-
-    Args:
-        shop: The services.
-        authenticator: Checks callers.
-        page_token_key: Key of this installation's page tokens.
-    """
+    """Returns the application."""
     api = rest_api(
         title="Hopwise shop",
         summary="Products, users, orders and payments as resources",

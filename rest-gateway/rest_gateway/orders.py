@@ -25,12 +25,7 @@ from shop.resources.orders import add_order_changes
 
 
 def add_orders(api: FastAPI, shop: Clients) -> None:
-    """Declares the routes of orders.
-
-    Args:
-        api: The API to add them to.
-        shop: The services.
-    """
+    """Declares the routes of orders."""
     orders = shop.order
 
     @api.get("/v1/orders/{order_id:name}", **reading("orders", access=Access.CALLER, problems=[404]))

@@ -15,12 +15,7 @@ from shop.resources.documents import PaymentDocument, PaymentList, payment_docum
 
 
 def add_payments(api: FastAPI, shop: Clients) -> None:
-    """Declares the routes of payments.
-
-    Args:
-        api: The API to add them to.
-        shop: The services.
-    """
+    """Declares the routes of payments."""
     payments = shop.payment
 
     @api.get("/v1/payments", **reading("payments", access=Access.CALLER))

@@ -35,9 +35,6 @@ ADMIN = "postgres"
 def make_secrets(folder: Path) -> None:
     """Makes what is missing; whatever follows from something else is written anew.
 
-    Args:
-        folder: The folder of the folders.
-
     Raises:
         OSError: A file cannot be read or written.
     """

@@ -111,12 +111,7 @@ def database(ports: Ports, environ: Mapping[str, str], folder: RunFolder) -> Dat
 
 
 def own_database(password: str, places: Places) -> Database:
-    """The server that this project starts itself.
-
-    Args:
-        password: Password of its superuser.
-        places: Where it is reached.
-    """
+    """The server that this project starts itself."""
     (place,) = places.reached(POSTGRES)
     return Database(f"postgresql://{POSTGRES}:{password}@{place}/postgres", embedded=True)
 
@@ -193,12 +188,7 @@ def postgres_components(folder: RunFolder, ports: Ports) -> list[Component]:
 
 
 class _NewCluster:
-    """Makes a cluster's data in a folder beside their place, and moves them there when they are whole.
-
-    Args:
-        cluster: The cluster.
-        password: The superuser's password.
-    """
+    """Makes a cluster's data in a folder beside their place, and moves them there when they are whole."""
 
     def __init__(self, cluster: Cluster, password: str) -> None:
         self._cluster = cluster

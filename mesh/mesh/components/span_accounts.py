@@ -28,11 +28,7 @@ class SpanAccount(msgspec.Struct, frozen=True):
 
 
 def span_accounts(folder: RunFolder) -> dict[str, SpanAccount]:
-    """The newest account of every process, by its name; a process without spans has none before its end.
-
-    Args:
-        folder: Folder of the run.
-    """
+    """The newest account of every process, by its name; a process without spans has none before its end."""
     return {
         path.stem: msgspec.json.decode(path.read_bytes(), type=SpanAccount)
         for path in sorted(folder.telemetry.glob("*.json"))

@@ -112,9 +112,6 @@ def load_ports(environ: Mapping[str, str], file: Path = PORTS_FILE) -> Ports:
         environ: `SHOP_PORT_BASE` is read from it.
         file: The ports file.
 
-    Returns:
-        The run's ports.
-
     Raises:
         PortError: The base is not a number, or its range does not fit between 1024 and 65535.
     """

@@ -183,9 +183,6 @@ def load_topology(which: str, folder: Path = TOPOLOGIES) -> Topology:
         which: A name such as `hybrid`, or the path of a YAML file.
         folder: Folder of the topologies that have names.
 
-    Returns:
-        The checked topology.
-
     Raises:
         TopologyError: It is unknown or wrong; the message names the file, the line and the mistake.
     """

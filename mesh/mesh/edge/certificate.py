@@ -15,8 +15,5 @@ def edge_certificate(folder: RunFolder) -> Certificate:
     """A new certificate for the edge, from a new authority; both are among the run's keys.
 
     As on the web, an intermediate certificate that the edge sends along lies between the edge's and the root.
-
-    Args:
-        folder: Folder of the run.
     """
     return issue(make_authority(folder.keys / "edge-ca", EDGE, identity=""), NAMES, folder.keys / EDGE)

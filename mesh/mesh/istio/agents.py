@@ -41,13 +41,6 @@ def agent_component(
 ) -> Component:
     """What to run for a workload's sidecar; makes the agent's folder.
 
-    Args:
-        workload: The workload.
-        ports: Ports of the run.
-        folder: Folder of the run.
-        authority: Signs the sidecars' certificates.
-        issuer: Signs the workload's token.
-
     Raises:
         NotInstalledError: There is no agent or no Envoy program.
     """

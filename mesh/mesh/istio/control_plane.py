@@ -40,12 +40,6 @@ PROXY_HEADERS: Mapping[str, Any] = {
 def istiod_component(ports: Ports, folder: RunFolder, authority: Authority, issuer: TokenIssuer) -> Component:
     """What to run for istiod; writes its mesh configuration into the run's folder.
 
-    Args:
-        ports: Ports of the run.
-        folder: Folder of the run.
-        authority: Signs the sidecars' certificates.
-        issuer: Signs the sidecars' tokens.
-
     Raises:
         NotInstalledError: There is no istiod program.
     """

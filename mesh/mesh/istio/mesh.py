@@ -51,9 +51,6 @@ class IstioMesh:
     def components(self, authority: Authority) -> list[Component]:
         """What to run: istiod, then an agent with its Envoy for each workload.
 
-        Args:
-            authority: Signs the sidecars' certificates.
-
         Raises:
             NotInstalledError: A program is not there.
             TopologyError: Istio refuses the resources that the topology leads to.

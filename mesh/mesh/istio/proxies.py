@@ -23,12 +23,7 @@ SHARED = ("internal_address_config", "early_header_mutation_extensions", "http2_
 
 
 def proxy_resources(workloads: Sequence[Workload], ports: Ports) -> list[Resource]:
-    """Tracing, and the patches of each sidecar's own configuration.
-
-    Args:
-        workloads: Every workload of the mesh.
-        ports: Ports of the run.
-    """
+    """Tracing, and the patches of each sidecar's own configuration."""
     # A request that brings a trace context keeps its sampling decision; one without is traced.
     tracing = {"providers": [{"name": TRACES}], "randomSamplingPercentage": 100.0, "enableIstioTags": False}
     return [

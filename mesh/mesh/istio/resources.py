@@ -17,15 +17,7 @@ from mesh.sidecars.workloads import Workload
 def resources(
     workloads: tuple[Workload, ...], topology: Topology, switches: Switches, ports: Ports, folder: RunFolder
 ) -> list[Resource]:
-    """Istio's resources for a mesh.
-
-    Args:
-        workloads: Every workload of the mesh.
-        topology: The topology that they were made from.
-        switches: The switches that it runs with.
-        ports: Ports of the run.
-        folder: Folder of the run, for its sockets.
-    """
+    """Istio's resources for a mesh."""
     return [
         *service_resources(workloads, ports, folder.sockets),
         *traffic_resources(workloads, topology, switches),

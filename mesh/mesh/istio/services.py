@@ -31,13 +31,7 @@ def selector(workload: Workload) -> dict[str, Any]:
 
 
 def service_resources(workloads: Sequence[Workload], ports: Ports, sockets: Path) -> list[Resource]:
-    """The services of a mesh, its workloads and their sidecars.
-
-    Args:
-        workloads: Every workload of the mesh.
-        ports: Ports of the run.
-        sockets: Folder of the run's sockets.
-    """
+    """The services of a mesh, its workloads and their sidecars."""
     services = {workload.service: workload for workload in workloads if workload.inbound}
     return [
         *(_service(service, workload) for service, workload in services.items()),

@@ -15,13 +15,7 @@ from mesh.supervisor.run import Run
 
 
 def database_run(db: Database, ports: Ports, folder: RunFolder) -> Run:
-    """A run of the database alone.
-
-    Args:
-        db: The database.
-        ports: Ports of the run.
-        folder: Folder of the run.
-    """
+    """A run of the database alone."""
     return Run(ports, folder, database_ports(db), lambda: database_components(db, folder, ports))
 
 

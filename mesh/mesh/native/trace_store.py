@@ -17,9 +17,6 @@ from mesh.supervisor.run import Run
 def open_trace_store(ports: Ports) -> Iterator[bool]:
     """The Jaeger of a port base: the one that runs there now, else one that runs as long as the context lasts.
 
-    Args:
-        ports: Ports of the run.
-
     Yields:
         Whether it was started here, and ends with the context.
     """

@@ -55,12 +55,7 @@ class Answer:
 
 
 def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
-    """What all sidecars say together.
-
-    Args:
-        answers: What each answered.
-        encrypted: Whether the sidecars use TLS.
-    """
+    """What all sidecars say together."""
     heard = [answer for answer in answers if answer.counters is not None]
     counters = [item for answer in heard for item in (answer.counters or {}).items()]
     unencrypted = sum(1 for answer in heard if answer.listener is not None and not answer.handshakes)
@@ -72,12 +67,7 @@ def facts_of(answers: Sequence[Answer], *, encrypted: bool) -> SidecarFacts:
 
 
 def read_facts(workloads: Sequence[Workload], *, encrypted: bool) -> SidecarFacts:
-    """Ask every sidecar.
-
-    Args:
-        workloads: The workloads of the mesh.
-        encrypted: Whether the sidecars use TLS.
-    """
+    """Ask every sidecar."""
     answers = [
         Answer(_counters(workload.admin), f"{workload.address}_" if workload.inbound else None)
         for workload in workloads

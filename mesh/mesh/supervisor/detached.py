@@ -26,9 +26,6 @@ def start_detached(options: Sequence[str], folder: RunFolder) -> State:
         options: Options of `mesh up`.
         folder: Folder of the run.
 
-    Returns:
-        The state of the run.
-
     Raises:
         AlreadyRunningError: Another run has the port base.
         MeshError: It ended instead; its messages have been shown.

@@ -101,11 +101,7 @@ def sweep(folder: RunFolder) -> list[str]:
 
 
 class RunLock:
-    """The right to run on a port base; the kernel takes it back when its holder ends, however that happens.
-
-    Args:
-        folder: Folder of the base.
-    """
+    """The right to run on a port base; the kernel takes it back when its holder ends, however that happens."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder

@@ -14,11 +14,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user, or the machine, asks to stop.
-
-    Args:
-        signum: Number of the signal.
-    """
+    """The user, or the machine, asks to stop."""
 
     def __init__(self, signum: int) -> None:
         super().__init__(f"stopped by {signal.Signals(signum).name}")

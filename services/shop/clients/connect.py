@@ -100,10 +100,6 @@ async def connect(
 
 
 def import_clients(config: ServiceConfig) -> None:
-    """Imports what the clients of a process need beside gRPC: aiohttp takes a third of such a process's imports.
-
-    Args:
-        config: Names the process's peers.
-    """
+    """Imports what the clients of a process need beside gRPC: aiohttp takes a third of such a process's imports."""
     if any(urlsplit(address).scheme != "grpc" for address in config.peers.values()):
         importlib.import_module("shop.clients.over_http")

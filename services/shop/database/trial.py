@@ -21,9 +21,6 @@ def create_trial(admin_url: str, *, template: str, name: str, keep: bool = False
         name: The trial's database; it must not be the template or one that PostgreSQL came with.
         keep: Leave a trial's database that is there as it is.
 
-    Returns:
-        The name.
-
     Raises:
         ValueError: The template does not exist, or the name is taken by a database that is no trial's.
         psycopg.Error: The database does not answer or refused a statement.

@@ -30,11 +30,7 @@ FLUSH_S = 3.0
 
 
 class SdkTracing:
-    """Spans of the SDK.
-
-    Args:
-        tracer: The SDK's tracer.
-    """
+    """Spans of the SDK."""
 
     def __init__(self, tracer: trace.Tracer) -> None:
         self._tracer = tracer
@@ -77,12 +73,7 @@ def _by_name(shared: SharedAttributes) -> Mapping[str, str | int]:
 
 
 class _Accounted(SpanExporter):
-    """Counts what becomes of spans, and the CPU time of exporting them.
-
-    Args:
-        exporter: Exports them.
-        account: Told what became of them.
-    """
+    """Counts what becomes of spans, and the CPU time of exporting them."""
 
     def __init__(self, exporter: SpanExporter, account: SpanAccount) -> None:
         self._exporter = exporter
@@ -107,12 +98,7 @@ class _Accounted(SpanExporter):
 
 
 class _Batches(BatchSpanProcessor):
-    """The SDK's processor, whose spans are counted.
-
-    Args:
-        exporter: Gets the batches.
-        account: Told how many spans there were.
-    """
+    """The SDK's processor, whose spans are counted."""
 
     def __init__(self, exporter: SpanExporter, account: SpanAccount) -> None:
         super().__init__(exporter)

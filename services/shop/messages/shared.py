@@ -59,10 +59,6 @@ def money_from(message: money_pb2.Money) -> Money:
 def masked(mask: FieldMask, valid: Sequence[str]) -> frozenset[str]:
     """Returns the fields that an update changes.
 
-    Args:
-        mask: The update's mask.
-        valid: The fields that may be changed.
-
     Raises:
         InvalidArgument: The mask is empty or names another field.
     """

@@ -134,10 +134,5 @@ class Mutation:
 
 
 def build_app(service: OrderService, authenticator: Authenticator) -> App:
-    """Returns the orders' GraphQL application.
-
-    Args:
-        service: The service's use cases.
-        authenticator: Decides which callers are admitted.
-    """
+    """Returns the orders' GraphQL application."""
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

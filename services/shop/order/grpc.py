@@ -24,11 +24,7 @@ STATUSES = {number: status for status, number in STATUS_NUMBERS.items()}
 
 
 class OrderServicer(order_pb2_grpc.OrderServiceServicer):
-    """Serves `shop.order.v1.OrderService`; the server's interceptors turn errors into statuses.
-
-    Args:
-        service: The service's use cases.
-    """
+    """Serves `shop.order.v1.OrderService`; the server's interceptors turn errors into statuses."""
 
     def __init__(self, service: OrderService) -> None:
         self._service = service

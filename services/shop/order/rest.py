@@ -29,13 +29,7 @@ TAGS = {
 
 
 def build_app(service: OrderService, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the application.
-
-    Args:
-        service: The service's use cases.
-        authenticator: Decides which callers are admitted.
-        page_token_key: Key of this installation's page tokens.
-    """
+    """Returns the application."""
     api = service_api("order", "Orders and the checkout", TAGS, authenticator)
     _add_reads(api, service)
     add_order_changes(api, service)

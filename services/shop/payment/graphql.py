@@ -71,10 +71,5 @@ class Mutation:
 
 
 def build_app(service: PaymentService, authenticator: Authenticator) -> App:
-    """Returns the payments' GraphQL application.
-
-    Args:
-        service: The service's use cases.
-        authenticator: Decides which callers are admitted.
-    """
+    """Returns the payments' GraphQL application."""
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

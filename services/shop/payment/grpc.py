@@ -19,11 +19,7 @@ Context: TypeAlias = "ServicerContext[Any, Any]"
 
 
 class PaymentServicer(payment_pb2_grpc.PaymentServiceServicer):
-    """Serves `shop.payment.v1.PaymentService`; the server's interceptors turn errors into statuses.
-
-    Args:
-        service: The service's use cases.
-    """
+    """Serves `shop.payment.v1.PaymentService`; the server's interceptors turn errors into statuses."""
 
     def __init__(self, service: PaymentService) -> None:
         self._service = service

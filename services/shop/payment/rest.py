@@ -22,12 +22,7 @@ TAGS = {"payments": "Payments of orders; changed by other parts of the shop only
 
 
 def build_app(service: PaymentService, authenticator: Authenticator) -> FastAPI:
-    """Returns the application.
-
-    Args:
-        service: The service's use cases.
-        authenticator: Decides which callers are admitted.
-    """
+    """Returns the application."""
     api = service_api("payment", "Payments of orders", TAGS, authenticator)
     _add_reads(api, service)
     _add_changes(api, service)

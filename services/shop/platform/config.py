@@ -110,9 +110,6 @@ class ServiceConfig:
         Args:
             env: The variables; empty ones count as absent.
 
-        Returns:
-            The settings, with defaults where a variable is absent.
-
         Raises:
             ConfigError: A variable is missing or not valid.
         """

@@ -21,9 +21,6 @@ EXAMPLE_URL = "postgresql://shop_product:…@127.0.0.1:18060/shop_trial"
 async def bootstrap(config: ServiceConfig) -> AsyncIterator[ProductService]:
     """Opens what the catalogue needs and gives its use cases.
 
-    Args:
-        config: Names the database.
-
     Raises:
         ConfigError: A setting is missing.
         StartError: The database does not answer.

@@ -68,10 +68,6 @@ def reserve(lines: Sequence[StockLine], products: Mapping[int, Product]) -> tupl
 def reserved_again(reservation: Reservation, lines: Sequence[StockLine]) -> Reservation:
     """Answers a call that asks for a reservation a second time.
 
-    Args:
-        reservation: The reservation as it is stored.
-        lines: Lines that are asked for now.
-
     Returns:
         The reservation, held or already confirmed.
 

@@ -208,10 +208,5 @@ class Mutation:
 
 
 def build_app(service: ProductService, authenticator: Authenticator) -> App:
-    """Returns the catalogue's GraphQL application.
-
-    Args:
-        service: The service's use cases.
-        authenticator: Decides which callers are admitted.
-    """
+    """Returns the catalogue's GraphQL application."""
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

@@ -29,11 +29,7 @@ CHANGEABLE = ("title", "description", "category", "price", "stock")
 
 
 class ProductServicer(product_pb2_grpc.ProductServiceServicer):
-    """Answers the calls of shop.product.v1.ProductService.
-
-    Args:
-        service: The service's use cases.
-    """
+    """Answers the calls of shop.product.v1.ProductService."""
 
     def __init__(self, service: ProductService) -> None:
         self._service = service

@@ -36,13 +36,7 @@ _ROWS = "product-rows"
 
 
 def build_app(service: ProductService, authenticator: Authenticator, page_token_key: bytes = DEFAULT_KEY) -> FastAPI:
-    """Returns the application.
-
-    Args:
-        service: The service's use cases.
-        authenticator: Decides which callers are admitted.
-        page_token_key: Key of this installation's page tokens.
-    """
+    """Returns the application."""
     api = service_api("product", "The catalogue and its stock", TAGS, authenticator)
     add_products(api, service)
     _add_reviews(api, service)

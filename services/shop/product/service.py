@@ -52,12 +52,7 @@ _CATEGORY_FORM = "1 to 40 lower-case letters, digits or hyphens, as c0042"
 
 
 class ProductService:
-    """The catalogue's use cases: `shop.clients.ports.ProductClient`, but for product rows, which come in chunks.
-
-    Args:
-        store: The catalogue's tables.
-        page_token_key: Key of the page tokens.
-    """
+    """The catalogue's use cases: `shop.clients.ports.ProductClient`, but for product rows, which come in chunks."""
 
     def __init__(self, store: ProductStore, *, page_token_key: bytes = page_tokens.DEFAULT_KEY) -> None:
         self._store = store

@@ -25,9 +25,6 @@ EXAMPLE_URL = "postgresql://shop_user:…@127.0.0.1:18060/shop_trial"
 async def bootstrap(config: ServiceConfig) -> AsyncIterator[UserService]:
     """Opens what the accounts need and gives their use cases.
 
-    Args:
-        config: Names the database and the private key.
-
     Raises:
         ConfigError: A setting is missing, or the key cannot be used.
         StartError: The database does not answer.

@@ -135,10 +135,5 @@ class Mutation:
 
 
 def build_app(service: UserService, authenticator: Authenticator) -> App:
-    """Returns the accounts' GraphQL application.
-
-    Args:
-        service: The service's use cases.
-        authenticator: Decides which callers are admitted.
-    """
+    """Returns the accounts' GraphQL application."""
     return graphql_app(Schema(query=Query, mutation=Mutation), service, authenticator)

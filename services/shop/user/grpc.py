@@ -22,11 +22,7 @@ CHANGEABLE = ("name", "address")
 
 
 class UserServicer(user_pb2_grpc.UserServiceServicer):
-    """Answers the calls of shop.user.v1.UserService.
-
-    Args:
-        service: The service's use cases.
-    """
+    """Answers the calls of shop.user.v1.UserService."""
 
     def __init__(self, service: UserService) -> None:
         self._service = service

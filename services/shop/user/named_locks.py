@@ -30,9 +30,6 @@ class NamedLocks:
     async def hold(self, name: str) -> AsyncIterator[None]:
         """Waits for the lock of a name, and holds it for as long as the context lasts.
 
-        Args:
-            name: Name of the lock.
-
         Raises:
             TimeoutError: The caller's time passed before the lock was free.
         """

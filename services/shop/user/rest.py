@@ -17,12 +17,7 @@ TAGS = {
 
 
 def build_app(service: UserService, authenticator: Authenticator) -> FastAPI:
-    """Returns the application.
-
-    Args:
-        service: The service's use cases.
-        authenticator: Decides which callers are admitted.
-    """
+    """Returns the application."""
     api = service_api("user", "Customers and their logins", TAGS, authenticator)
     add_users(api, service)
     add_docs(api)

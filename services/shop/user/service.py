@@ -25,14 +25,7 @@ _COUNTRY = re.compile(r"[A-Z]{2}")
 
 
 class UserService:
-    """The accounts' use cases: `shop.clients.ports.UserClient`.
-
-    Args:
-        store: The accounts' table.
-        passwords: Hashes and checks passwords.
-        signer: Signs the tokens of logins.
-        page_token_key: Key of the page tokens.
-    """
+    """The accounts' use cases: `shop.clients.ports.UserClient`."""
 
     def __init__(
         self,

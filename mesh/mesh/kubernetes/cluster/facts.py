@@ -12,11 +12,7 @@ KIB_PER_MIB = 1024
 
 
 def cluster_facts(kubectl: Kubectl) -> dict[str, Any]:
-    """Versions and nodes of a cluster; what the user may not read is left out.
-
-    Args:
-        kubectl: Calls the cluster.
-    """
+    """Versions and nodes of a cluster; what the user may not read is left out."""
     facts: dict[str, Any] = {"kubernetes": kubectl.version()}
     try:
         nodes = kubectl.get("nodes")["items"]

@@ -32,9 +32,6 @@ class MachineTimes:
 def machine_times(kubectl: Kubectl) -> dict[str, MachineTimes]:
     """Asks one container on each node that the namespace's pods run on.
 
-    Args:
-        kubectl: Calls the namespace.
-
     Returns:
         The times by the node's name.
 

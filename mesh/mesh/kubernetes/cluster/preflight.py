@@ -22,10 +22,6 @@ USAGE = (("nodes", "--subresource=proxy"), ("pods.metrics.k8s.io",))
 def require_usable(kubectl: Kubectl, switches: Switches) -> None:
     """Check that the current context's cluster answers, lets this user make namespaces, and has what the switches need.
 
-    Args:
-        kubectl: Calls its context.
-        switches: The switches of the run.
-
     Raises:
         ClusterError: It cannot; the message has the reason and what to do.
     """

@@ -12,12 +12,7 @@ INBOUND = "0.0.0.0_15006"
 
 
 def read_facts(kubectl: Kubectl, *, encrypted: bool) -> SidecarFacts:
-    """Ask every sidecar.
-
-    Args:
-        kubectl: Calls the namespace.
-        encrypted: Whether the sidecars use TLS.
-    """
+    """Ask every sidecar."""
     answers = []
     for pod in kubectl.get("pods")["items"]:
         spec, labels = pod["spec"], pod["metadata"].get("labels", {})

@@ -38,13 +38,7 @@ Manifests = dict[str, list[Document]]
 
 
 def manifests(topology: Topology, switches: Switches, options: ClusterOptions) -> Manifests:
-    """All files: a Kustomize base, and the overlays `bench` and `production`.
-
-    Args:
-        topology: Which components run, and which calls which.
-        switches: The switches that it runs with.
-        options: Names, images and sizes.
-    """
+    """All files: a Kustomize base, and the overlays `bench` and `production`."""
     places = ClusterPlaces.default()
     files = {
         **_base(topology, switches, places, options),

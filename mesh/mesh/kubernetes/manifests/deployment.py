@@ -190,13 +190,7 @@ def probes(probe: Document, *, startup: Document | None = None) -> Document:
 
 
 def pod_template(workload: Workload, options: ClusterOptions, **spec: Any) -> Document:
-    """The template of a workload's pods.
-
-    Args:
-        workload: The workload.
-        options: For the labels.
-        spec: More of the pod's specification.
-    """
+    """The template of a workload's pods."""
     annotations = dict(workload.annotations)
     pod_labels = {
         **labels(workload.name, options),

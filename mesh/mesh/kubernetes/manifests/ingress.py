@@ -21,14 +21,7 @@ PORT, TLS_PORT = 80, 443
 
 
 def ingress(topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions) -> list[Document]:
-    """A gateway of Istio's, and the routes from it to the edge for what clients of the topology send.
-
-    Args:
-        topology: For what clients send.
-        switches: For mTLS.
-        places: The ports.
-        options: For namespace and labels.
-    """
+    """A gateway of Istio's, and the routes from it to the edge for what clients of the topology send."""
     port = places.ports[EDGE]
     listener = {"name": "http", "port": PORT, "protocol": "HTTP", "allowedRoutes": {"namespaces": {"from": "Same"}}}
     kinds = {"GRPCRoute" if topology.client_speaks(channel) == "grpc" else "HTTPRoute" for channel in topology.entry}

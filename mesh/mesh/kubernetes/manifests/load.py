@@ -38,12 +38,7 @@ class LoadJob:
 
 
 def load_document(job: LoadJob, options: ClusterOptions) -> Document:
-    """The job, whose pods wait for their tape and target.
-
-    Args:
-        job: What the generators are to do.
-        options: Where they run.
-    """
+    """The job, whose pods wait for their tape and target."""
     generator = container(
         LOAD,
         options.image("shopload"),

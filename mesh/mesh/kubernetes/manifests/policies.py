@@ -22,12 +22,7 @@ MOST_PODS = 8
 
 
 def links(topology: Topology, switches: Switches) -> dict[str, dict[str, set[str]]]:
-    """Whom each component calls, with the names of the ports, from the topology's links and what stands around them.
-
-    Args:
-        topology: Which components run, and which calls which.
-        switches: For the edge.
-    """
+    """Whom each component calls, with the names of the ports, from the topology's links and what stands around them."""
     called: dict[str, dict[str, set[str]]] = {}
 
     def add(caller: str, callee: str, port: str) -> None:
@@ -51,14 +46,7 @@ def links(topology: Topology, switches: Switches) -> dict[str, dict[str, set[str
 def network_policies(
     topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> list[Document]:
-    """Nobody may talk to anybody, but for what the topology's links and their surroundings need.
-
-    Args:
-        topology: Which components run, and which calls which.
-        switches: For edge and mesh.
-        places: The ports.
-        options: For namespace and labels.
-    """
+    """Nobody may talk to anybody, but for what the topology's links and their surroundings need."""
     called = links(topology, switches)
     names = sorted({*called, *(callee for callees in called.values() for callee in callees)})
     everybody: Document = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}

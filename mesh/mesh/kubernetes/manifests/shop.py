@@ -47,14 +47,7 @@ def ports_of(component: str, topology: Topology, places: ClusterPlaces) -> dict[
 def shop_workloads(
     topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> list[Workload]:
-    """The services and gateways of a topology, and the canary if there is one.
-
-    Args:
-        topology: Which components run, and which calls which.
-        switches: For mesh, canary and delays.
-        places: Where everything listens and is reached.
-        options: For images and names.
-    """
+    """The services and gateways of a topology, and the canary if there is one."""
     around = _surroundings(topology, switches, places, options)
     names = [*topology.components, *([CANARY] if switches.canary else [])]
     return [_workload(name, around, options, meshed=switches.meshed) for name in names]

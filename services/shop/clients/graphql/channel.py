@@ -48,11 +48,7 @@ class Document:
 
 
 class GraphQLPeer:
-    """One service as its callers see it over GraphQL.
-
-    Args:
-        channel: Channel to the service.
-    """
+    """One service as its callers see it over GraphQL."""
 
     def __init__(self, channel: HttpChannel) -> None:
         self._channel = channel

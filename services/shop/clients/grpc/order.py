@@ -19,12 +19,7 @@ _STATUSES_BACK = {number: status for status, number in _STATUSES.items()}
 
 
 class GrpcOrderClient:
-    """`shop.clients.ports.OrderClient` over gRPC.
-
-    Args:
-        peer: The service to call.
-        channel: Channel to the service.
-    """
+    """`shop.clients.ports.OrderClient` over gRPC."""
 
     def __init__(self, peer: Peer, channel: grpc.aio.Channel) -> None:
         self._peer = peer

@@ -18,12 +18,7 @@ _STATUSES = {pb.PaymentStatus.Value(f"PAYMENT_STATUS_{status.value}"): status fo
 
 
 class GrpcPaymentClient:
-    """`shop.clients.ports.PaymentClient` over gRPC.
-
-    Args:
-        peer: The service to call.
-        channel: Channel to the service.
-    """
+    """`shop.clients.ports.PaymentClient` over gRPC."""
 
     def __init__(self, peer: Peer, channel: grpc.aio.Channel) -> None:
         self._peer = peer

@@ -18,12 +18,7 @@ from shop.values.product import Product, ProductRow, Reservation, Review, StockL
 
 
 class GrpcProductClient:
-    """`shop.clients.ports.ProductClient` over gRPC.
-
-    Args:
-        peer: The service to call.
-        channel: Channel to the service.
-    """
+    """`shop.clients.ports.ProductClient` over gRPC."""
 
     def __init__(self, peer: Peer, channel: grpc.aio.Channel) -> None:
         self._peer = peer

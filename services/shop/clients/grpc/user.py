@@ -18,12 +18,7 @@ from shop.values.user import Address, LoginResult, User
 
 
 class GrpcUserClient:
-    """`shop.clients.ports.UserClient` over gRPC.
-
-    Args:
-        peer: The service to call.
-        channel: Channel to the service.
-    """
+    """`shop.clients.ports.UserClient` over gRPC."""
 
     def __init__(self, peer: Peer, channel: grpc.aio.Channel) -> None:
         self._peer = peer

@@ -40,11 +40,7 @@ class _Problem(msgspec.Struct):
 
 
 class RestPeer:
-    """One service as its callers see it over REST.
-
-    Args:
-        channel: Channel to the service.
-    """
+    """One service as its callers see it over REST."""
 
     def __init__(self, channel: HttpChannel) -> None:
         self._channel = channel

@@ -57,15 +57,7 @@ class Patience:
 
 
 class SpanExporter:
-    """Exports what a recorder keeps, for as long as the context lasts; at its end, what still waits.
-
-    Args:
-        recorder: Keeps the spans.
-        account: Told what became of them.
-        endpoint: URL of the collector.
-        resource: What the spans belong to.
-        patience: How long it waits.
-    """
+    """Exports what a recorder keeps, for as long as the context lasts; at its end, what still waits."""
 
     def __init__(
         self,

@@ -24,9 +24,6 @@ _REMOTE = _HERE | SpanFlags.SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK
 class Batch:
     """Spans of one process, in the message that exports them.
 
-    Args:
-        resource: The attributes of the process.
-
     Attributes:
         message: The message.
     """

@@ -28,9 +28,6 @@ async def with_retries(call: Callable[[], Awaitable[T]]) -> T:
     Args:
         call: An idempotent call of another service.
 
-    Returns:
-        What the call returns.
-
     Raises:
         ShopError: The call was refused, or the last attempt got no answer either.
     """

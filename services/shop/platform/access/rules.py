@@ -335,11 +335,7 @@ def service_authenticator(config: ServiceConfig) -> Authenticator:
 
 
 def admits(access: Access) -> Callable[[F], F]:
-    """Marks a method of a gRPC servicer with the callers that it admits; a method without a mark is internal.
-
-    Args:
-        access: Callers that it admits.
-    """
+    """Marks a method of a gRPC servicer with the callers that it admits; a method without a mark is internal."""
 
     def mark(method: F) -> F:
         method.__dict__[_MARK] = access

@@ -98,11 +98,7 @@ class Prepared:
 
 
 class LruCache(Generic[V]):
-    """A cache of the values that were used last, of limited size.
-
-    Args:
-        capacity: How many values to keep.
-    """
+    """A cache of the values that were used last, of limited size."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity

@@ -165,15 +165,7 @@ def _errors(errors: Sequence[dict[str, Any]]) -> bytes:
 
 
 async def respond(send: Send, status: int, body: bytes, content_type: bytes, headers: Headers = ()) -> None:
-    """Sends a whole answer.
-
-    Args:
-        send: The request's way back.
-        status: The HTTP status.
-        body: The content.
-        content_type: The Content-Type.
-        headers: Headers besides those of the content.
-    """
+    """Sends a whole answer."""
     length = (b"content-length", str(len(body)).encode())
     await send(
         {

@@ -37,11 +37,7 @@ def not_found_by_hash() -> dict[str, Any]:
 
 
 def graphql_errors(errors: Sequence[GraphQLError]) -> list[dict[str, Any]]:
-    """Returns errors of a request as clients see them; unexpected ones go to the log, and to clients as INTERNAL.
-
-    Args:
-        errors: As graphql-core collected them.
-    """
+    """Returns errors of a request as clients see them; unexpected ones go to the log, and to clients as INTERNAL."""
     logged: set[int] = set()
     return [_formatted(error, logged) for error in errors]
 

@@ -14,13 +14,7 @@ from shop.errors import ShopError
 
 
 class Refused(Exception):  # noqa: N818 - not an error of this program
-    """The request is not a GraphQL request.
-
-    Args:
-        status: HTTP status.
-        error: What the client is told.
-        headers: More headers of the answer.
-    """
+    """The request is not a GraphQL request."""
 
     def __init__(self, status: int, error: ShopError, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
         super().__init__(error.message)

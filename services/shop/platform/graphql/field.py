@@ -15,11 +15,7 @@ T = TypeVar("T")
 
 
 def field(*, description: str) -> Callable[[F], F]:
-    """Makes a method a GraphQL field.
-
-    Args:
-        description: Description of the field in the schema.
-    """
+    """Makes a method a GraphQL field."""
     return cast(Callable[[F], F], strawberry.field(description=description))
 
 
@@ -38,11 +34,7 @@ class _Computed(StrawberryField):
 
 
 def computed(*, description: str) -> Callable[[F], F]:
-    """Makes a method without arguments a GraphQL field that costs little more than an attribute.
-
-    Args:
-        description: Description of the field in the schema.
-    """
+    """Makes a method without arguments a GraphQL field that costs little more than an attribute."""
     return cast(Callable[[F], F], _Computed(description=description))
 
 

@@ -13,11 +13,7 @@ S = TypeVar("S")
 
 
 class ServiceContext(RequestContext, Generic[S]):
-    """One request to a service.
-
-    Args:
-        service: The service's use cases.
-    """
+    """One request to a service."""
 
     __slots__ = ("service",)
 

@@ -101,11 +101,7 @@ def name_operation(kind: str, name: str) -> None:
 
 
 def note_error(code: str) -> None:
-    """Records on the request's span the error of its answer, since its HTTP status does not tell.
-
-    Args:
-        code: The first error's code.
-    """
+    """Records on the request's span the error of its answer, since its HTTP status does not tell."""
     span = trace.get_current_span()
     if span.is_recording():
         span.set_attribute("error.type", code)

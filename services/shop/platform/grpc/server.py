@@ -42,12 +42,7 @@ Register = Callable[[grpc.aio.Server], list[str]]
 
 
 class _GuardingServer:
-    """Takes servicers for a server, and guards each of their methods once: an interceptor would cost every call.
-
-    Args:
-        server: The server.
-        authenticator: Decides who is admitted.
-    """
+    """Takes servicers for a server, and guards each of their methods once: an interceptor would cost every call."""
 
     def __init__(self, server: grpc.aio.Server, authenticator: Authenticator) -> None:
         self._server = server

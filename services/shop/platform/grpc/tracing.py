@@ -89,9 +89,6 @@ class ClientSpan:
     """The CLIENT span of a call, which ends with the `with` block.
 
     It is not made the current one: nothing else happens below it in this process.
-
-    Args:
-        span: The span.
     """
 
     __slots__ = ("_code", "_span")
@@ -146,9 +143,6 @@ class Untraced:
 
 def client_span(method: TracedMethod) -> ClientSpan | Untraced:
     """Opens the CLIENT span of a call, if the request in hand is traced.
-
-    Args:
-        method: The method that is called.
 
     Returns:
         What gives the metadata that tells the callee.

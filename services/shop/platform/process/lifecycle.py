@@ -62,9 +62,6 @@ def leave(code: int) -> NoReturn:
 
     `launch` has closed and flushed everything; the interpreter's own end would take a tenth of a second or two to free
     what the kernel frees anyway.
-
-    Args:
-        code: The exit code.
     """
     for stream in (sys.stdout, sys.stderr):
         stream.flush()

@@ -23,11 +23,7 @@ _QUOTING = ("message", "detail", "hint", "context", "internal_query", "query")
 
 
 class JsonLines(logging.Formatter):
-    """Writes a record as one JSON object: time, level, component, logger, message, trace_id, error.
-
-    Args:
-        component: Which process logs.
-    """
+    """Writes a record as one JSON object: time, level, component, logger, message, trace_id, error."""
 
     def __init__(self, component: str) -> None:
         super().__init__()

@@ -55,14 +55,7 @@ def ok(call: Call, document: T, policy: Policy) -> Answer[T]:
 
 
 def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -> Answer[Any]:
-    """Returns the answer to a GET whose content is encoded already.
-
-    Args:
-        call: The request.
-        body: The content.
-        policy: How the answer may be cached.
-        media_type: The Content-Type.
-    """
+    """Returns the answer to a GET whose content is encoded already."""
     content = content_hash(body)
     packed = len(body) >= SMALLEST_BYTES and accepts_gzip(call.header(b"accept-encoding"))
     headers = [
@@ -79,12 +72,7 @@ def representation(call: Call, body: bytes, policy: Policy, media_type: bytes) -
 
 
 def created(document: T, location: str) -> Answer[T]:
-    """Returns the answer to a POST that created something.
-
-    Args:
-        document: The resource that was created.
-        location: Path of the resource.
-    """
+    """Returns the answer to a POST that created something."""
     body = encode(document)
     return Answer(201, body, [(b"location", location.encode()), NO_STORE, _tag(body)])
 

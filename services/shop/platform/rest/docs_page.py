@@ -25,11 +25,7 @@ _ASSETS = {
 
 
 def add_docs(api: FastAPI) -> None:
-    """Declares `/openapi.json`, `/docs` and what the page needs; call it after all other routes are declared.
-
-    Args:
-        api: The API to document.
-    """
+    """Declares `/openapi.json`, `/docs` and what the page needs; call it after all other routes are declared."""
     # Built on the first request: few ever ask, and it takes longer than all the rest of an API's start.
     text = cache(lambda: as_text(document(api)).encode())
     page = get_swagger_ui_html(

@@ -29,12 +29,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 def problem_answer(error: Exception, path: str) -> Response:
-    """Returns the answer for an error; an unknown cause goes to the log and not to the client.
-
-    Args:
-        error: The error that was raised.
-        path: Path of the request.
-    """
+    """Returns the answer for an error; an unknown cause goes to the log and not to the client."""
     if not isinstance(error, ShopError):
         _log.error("%s failed", path, exc_info=error)
         error = Internal("internal error")

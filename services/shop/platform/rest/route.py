@@ -39,9 +39,6 @@ def route_class(authenticator: Authenticator) -> type[APIRoute]:
 
     The checks are here and not in dependencies, because FastAPI reads and decodes the body before it runs those,
     and a caller who is not admitted should learn nothing and cost nothing.
-
-    Args:
-        authenticator: Decides who is admitted.
     """
 
     origin = authenticator.origin_header.encode()

@@ -22,11 +22,7 @@ _HEALTHY: Answer[None] = Answer(200, b'{"status":"ok"}', [NO_STORE])
 
 
 class Serving:
-    """Middleware around all routes, without a task or buffer of its own.
-
-    Args:
-        app: The application to wrap.
-    """
+    """Middleware around all routes, without a task or buffer of its own."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

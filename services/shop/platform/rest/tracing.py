@@ -58,12 +58,7 @@ class ServerSpan:
 
 
 def server_span(scope: Any, headers: Mapping[bytes, bytes]) -> ServerSpan | None:
-    """Opens the span of a request, named after its method and now the current one, if its caller sampled it.
-
-    Args:
-        scope: The ASGI scope.
-        headers: The request's headers.
-    """
+    """Opens the span of a request, named after its method and now the current one, if its caller sampled it."""
     if _TRACEPARENT not in headers:
         return None
     caller = sampled_caller(headers[_TRACEPARENT].decode("latin-1"), headers.get(b"tracestate", b"").decode("latin-1"))

@@ -139,9 +139,6 @@ class Ending:
 
     Only the class of an error is noted: its message and its stack, which OpenTelemetry would record too, can hold
     personal data.
-
-    Args:
-        span: The span.
     """
 
     __slots__ = ("_span",)
