@@ -83,13 +83,6 @@ class Runtime(AbstractContextManager["Runtime"], Protocol):
 def system_of(topology: Topology, switches: Switches, ports: Ports, trial: str, *, data: Data | None = None) -> Runtime:
     """The system of one trial, where its switches say. Use it in a `with` statement.
 
-    Args:
-        topology: Which components run, and which calls which.
-        switches: The switches that it runs with.
-        ports: Ports of the run on this machine.
-        trial: Name of the trial; every span carries it.
-        data: The data that the run begins with; by default, the switches' scale and seed 1.
-
     Raises:
         SwitchError: The topology cannot run with these switches.
         InputError: DATABASE_URL is not the URL of a PostgreSQL server.

@@ -14,9 +14,6 @@ EXAMPLE_PEER = "grpc://127.0.0.1:18020"
 async def serve(config: ServiceConfig) -> None:
     """Serves the gateway until it is told to stop.
 
-    Args:
-        config: Where to listen, where the services are, and which key verifies tokens.
-
     Raises:
         ConfigError: A setting is missing or wrong.
         StartError: The port is in use.

@@ -37,13 +37,7 @@ async def get_order_and_payment(shop: Clients, order_id: int) -> tuple[Order, Pa
 
 
 async def with_related(shop: Clients, orders: Sequence[Order], include: frozenset[str]) -> list[OrderDocument]:
-    """Returns orders with what was asked for besides.
-
-    Args:
-        shop: The services.
-        orders: The orders.
-        include: Any of `INCLUDES`.
-    """
+    """Returns orders with what was asked for besides."""
     if not include:
         return [order_document(order) for order in orders]
     payments, (users, products) = await both(

@@ -20,10 +20,6 @@ def global_id(kind: str, number: int) -> str:
 def split_global_id(value: str, field: str = "id") -> tuple[str, int]:
     """Returns the type's name and the service's id that a global identifier stands for.
 
-    Args:
-        value: What the client sent.
-        field: The argument that it came in, named by the error.
-
     Raises:
         InvalidArgument: It was not handed out by this gateway.
     """
@@ -40,11 +36,6 @@ def split_global_id(value: str, field: str = "id") -> tuple[str, int]:
 
 def number_of(value: str, kind: str, field: str = "id") -> int:
     """Returns the service's id that a global identifier of one type stands for, at least 1.
-
-    Args:
-        value: What the client sent.
-        kind: The type that it must be of.
-        field: The argument that it came in, named by the error.
 
     Raises:
         InvalidArgument: It was not handed out by this gateway, or is of another type.

@@ -37,11 +37,6 @@ class Node:
 async def existing(reading: Awaitable[T | None], kind: str, number: int) -> T:
     """Returns what a read gives.
 
-    Args:
-        reading: Gives None for what is not there.
-        kind: What is read, "product", for the message.
-        number: Its identifier in the service.
-
     Raises:
         NotFound: It is not there.
     """

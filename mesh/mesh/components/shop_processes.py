@@ -90,13 +90,7 @@ def module_of(service: str) -> str:
 
 
 def environment(component: str, around: Surroundings, replica: int = 1) -> dict[str, str]:
-    """The settings of one of the shop's processes.
-
-    Args:
-        component: Name of the component.
-        around: Surroundings of the run.
-        replica: Which of the component's processes it is, from 1.
-    """
+    """The settings of one of the shop's processes."""
     topology, places = around.topology, around.places
     workload = around.workloads.get(replica_name(component, replica))
     service = workload.service if workload else component
@@ -181,13 +175,7 @@ def shop_component(component: str, around: Surroundings, after: frozenset[str], 
 
 
 def database_task(database: Database, data: Data, after: frozenset[str]) -> Component:
-    """The task that gives a run its data: the seeded template if it is not there, then a copy of it.
-
-    Args:
-        database: The database server.
-        data: The data.
-        after: Components that must be ready before it connects.
-    """
+    """The task that gives a run its data: the seeded template if it is not there, then a copy of it."""
     command = ["prepare", "--scale", str(data.scale), "--seed", str(data.seed), "--trial", TRIAL_DATABASE]
     return Component(
         DATABASE_TASK,

@@ -16,12 +16,6 @@ def access_resources(
     """With mTLS, each link of the topology is a permission, and what no link permits is refused.
 
     Without mTLS, nobody can prove who calls, so everybody may.
-
-    Args:
-        workloads: Every workload of the mesh.
-        topology: The topology, for the names of its links.
-        switches: For mTLS.
-        naming: How the mesh names things.
     """
     mode = "STRICT" if switches.encrypted else "DISABLE"
     authentication = naming.shared(

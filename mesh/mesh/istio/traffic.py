@@ -17,14 +17,7 @@ from mesh.sidecars.workloads import Inbound, Workload, callers, link_of, weights
 def traffic_resources(
     workloads: Sequence[Workload], topology: Topology, switches: Switches, naming: Naming = NATIVE
 ) -> list[Resource]:
-    """How each service is called.
-
-    Args:
-        workloads: Every workload of the mesh.
-        topology: The topology, for the names of its links.
-        switches: For mTLS, the canary's share, delays and aborts.
-        naming: How the mesh names things.
-    """
+    """How each service is called."""
     services = {workload.service: workload for workload in workloads if workload.inbound}
     return [
         resource

@@ -23,11 +23,6 @@ _TO_BE_EXPECTED = {
 def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> None:
     """Check resources one by one, as a cluster does before it takes them.
 
-    Args:
-        resources: The resources.
-        file: The file that they were written to.
-        topology: Name of the topology that they were made from.
-
     Raises:
         TopologyError: Istio refuses some; the message names the links or components that they were made for.
         NotInstalledError: There is no istioctl.
@@ -44,11 +39,6 @@ def require_valid(resources: Sequence[Resource], file: Path, topology: str) -> N
 
 def require_consistent(resources: Sequence[Resource], file: Path, topology: str) -> None:
     """Check that resources fit together: that what they refer to exists, and that they do not contradict each other.
-
-    Args:
-        resources: The resources.
-        file: The file that they were written to.
-        topology: Name of the topology that they were made from.
 
     Raises:
         TopologyError: They do not; the message names the links or components that they were made for.

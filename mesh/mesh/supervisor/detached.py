@@ -22,10 +22,6 @@ POLL_S = 0.05
 def start_detached(options: Sequence[str], folder: RunFolder) -> State:
     """Starts `python -m mesh up` in a session of its own, and waits until it is ready.
 
-    Args:
-        options: Options of `mesh up`.
-        folder: Folder of the run.
-
     Raises:
         AlreadyRunningError: Another run has the port base.
         MeshError: It ended instead; its messages have been shown.

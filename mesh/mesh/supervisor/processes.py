@@ -68,10 +68,6 @@ class Component:
 class Supervisor:
     """Runs components. It must be used from one thread, which outlives them: on Linux, a process gets its death signal
     when the thread that started it ends.
-
-    Args:
-        folder: Folder of the run, for logs and the record of processes.
-        interrupts: Holds Ctrl-C back.
     """
 
     def __init__(self, folder: RunFolder, interrupts: Interrupts) -> None:

@@ -75,13 +75,7 @@ def audit(
 def check_invariants(
     connection: psycopg.Connection, *, acknowledged: Iterable[Acknowledgement] | None, grace_s: float
 ) -> list[Finding]:
-    """Checks every invariant inside the current transaction, which must be rolled back afterwards.
-
-    Args:
-        connection: Connection to the trial's database, in a transaction.
-        acknowledged: Acknowledged checkouts, as for `audit`.
-        grace_s: Seconds of grace, as for `audit`.
-    """
+    """Checks every invariant inside the current transaction, which must be rolled back afterwards."""
     connection.execute("CREATE TEMPORARY TABLE grace AS SELECT %s::float8 AS seconds", [grace_s])
     have = {""}
     if acknowledged is not None:

@@ -11,12 +11,7 @@ from shop.database.schemas import SCHEMAS
 
 
 def let_services_connect(connection: psycopg.Connection, database: str) -> None:
-    """Lets the services' roles, and nobody else, connect to a database; copies of a template need it anew.
-
-    Args:
-        connection: A connection to any database of the same server.
-        database: The name of the database.
-    """
+    """Lets the services' roles, and nobody else, connect to a database; copies of a template need it anew."""
     name = sql.Identifier(database)
     connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(name))
     roles = sql.SQL(", ").join(sql.Identifier(schema.name) for schema in SCHEMAS)
@@ -27,10 +22,6 @@ def set_passwords(connection: psycopg.Connection, passwords: Mapping[str, str]) 
     """Gives the services' roles their passwords.
 
     The server is told a hash only, so that no password gets into its log.
-
-    Args:
-        connection: A connection to any database of the server.
-        passwords: The password of each role.
     """
     for role, password in passwords.items():
         hashed = connection.pgconn.encrypt_password(password.encode(), role.encode(), b"scram-sha-256").decode()

@@ -44,9 +44,6 @@ class OrderParts:
 async def bootstrap(config: ServiceConfig) -> AsyncIterator[OrderParts]:
     """Opens what orders need; at the end, sagas under way get a moment to finish.
 
-    Args:
-        config: Names the database, the services to call, and this process or the address that tells it from others.
-
     Raises:
         ConfigError: A setting is missing.
         StartError: The database does not answer.

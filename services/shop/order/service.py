@@ -28,15 +28,7 @@ _KEY = re.compile(r"[ -~]{1,64}")
 
 
 class OrderService:
-    """The use cases of orders; the methods and errors of `shop.clients.ports.OrderClient`, lines in chunks.
-
-    Args:
-        orders: Store of the orders.
-        checkouts: Runs checkouts.
-        cancellations: Cancels orders.
-        background: Lets checkouts and cancellations finish when their caller has gone.
-        page_token_key: Key of this installation's page tokens.
-    """
+    """The use cases of orders; the methods and errors of `shop.clients.ports.OrderClient`, lines in chunks."""
 
     def __init__(
         self,

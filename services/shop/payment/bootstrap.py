@@ -21,9 +21,6 @@ EXAMPLE_URL = "postgresql://shop_payment:…@127.0.0.1:18060/shop_trial"
 async def bootstrap(config: ServiceConfig) -> AsyncIterator[PaymentService]:
     """Opens what payments need and gives their use cases.
 
-    Args:
-        config: Names the database, and how long the bank takes.
-
     Raises:
         ConfigError: A setting is missing.
         StartError: The database does not answer.

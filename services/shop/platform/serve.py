@@ -108,10 +108,6 @@ async def servers(config: ServiceConfig, protocols: Protocols) -> AsyncIterator[
 def import_adapters(package: str, config: ServiceConfig) -> None:
     """Imports what `servers` would otherwise import when it builds its servers.
 
-    Args:
-        package: Package of the service; its adapters are called like the protocols.
-        config: Says which protocols it serves.
-
     Raises:
         ConfigError: No protocol is to be served.
     """
@@ -123,10 +119,6 @@ def import_adapters(package: str, config: ServiceConfig) -> None:
 
 async def run_servers(config: ServiceConfig, protocols: Protocols) -> None:
     """Serves what the configuration names until SIGTERM or SIGINT.
-
-    Args:
-        config: Says where to listen, and which key verifies tokens.
-        protocols: What serves each protocol.
 
     Raises:
         ConfigError: No protocol is to be served.

@@ -32,13 +32,5 @@ def start(scope: str, page_token: str, name: str, after: int, key: bytes) -> int
 
 
 def next_token(scope: str, page: list[T], page_size: int, last: Callable[[T], int], key: bytes) -> str:
-    """Returns the token of the page behind a full one; empty behind one that was not full.
-
-    Args:
-        scope: The list that the tokens belong to.
-        page: Items of the page.
-        page_size: Number of items that it has room for.
-        last: Returns the id of an item.
-        key: Key of this installation's page tokens.
-    """
+    """Returns the token of the page behind a full one; empty behind one that was not full."""
     return tokens.encode(scope, last(page[-1]), key=key) if len(page) == page_size else ""

@@ -20,14 +20,7 @@ ABOUT = """\
 
 
 def service_api(name: str, summary: str, tags: dict[str, str], authenticator: Authenticator) -> FastAPI:
-    """Returns a service's API without routes; add the docs (`add_docs`) after them.
-
-    Args:
-        name: The service: "order".
-        summary: Purpose of the API in a few words.
-        tags: The groups of its routes, each with its description.
-        authenticator: Decides which callers are admitted.
-    """
+    """Returns a service's API without routes; add the docs (`add_docs`) after them."""
     return rest_api(
         title=f"Hopwise {name}",
         summary=summary,

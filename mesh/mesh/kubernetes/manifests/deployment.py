@@ -92,12 +92,7 @@ class Workload:
 
 
 def labels(name: str, options: ClusterOptions) -> dict[str, str]:
-    """The recommended labels of a resource.
-
-    Args:
-        name: Name of the component that it is for.
-        options: For the run.
-    """
+    """The recommended labels of a resource."""
     part = PARTS.get(name)
     run = {"hopwise/run": options.run} if options.run else {}
     return {

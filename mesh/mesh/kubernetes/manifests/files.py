@@ -42,12 +42,7 @@ def as_yaml(documents: Sequence[Document]) -> str:
 
 
 def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
-    """Write manifests, in place of those that an earlier call has written.
-
-    Args:
-        files: What `manifests` gave.
-        out: Folder to write into.
-    """
+    """Write manifests, in place of those that an earlier call has written."""
     for folder in {Path(path).parent for path in files}:
         for old in (out / folder).glob("*.yaml"):
             old.unlink()
@@ -57,12 +52,7 @@ def write(files: Mapping[str, Sequence[Document]], out: Path) -> None:
 
 
 def make_secrets(out: Path, options: ClusterOptions) -> KeyPair:
-    """Make the values of the bench's secrets, or keep those that an earlier call has made; gives back the key pair.
-
-    Args:
-        out: Folder that the manifests are written into.
-        options: For the database that the secrets are for.
-    """
+    """Make the values of the bench's secrets, or keep those that an earlier call has made; gives back the key pair."""
     folder = out / BENCH / SECRETS
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder.chmod(0o700)

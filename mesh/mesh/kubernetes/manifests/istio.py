@@ -34,14 +34,7 @@ def naming(options: ClusterOptions) -> Naming:
 def mesh_resources(
     topology: Topology, switches: Switches, places: ClusterPlaces, options: ClusterOptions
 ) -> list[Document]:
-    """Istio's resources: who may call whom, how calls are made, and what spans they leave.
-
-    Args:
-        topology: Which components run, and which calls which.
-        switches: For mTLS, the canary's share, delays and aborts.
-        places: The ports.
-        options: For namespace and labels.
-    """
+    """Istio's resources: who may call whom, how calls are made, and what spans they leave."""
     # Their sockets and addresses are for a native mesh; the rest is the same here.
     members = workloads(topology, places.ports, RunFolder(Path()), canary=switches.canary > 0)
     names = naming(options)

@@ -116,16 +116,7 @@ def _nobody_waits() -> None: ...
 
 
 class RecordedSpan(Span):
-    """A span of a sampled trace.
-
-    Args:
-        recorder: Gets it when it ends.
-        name: Name of the work, one of a small number of names.
-        kind: A value of `SpanKind`.
-        parent: The span above it, or the context of a span in another process.
-        attributes: Never personal or payment data.
-        shared: Further attributes.
-    """
+    """A span of a sampled trace."""
 
     __slots__ = (
         "_description",

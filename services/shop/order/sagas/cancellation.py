@@ -20,12 +20,6 @@ class CancellationSaga:
 
     Marking the order CANCELLED is the pivot: no order that is marked is shipped any more, and giving back is repeated
     until it is done. Both calls are idempotent, so two drivers of one cancellation do no harm.
-
-    Args:
-        store: Store of the cancellations.
-        orders: Store of the orders.
-        product: Client of the product service, which takes the stock back.
-        payment: Client of the payment service, which gives the money back.
     """
 
     def __init__(

@@ -50,15 +50,7 @@ class CheckoutRequest:
 
 
 class CheckoutSaga:
-    """The checkout over its store and the three services that it needs; `shop.order.saga` has the picture.
-
-    Args:
-        store: Store of the checkouts.
-        orders: Store of the orders.
-        product: Client of the product service, which holds the stock.
-        user: Client of the user service, which knows the customers.
-        payment: Client of the payment service, which takes the money.
-    """
+    """The checkout over its store and the three services that it needs; `shop.order.saga` has the picture."""
 
     def __init__(
         self,

@@ -262,9 +262,6 @@ class Authenticator:
     def require_origin(self, origin: str | None) -> None:
         """Checks that it is known where a call comes from.
 
-        Args:
-            origin: The header `origin_header`.
-
         Raises:
             Unauthenticated: The header must say who calls, and does not.
         """
@@ -283,11 +280,6 @@ class Authenticator:
 
     def admit(self, access: Access, authorization: str | None, origin: str | None) -> None:
         """Admits a call, or refuses it, and notes who makes it for as long as its task runs.
-
-        Args:
-            access: Callers that the method admits.
-            authorization: The Authorization header.
-            origin: The header `origin_header`.
 
         Raises:
             Unauthenticated: There is no token, or it is not valid; or it is not known where the call comes from.

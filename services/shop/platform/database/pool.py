@@ -37,11 +37,7 @@ _PASSED = "the deadline of the request passed in the database"
 
 
 class Database:
-    """The connections of one service.
-
-    Args:
-        pool: The open pool; `connect_database` makes it.
-    """
+    """The connections of one service."""
 
     def __init__(self, pool: asyncpg.Pool[asyncpg.Record]) -> None:
         self._pool = pool

@@ -24,11 +24,7 @@ class Refused(Exception):  # noqa: N818 - not an error of this program
 
 
 class RequestError(Exception):
-    """The document cannot be executed: it is malformed, or not valid for the schema.
-
-    Args:
-        errors: What is wrong with it, for the client.
-    """
+    """The document cannot be executed: it is malformed, or not valid for the schema."""
 
     def __init__(self, errors: list[GraphQLError]) -> None:
         super().__init__(errors[0].message)

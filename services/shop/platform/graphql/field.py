@@ -42,8 +42,5 @@ def later(value: Awaitable[T]) -> T:
     """Returns what an awaitable gives if it is known already; else the awaitable, which graphql-core awaits.
 
     For resolvers that often know their value already: an `async def` costs a task each time, known or not.
-
-    Args:
-        value: The future of a loader, or a coroutine.
     """
     return value.result() if isinstance(value, asyncio.Future) and value.done() else cast(T, value)

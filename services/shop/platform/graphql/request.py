@@ -39,10 +39,6 @@ class GraphQLRequest:
 async def read_body(receive: Receive, content_length: str | None) -> bytes:
     """Returns the body.
 
-    Args:
-        receive: ASGI's `receive`.
-        content_length: The Content-Length header; None if there is none.
-
     Raises:
         Refused: It is too large, it did not arrive in time, or the client went away.
     """

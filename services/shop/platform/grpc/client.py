@@ -84,11 +84,6 @@ class Peer:
     async def stream(self, method: grpc.aio.UnaryStreamMultiCallable[Q, S], name: str, request: Q) -> AsyncIterator[S]:
         """Calls a method that answers with a stream; its span ends when the stream is read to its end, or given up.
 
-        Args:
-            method: The stub's method.
-            name: Its name in the contract: "StreamProductRows".
-            request: Message to send.
-
         Raises:
             ShopError: What the service raised, or `Unavailable` if it does not answer.
         """

@@ -18,10 +18,6 @@ _MOST_DIGITS = 18
 async def limited_body(chunks: AsyncIterable[bytes], content_length: str | None) -> AsyncGenerator[bytes]:
     """Yields a body as it arrives, up to its limits.
 
-    Args:
-        chunks: Parts of the body.
-        content_length: The Content-Length header; None if there is none.
-
     Raises:
         ResourceExhausted: It is larger than 64 KiB.
         BodyTimeout: It was not complete after 5 seconds, or the time that the caller allows.

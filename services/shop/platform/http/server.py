@@ -118,11 +118,6 @@ async def http_server(app: Any, listen: str, drain_s: float = 0) -> AsyncIterato
 async def serve_http(app: Any, listen: str, drain_s: float) -> None:
     """Serves an ASGI application until SIGTERM or SIGINT.
 
-    Args:
-        app: The application.
-        listen: "host:port", or "unix:" and the path of a socket.
-        drain_s: How long clients have to leave before the end, in seconds.
-
     Raises:
         StartError: The port or the socket is in use, or the application failed to start.
     """

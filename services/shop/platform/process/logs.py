@@ -76,12 +76,7 @@ def redact(error: BaseException) -> None:
 
 
 def configure_logging(config: ServiceConfig, stream: TextIO | None = None) -> None:
-    """Sends the logs of this process to a stream, and nowhere else.
-
-    Args:
-        config: Names the component and the least severe level.
-        stream: Stream that lines are written to; stderr if None.
-    """
+    """Sends the logs of this process to a stream, and nowhere else."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(config.component))
     root = logging.getLogger()

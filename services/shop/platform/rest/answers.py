@@ -44,13 +44,7 @@ class Answer(Response, Generic[T]):
 
 
 def ok(call: Call, document: T, policy: Policy) -> Answer[T]:
-    """Returns the answer to a GET: the document, or 304 if the client has it.
-
-    Args:
-        call: The request.
-        document: Body of the answer, to be encoded as JSON.
-        policy: How the answer may be cached.
-    """
+    """Returns the answer to a GET: the document, or 304 if the client has it."""
     return representation(call, encode(document), policy, JSON)
 
 

@@ -43,12 +43,7 @@ def caller_of(traceparent: str, tracestate: str = "") -> SpanContext:
 
 
 def sampled_caller(traceparent: str, tracestate: str = "") -> SpanContext | None:
-    """Reads the trace context of a caller that samples (W3C); None for any other.
-
-    Args:
-        traceparent: The header of this name.
-        tracestate: The header of this name; empty if there is none.
-    """
+    """Reads the trace context of a caller that samples (W3C); None for any other."""
     if traceparent.endswith("-00") and len(traceparent) == _USUAL_LENGTH:
         return None
     context = caller_of(traceparent, tracestate)
