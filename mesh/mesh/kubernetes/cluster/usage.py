@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from mesh.errors import ClusterError
 from mesh.kubernetes.cluster.kubectl import Kubectl
@@ -64,28 +64,9 @@ class Counter:
     memory_mb: float
 
 
-class UsageSource(Protocol):
-    """Says what the containers of a namespace have used lately; whoever asks often enough misses nothing."""
-
-    @property
-    def name(self) -> str:
-        """Where the figures come from."""
-
-    def look(self) -> Sequence[Usage]:
-        """Returns the newest figures, which may be those of the last look.
-
-        Raises:
-            ClusterError: The cluster does not give them.
-        """
-
-
 @dataclass
 class Kubelets:
-    """The kubelets of the nodes that the namespace's pods run on.
-
-    Attributes:
-        kubectl: Calls the namespace.
-    """
+    """The kubelets of the nodes that the namespace's pods run on."""
 
     kubectl: Kubectl
     name: str = KUBELET
@@ -93,6 +74,11 @@ class Kubelets:
     _usage: dict[str, Usage] = field(default_factory=dict)
 
     def look(self) -> Sequence[Usage]:
+        """Returns the newest figures, which may be those of the last look; whoever asks often enough misses nothing.
+
+        Raises:
+            ClusterError: The cluster does not give them.
+        """
         pods = self.kubectl.get("pods")["items"]
         nodes = sorted({pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")})
         counters: list[Counter] = []
@@ -125,21 +111,18 @@ class Kubelets:
 
 @dataclass
 class MetricsApi:
-    """metrics-server, or whatever else stands behind the metrics API.
-
-    Attributes:
-        kubectl: Calls the namespace.
-    """
+    """metrics-server, or whatever else stands behind the metrics API."""
 
     kubectl: Kubectl
     name: str = METRICS_API
 
     def look(self) -> Sequence[Usage]:
+        """The same as `Kubelets.look`."""
         path = f"/apis/metrics.k8s.io/v1beta1/namespaces/{self.kubectl.namespace or 'default'}/pods"
         return list(usage_of(self.kubectl.raw(path)))
 
 
-def usage_source(kubectl: Kubectl) -> UsageSource:
+def usage_source(kubectl: Kubectl) -> Kubelets | MetricsApi:
     """The most precise source that the cluster has and the user may read.
 
     Args:
@@ -148,9 +131,8 @@ def usage_source(kubectl: Kubectl) -> UsageSource:
     Raises:
         ClusterError: There is none.
     """
-    sources: list[UsageSource] = [Kubelets(kubectl), MetricsApi(kubectl)]
     refused = []
-    for source in sources:
+    for source in (Kubelets(kubectl), MetricsApi(kubectl)):
         try:
             source.look()
         except ClusterError as error:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from enum import StrEnum
 from pathlib import Path
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
@@ -179,28 +179,13 @@ class NoVerifier:
         raise Unauthenticated("this service cannot verify tokens: SHOP_JWT_PUBLIC_KEY_FILE is not set")
 
 
-class Origin(Protocol):
-    """Tells where a call comes from, by a header that the caller has no say in."""
-
-    header: str
-
-    def is_outside(self, value: str | None) -> bool:
-        """Whether a call comes from outside, through the edge.
-
-        Args:
-            value: The header; None if the call has none.
-
-        Raises:
-            Unauthenticated: The header must say who calls, and does not.
-        """
-
-
 class EdgeMark:
     """Takes a call for one from outside if the edge has marked it."""
 
     header = "x-hopwise-edge"
 
     def is_outside(self, value: str | None) -> bool:
+        """Whether a call comes from outside; `value` is its header, None if it has none."""
         return value is not None
 
 
@@ -229,10 +214,19 @@ class EdgeIdentity:
         self._domain = domain
 
     def is_outside(self, value: str | None) -> bool:
+        """As `EdgeMark`'s.
+
+        Raises:
+            Unauthenticated: The header must say who calls, and does not.
+        """
         identity = None if value is None else caller_identity(value)
         if identity is None or not identity.startswith(self._domain):
             raise Unauthenticated("the call comes without an identity; callers need a certificate of the mesh")
         return identity == self._edge
+
+
+Origin: TypeAlias = EdgeMark | EdgeIdentity
+"""Tells where a call comes from, by a header that the caller has no say in."""
 
 
 class Authenticator:
