@@ -9,12 +9,7 @@ from typing import Protocol
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A TCP address.
-
-    Attributes:
-        host: Name or IPv4 address.
-        port: Port.
-    """
+    """A TCP address."""
 
     host: str
     port: int

@@ -77,16 +77,7 @@ def entry(
     needs: Need | None = None,
     name: str | None = None,
 ) -> Any:
-    """Declares a switch: a field of `mesh.description.switches.Switches`.
-
-    Args:
-        default: Its value if none is given.
-        values: What may be given.
-        layer: What it acts on.
-        commands: Which commands take it beside `bench` and `compare`, which take all.
-        needs: What must be there for a value other than the default.
-        name: Its name on command lines; None for that of the field.
-    """
+    """Declares a switch: a field of `mesh.description.switches.Switches`; arguments as the attributes of `Switch`."""
     # Only the field's own name is not known yet.
     metadata = {
         ENTRY: lambda own: Switch(

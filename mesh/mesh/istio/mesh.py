@@ -22,15 +22,7 @@ from mesh.supervisor.processes import Component
 
 @dataclass(frozen=True)
 class IstioMesh:
-    """Everything that istiod and the sidecars' agents are told.
-
-    Attributes:
-        workloads: Every workload of the mesh.
-        topology: The topology that they were made from.
-        ports: Ports of the run.
-        switches: For mTLS, the canary's share, delays and aborts.
-        folder: Folder of the run.
-    """
+    """Everything that istiod and the sidecars' agents are told."""
 
     workloads: tuple[Workload, ...]
     topology: Topology

@@ -40,11 +40,7 @@ _MARGIN = datetime.timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Authority:
-    """Who signs certificates: a folder with the four files of Istio's plug-in CA.
-
-    Attributes:
-        folder: The folder.
-    """
+    """Who signs certificates: a folder with the four files of Istio's plug-in CA."""
 
     folder: Path
 

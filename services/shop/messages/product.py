@@ -15,7 +15,6 @@ _STATES_BACK = {number: state for state, number in _STATES.items()}
 
 
 def product_message(product: Product) -> pb.Product:
-    """Returns the message of a product."""
     return pb.Product(
         id=product.id,
         title=product.title,
@@ -27,7 +26,6 @@ def product_message(product: Product) -> pb.Product:
 
 
 def product_from(message: pb.Product) -> Product:
-    """Returns the product of a message."""
     return Product(
         message.id,
         message.title,
@@ -39,7 +37,6 @@ def product_from(message: pb.Product) -> Product:
 
 
 def review_message(review: Review) -> pb.Review:
-    """Returns the message of a review."""
     return pb.Review(
         id=review.id,
         product_id=review.product_id,
@@ -51,17 +48,14 @@ def review_message(review: Review) -> pb.Review:
 
 
 def review_from(message: pb.Review) -> Review:
-    """Returns the review of a message."""
     return Review(message.id, message.product_id, message.user_id, message.rating, message.title, message.body)
 
 
 def stock_line_from(message: pb.StockLine) -> StockLine:
-    """Returns the line to reserve of a message."""
     return StockLine(message.product_id, message.quantity)
 
 
 def reservation_message(reservation: Reservation) -> pb.Reservation:
-    """Returns the message of a reservation."""
     lines = [
         pb.ReservedLine(product_id=line.product_id, quantity=line.quantity, unit_price=money_message(line.unit_price))
         for line in reservation.lines
@@ -70,16 +64,13 @@ def reservation_message(reservation: Reservation) -> pb.Reservation:
 
 
 def reservation_from(message: pb.Reservation) -> Reservation:
-    """Returns the reservation of a message."""
     lines = tuple(ReservedLine(line.product_id, line.quantity, money_from(line.unit_price)) for line in message.lines)
     return Reservation(message.id, _STATES_BACK[message.state], lines)
 
 
 def row_message(row: ProductRow) -> pb.ProductRow:
-    """Returns the message of a product row."""
     return pb.ProductRow(product_id=row.product_id, title=row.title, price=money_message(row.price), stock=row.stock)
 
 
 def row_from(message: pb.ProductRow) -> ProductRow:
-    """Returns the product row of a message."""
     return ProductRow(message.product_id, message.title, money_from(message.price), message.stock)

@@ -8,7 +8,6 @@ from shop.values.user import Address, LoginResult, User
 
 
 def address_message(address: Address) -> address_pb2.Address:
-    """Returns the message of an address."""
     return address_pb2.Address(
         recipient=address.recipient,
         street=address.street,
@@ -19,25 +18,20 @@ def address_message(address: Address) -> address_pb2.Address:
 
 
 def address_from(message: address_pb2.Address) -> Address:
-    """Returns the address of a message."""
     return Address(message.recipient, message.street, message.city, message.postal_code, message.country_code)
 
 
 def user_message(user: User) -> pb.User:
-    """Returns the message of a user."""
     return pb.User(id=user.id, email=user.email, name=user.name, address=address_message(user.address))
 
 
 def user_from(message: pb.User) -> User:
-    """Returns the user of a message."""
     return User(message.id, message.email, message.name, address_from(message.address))
 
 
 def login_message(result: LoginResult) -> pb.LoginResponse:
-    """Returns the message of a login."""
     return pb.LoginResponse(token=result.token, user=user_message(result.user))
 
 
 def login_from(message: pb.LoginResponse) -> LoginResult:
-    """Returns the login of a message."""
     return LoginResult(message.token, user_from(message.user))

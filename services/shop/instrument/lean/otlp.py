@@ -22,11 +22,7 @@ _REMOTE = _HERE | SpanFlags.SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK
 
 
 class Batch:
-    """Spans of one process, in the message that exports them.
-
-    Attributes:
-        message: The message.
-    """
+    """Spans of one process, in the message that exports them."""
 
     def __init__(self, resource: Mapping[str, AttributeValue]) -> None:
         self.message = ExportTraceServiceRequest()

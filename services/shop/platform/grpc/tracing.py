@@ -124,11 +124,7 @@ class ClientSpan:
 
 @dataclass(frozen=True, slots=True)
 class Untraced:
-    """In place of the span of a call that is not traced.
-
-    Attributes:
-        metadata: What tells the callee that it is not.
-    """
+    """In place of the span of a call that is not traced."""
 
     metadata: tuple[tuple[str, str], ...]
 

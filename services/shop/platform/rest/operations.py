@@ -48,12 +48,9 @@ def reading(tag: str, *, access: Access, problems: Sequence[int] = ()) -> dict[s
 
 
 def creating(tag: str, *, access: Access, problems: Sequence[int] = (), located: bool = True) -> dict[str, Any]:
-    """Returns the declaration of a POST that creates something.
+    """Returns the declaration of a POST that creates something; further arguments as for `reading`.
 
     Args:
-        tag: Group of the operation.
-        access: Callers that it admits.
-        problems: HTTP statuses of its problems besides those that every operation can have.
         located: Whether the new resource has a path of its own.
     """
     headers = {"Cache-Control": _CACHE, **({"Location": _LOCATION, "ETag": _ETAG} if located else {})}
@@ -61,12 +58,9 @@ def creating(tag: str, *, access: Access, problems: Sequence[int] = (), located:
 
 
 def changing(tag: str, *, access: Access, problems: Sequence[int] = (), body: bool = True) -> dict[str, Any]:
-    """Returns the declaration of a PATCH, or of a POST that changes something.
+    """Returns the declaration of a PATCH, or of a POST that changes something; further arguments as for `reading`.
 
     Args:
-        tag: Group of the operation.
-        access: Callers that it admits.
-        problems: HTTP statuses of its problems besides those that every operation can have.
         body: Whether it takes a body.
     """
     headers = {"Cache-Control": _CACHE, "ETag": _ETAG}

@@ -62,14 +62,7 @@ def begin(
     attributes: Attributes = None,
     shared: SharedAttributes = (),
 ) -> Span | None:
-    """Starts a span below a sampled parent.
-
-    Args:
-        name: Name of the work, one of a small number of names.
-        kind: `INTERNAL`, `SERVER` or `CLIENT`.
-        parent: The span above it; None for a request that is not traced.
-        attributes: Never personal or payment data.
-        shared: Further attributes.
+    """Starts a span below a sampled parent, None for a request that is not traced; arguments as for `Tracing.start`.
 
     Returns:
         The span; None if the request is not traced, or this process records nothing.
@@ -87,16 +80,7 @@ def note(
     attributes: SharedAttributes = (),
     error: BaseException | None = None,
 ) -> None:
-    """Records a span that ends now and that nothing was below, if this process records any.
-
-    Args:
-        name: Name of the work, one of a small number of names.
-        kind: `INTERNAL` or `CLIENT`.
-        parent: The span above it.
-        start: When it started, in ns since the epoch.
-        attributes: Never personal or payment data.
-        error: What ended it early.
-    """
+    """Records a span that ends now and that nothing was below, if this process records any: `Tracing.note`."""
     if _tracing is not None:
         _tracing.note(name, kind, parent, start, attributes, error)
 
