@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, Unpack
 
 from shop.money import Money
 from shop.values.order import CheckoutLine, JoinedOrderLine, Order, OrderStatus
 from shop.values.payment import Payment
-from shop.values.product import Product, ProductRow, Reservation, Review, StockLine
+from shop.values.product import Product, ProductFields, ProductRow, Reservation, Review, StockLine
 from shop.values.user import Address, LoginResult, User
 
 T = TypeVar("T")
@@ -43,17 +43,8 @@ class Catalogue(Protocol):
     async def create_product(self, *, title: str, description: str, category: str, price: Money, stock: int) -> Product:
         """Adds a product to the catalogue."""
 
-    async def update_product(
-        self,
-        product_id: int,
-        *,
-        title: str | None = None,
-        description: str | None = None,
-        category: str | None = None,
-        price: Money | None = None,
-        stock: int | None = None,
-    ) -> Product:
-        """Changes the fields that are given; None leaves a field as it is."""
+    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
+        """Changes the fields that are given."""
 
     async def delete_product(self, product_id: int) -> None:
         """Removes a product and its reviews; not possible while stock of it is reserved."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Sequence
+from typing import Unpack
 
 from shop.clients.ports import Page
 from shop.errors import FailedPrecondition, InvalidArgument, NotFound, no_such
@@ -26,6 +27,7 @@ from shop.product.ports import ProductStore
 from shop.values.product import (
     LARGEST_PRICE_MINOR,
     Product,
+    ProductFields,
     ProductRow,
     Reservation,
     ReservationState,
@@ -83,24 +85,15 @@ class ProductService:
         _check_fields(title, description, category, price, stock)
         return await self._store.add(NewProduct(title, description, category, price, stock))
 
-    async def update_product(
-        self,
-        product_id: int,
-        *,
-        title: str | None = None,
-        description: str | None = None,
-        category: str | None = None,
-        price: Money | None = None,
-        stock: int | None = None,
-    ) -> Product:
+    async def update_product(self, product_id: int, **fields: Unpack[ProductFields]) -> Product:
         identifier(product_id, "product.id")
-        change = ProductChange(title, description, category, price, stock)
+        change = ProductChange(**fields)
         if change.is_empty:
             raise InvalidArgument(
                 "update_mask must name at least one of: title, description, category, price, stock",
                 field="update_mask",
             )
-        _check_fields(title, description, category, price, stock)
+        _check_fields(change.title, change.description, change.category, change.price, change.stock)
         product = await self._store.change(product_id, change)
         if product is None:
             raise no_such("product", product_id)

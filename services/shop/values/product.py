@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from msgspec import Struct
 
@@ -30,6 +30,16 @@ class Product(Struct, frozen=True):
     category: Category
     price: Price
     stock: Stock
+
+
+class ProductFields(TypedDict, total=False):
+    """What may change of a product; a field that is None or left out stays as it is."""
+
+    title: str | None
+    description: str | None
+    category: str | None
+    price: Money | None
+    stock: int | None
 
 
 @dataclass(frozen=True, slots=True)

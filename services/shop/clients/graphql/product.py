@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Unpack
 
 from msgspec import structs
 
 from shop.clients.graphql.channel import Document, GraphQLPeer, money
 from shop.clients.ports import Page
 from shop.money import Money
-from shop.values.product import Product, ProductRow, Reservation, ReservationState, ReservedLine, Review, StockLine
+from shop.values.product import (
+    Product,
+    ProductFields,
+    ProductRow,
+    Reservation,
+    ReservationState,
+    ReservedLine,
+    Review,
+    StockLine,
+)
 
 _PRODUCT = "{ id title description category price { amountMinor currency } stock }"
 _RESERVATION = "{ id state lines { productId quantity unitPrice { amountMinor currency } } }"
@@ -74,25 +83,10 @@ class GraphQLProductClient(GraphQLPeer):
         }
         return _product(await self.run(CREATE, product=new))
 
-    async def update_product(
-        self,
-        product_id: int,
-        *,
-        title: str | None = None,
-        description: str | None = None,
-        category: str | None = None,
-        price: Money | None = None,
-        stock: int | None = None,
-    ) -> Product:
-        change = {
-            "id": product_id,
-            "title": title,
-            "description": description,
-            "category": category,
-            "price": structs.asdict(price) if price is not None else None,
-            "stock": stock,
-        }
-        return _product(await self.run(UPDATE, product=change))
+    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
+        price = change.get("price")
+        sent = {"id": product_id, **change, "price": structs.asdict(price) if price is not None else None}
+        return _product(await self.run(UPDATE, product=sent))
 
     async def delete_product(self, product_id: int) -> None:
         await self.run(DELETE, id=product_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Unpack
 
 import grpc.aio
 from google.protobuf.field_mask_pb2 import FieldMask
@@ -14,7 +15,7 @@ from shop.money import Money
 from shop.platform.grpc.client import Peer
 from shop.stubs import product_pb2 as pb
 from shop.stubs import product_pb2_grpc
-from shop.values.product import Product, ProductRow, Reservation, Review, StockLine
+from shop.values.product import Product, ProductFields, ProductRow, Reservation, Review, StockLine
 
 
 class GrpcProductClient:
@@ -51,28 +52,11 @@ class GrpcProductClient:
         request = build(pb.CreateProductRequest, product=new)
         return product_from(await self._peer.unary(self._stub.CreateProduct, "CreateProduct", request))
 
-    async def update_product(
-        self,
-        product_id: int,
-        *,
-        title: str | None = None,
-        description: str | None = None,
-        category: str | None = None,
-        price: Money | None = None,
-        stock: int | None = None,
-    ) -> Product:
-        values = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
-        new = build(
-            pb.Product,
-            "product.",
-            id=product_id,
-            title=title or "",
-            description=description or "",
-            category=category or "",
-            price=money_argument(price, "product.price") if price is not None else None,
-            stock=stock or 0,
-        )
-        mask = FieldMask(paths=[name for name, value in values.items() if value is not None])
+    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
+        price = change.get("price")
+        sent = {**change, "price": money_argument(price, "product.price") if price is not None else None}
+        new = build(pb.Product, "product.", id=product_id, **sent)
+        mask = FieldMask(paths=[name for name, value in change.items() if value is not None])
         request = build(pb.UpdateProductRequest, product=new, update_mask=mask)
         return product_from(await self._peer.unary(self._stub.UpdateProduct, "UpdateProduct", request))
 

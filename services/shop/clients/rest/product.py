@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Unpack
 
 import msgspec
 
 from shop.clients.ports import Page
 from shop.clients.rest.channel import RestPeer, listed, optional
 from shop.money import Money
-from shop.values.product import Product, ProductRow, Reservation, Review, StockLine
+from shop.values.product import Product, ProductFields, ProductRow, Reservation, Review, StockLine
 
 _ID = {"product_id": "id"}
 _NEW = {name: f"product.{name}" for name in ("title", "description", "category", "price", "price.", "stock")}
@@ -56,19 +57,9 @@ class RestProductClient(RestPeer):
         new = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
         return await self.send(Product, "POST", "/v1/products", body=new, fields=_NEW)
 
-    async def update_product(
-        self,
-        product_id: int,
-        *,
-        title: str | None = None,
-        description: str | None = None,
-        category: str | None = None,
-        price: Money | None = None,
-        stock: int | None = None,
-    ) -> Product:
-        values = {"title": title, "description": description, "category": category, "price": price, "stock": stock}
-        change = {name: value for name, value in values.items() if value is not None}
-        return await self.send(Product, "PATCH", "/v1/products/{product_id}", product_id, body=change, fields=_CHANGE)
+    async def update_product(self, product_id: int, **change: Unpack[ProductFields]) -> Product:
+        body = {name: value for name, value in change.items() if value is not None}
+        return await self.send(Product, "PATCH", "/v1/products/{product_id}", product_id, body=body, fields=_CHANGE)
 
     async def delete_product(self, product_id: int) -> None:
         await self.send(type(None), "DELETE", "/v1/products/{product_id}", product_id, fields=_ID)
