@@ -17,10 +17,13 @@ TIMEOUT_S = 0.5
 
 def tcp(port: int, host: str = HOST) -> Check:
     """Something accepts connections on the port."""
+    return _connects(lambda: socket.create_connection((host, port), timeout=TIMEOUT_S))
 
+
+def _connects(connect: Callable[[], socket.socket]) -> Check:
     def check() -> bool:
         try:
-            socket.create_connection((host, port), timeout=TIMEOUT_S).close()
+            connect().close()
         except OSError:
             return False
         return True
@@ -90,15 +93,7 @@ def grpc_serving(port: int, host: str = HOST) -> Check:
 
 def grpc_serving_at(listener: Path) -> Check:
     """The same, of a server on a Unix domain socket."""
-
-    def listening() -> bool:
-        try:
-            _connected(listener).close()
-        except OSError:
-            return False
-        return True
-
-    return _serving(listening, f"unix:{listener}")
+    return _serving(_connects(lambda: _connected(listener)), f"unix:{listener}")
 
 
 def _serving(listening: Check, target: str) -> Check:

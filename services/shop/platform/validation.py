@@ -22,9 +22,7 @@ def between(value: int, field: str, least: int, most: int) -> int:
 
 def identifier(value: int, field: str) -> int:
     """Returns an identifier if it is at least 1 and fits 64 bits."""
-    if not 1 <= value <= LARGEST_ID:
-        raise InvalidArgument(f"{field} is {value}; it must be from 1 to {LARGEST_ID}", field=field)
-    return value
+    return between(value, field, 1, LARGEST_ID)
 
 
 def identifiers(values: Sequence[int], field: str, *, most: int = 1000) -> list[int]:
