@@ -166,7 +166,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? prove-delays blocks 4 Number of blocks, at least 3; each runs every delay once.
 #? prove-delays seed 1 Seed of the tape and of the trial order.
 #? prove-delays resume - Interrupted proof to resume: latest, or its name.
-#? prove-queues blocks 2 Number of blocks; each holds every component for every time once.
+#? prove-queues blocks 2 Number of blocks; each runs every hold once.
 #? prove-queues seed 1 Seed of the tape and of the trial order.
 #? prove-queues resume - Interrupted proof to resume: latest, or its name.
 #? prove-resume kills 10 Number of kills, 1 to 100.

@@ -32,6 +32,7 @@ from hops.traces.jaeger import read_traces
 from hops.traces.tree import Quality
 from mesh.components.shop_processes import TRIAL_DATABASE
 from mesh.components.span_accounts import spans_lost
+from mesh.description.topology import SERVICES
 from mesh.runtime import Runtime
 
 DRAIN_S = 20.0
@@ -178,6 +179,7 @@ class Replay:
             closed=closed is not None,
             tape_exhausted=closed is not None and bool(generator["closed"]["tape_exhausted"]),
             late_customers=late_customers(generator),
+            keepers=SERVICES if self._system.switches.store == "postgres" else (),
         )
         accounts = {name: account.cost_ns for name, account in self._system.span_accounts().items()}
         self._clock.lap("analysis")

@@ -77,7 +77,8 @@ class Call(msgspec.Struct, frozen=True, gc=False):
         callee: The component that answered.
         between_ns: The CLIENT span less the SERVER span of the answer.
         began_ns: Start of that SERVER span, Unix time.
-        ahead_ns: How long before that the CLIENT span began.
+        ahead_ns: How long before that the CLIENT span began; below 0 if it began after, which one clock cannot see.
+        after_ns: How long after the SERVER span the CLIENT span ended.
         queued_ns: How much of `ahead_ns` the callee's event loop was busy with others.
         injected_ns: How long the callee was delayed or held up on purpose.
     """
@@ -87,6 +88,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     between_ns: int
     began_ns: int = 0
     ahead_ns: int = 0
+    after_ns: int = 0
     queued_ns: int = 0
     injected_ns: int = 0
 
@@ -252,11 +254,17 @@ def calls_of(tree: Tree) -> Iterator[Call]:
         answer = _answer(node)
         if answer is not None:
             between_ns = node.end_ns - node.start_ns - (answer.end_ns - answer.start_ns)
-            began_ns, ahead_ns = answer.start_ns, answer.start_ns - node.start_ns
             busy_ns, rested_ns = _busy(answer.span)
-            queued_ns = max(0, min(busy_ns, ahead_ns - rested_ns))
+            ahead_ns = answer.span.start_ns - node.span.start_ns
             yield Call(
-                caller, answer.span.service, between_ns, began_ns, ahead_ns, queued_ns, _ns(answer.span, DELAY_TOOK)
+                caller=caller,
+                callee=answer.span.service,
+                between_ns=between_ns,
+                began_ns=answer.span.start_ns,
+                ahead_ns=ahead_ns,
+                after_ns=node.span.end_ns - answer.span.end_ns,
+                queued_ns=max(0, min(busy_ns, ahead_ns - rested_ns)),
+                injected_ns=_ns(answer.span, DELAY_TOOK),
             )
 
 

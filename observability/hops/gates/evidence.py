@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import cast
 
 import numpy as np
 import polars as pl
 
 from hops.budget.bands import banded_budgets
-from hops.budget.parts import NETWORK_PART, UNATTRIBUTED, Budget, bypasses_sidecars
+from hops.budget.parts import EDGE, GENERATOR, NETWORK_PART, UNATTRIBUTED, Budget, bypasses_sidecars
+from hops.gates.complete import lacking, outside
 from hops.gates.edge_agreement import LoggedRequest, compare_with_edge
 from hops.gates.trial import Evidence, Sidecars
 from hops.run.rows import hops_frame
 from hops.traces.tree import Quality
 from hops.units import NS_PER_MS
+
+_ENTRY = (GENERATOR, EDGE)
 
 
 def evidence_of(
@@ -38,6 +41,7 @@ def evidence_of(
     closed: bool = False,
     tape_exhausted: bool = False,
     late_customers: int | None = None,
+    keepers: Container[str] = (),
 ) -> Evidence:
     """Gathers the evidence of one replay.
 
@@ -62,17 +66,25 @@ def evidence_of(
         tape_exhausted: Whether the tape ended before the time of a closed loop was over.
         late_customers: Journeys of a warm visit that opened their customer's connections themselves; None without an
             emulated network, or on a first visit.
+        keepers: Components that keep their data in the database: each request to them leaves a statement.
     """
-    ok_ms = journeys.filter(pl.col("outcome") == "ok")["latency_ns"].to_numpy() / NS_PER_MS
+    ok = journeys.filter(pl.col("outcome") == "ok")
+    ok_ms = ok["latency_ns"].to_numpy() / NS_PER_MS
     sampled = int(journeys["sampled"].sum())
     mean = banded_budgets(hops_frame(budgets))["mean"]
+    answered_ok = set(ok["trace_id"])
+    p99_ms, mean_ms = _start_lag_ms(journeys, load_nodes)
     edge = None if logged is None else compare_with_edge(journeys, budgets, logged)
     return Evidence(
         parity_mismatches=parity_mismatches,
         invariants_broken=invariants_broken,
         journeys_planned=journeys_planned,
         journeys_sent=journeys.height,
-        start_lag_p99_ms=_start_lag_p99_ms(journeys, load_nodes),
+        start_lag_p99_ms=p99_ms,
+        start_lag_mean_ms=mean_ms,
+        answer_lag_ms=_answer_lag_ms(budgets) if not journeys["network_ns"].sum() else None,
+        spans_missing=lacking([one for one in budgets if one.trace_id in answered_ok], keepers),
+        spans_outside=quality.skewed + outside(budgets),
         latency_median_ms=float(np.median(ok_ms)) if ok_ms.size else None,
         generator_cores=generator_cores,
         failures=journeys.height - int(ok_ms.size),
@@ -100,12 +112,19 @@ def evidence_of(
     )
 
 
-def _start_lag_p99_ms(journeys: pl.DataFrame, load_nodes: int) -> float | None:
-    """Of the load node that is worst off: one that is late is as bad as a single generator that is."""
-    lag_ns = pl.col("started_ns") - pl.col("intended_ns")
-    by_node = journeys.group_by(pl.col("seq") % load_nodes).agg(lag_ns.quantile(0.99, "linear").alias("p99"))
-    worst_ns = cast("float | None", by_node["p99"].max())
-    return None if worst_ns is None else worst_ns / NS_PER_MS
+def _start_lag_ms(journeys: pl.DataFrame, load_nodes: int) -> tuple[float | None, float | None]:
+    """p99 and mean of the load node that is worst off: one that is late is as bad as a single generator that is."""
+    lag_ms = (pl.col("started_ns") - pl.col("intended_ns")) / NS_PER_MS
+    by_node = journeys.group_by(pl.col("seq") % load_nodes).agg(
+        lag_ms.quantile(0.99, "linear").alias("p99"), lag_ms.mean().alias("mean")
+    )
+    return cast("float | None", by_node["p99"].max()), cast("float | None", by_node["mean"].max())
+
+
+def _answer_lag_ms(budgets: Sequence[Budget]) -> float | None:
+    """Over the loopback, an answer is there as soon as the edge has sent it; what comes then is reading it."""
+    after_ns = [call.after_ns for budget in budgets for call in budget.calls if (call.caller, call.callee) == _ENTRY]
+    return float(np.median(after_ns)) / NS_PER_MS if after_ns else None
 
 
 def _network_off_ns(journeys: pl.DataFrame, budgets: Sequence[Budget]) -> int | None:

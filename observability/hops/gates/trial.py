@@ -38,6 +38,13 @@ class Evidence:
         journeys_planned: How many journeys the tape has.
         journeys_sent: Rows of the replay.
         start_lag_p99_ms: 99th percentile of actual minus intended start, of the load node that is worst off.
+        start_lag_mean_ms: Mean of the same, likewise; what the lag adds to the mean latency.
+        answer_lag_ms: How long after the edge had answered the client had read the answer, median over traced requests;
+            None with a network between the two, or without an edge.
+        spans_missing: Traces of journeys that ended ok which lack a span that others of their kind have, or a statement
+            of a component that keeps data.
+        spans_outside: Spans that one clock cannot have timed: begun before their parent, or of a callee that mostly
+            ends well after its callers do.
         latency_median_ms: Median latency of all journeys.
         generator_cores: CPU seconds of the generator for each second of the replay, on the busiest load node.
         failures: Journeys whose outcome is not ok.
@@ -98,11 +105,23 @@ class Evidence:
     closed: bool = False
     tape_exhausted: bool = False
     late_customers: int | None = None
+    start_lag_mean_ms: float | None = None
+    answer_lag_ms: float | None = None
+    spans_missing: int | None = None
+    spans_outside: int | None = None
 
 
 NOT_AUDITED = "with store=memory, what a run changes is in the services' memory only, which no audit sees"
 EDGE_GATES = ("edge_unmatched", "edge_off_ms")
-TRACE_GATES = ("spans_lost", "orphan_share", "budget_gap_ns", *EDGE_GATES, "unattributed_share")
+TRACE_GATES = (
+    "spans_lost",
+    "orphan_share",
+    "spans_missing",
+    "spans_outside",
+    "budget_gap_ns",
+    *EDGE_GATES,
+    "unattributed_share",
+)
 
 
 def evaluate(evidence: Evidence) -> list[Gate]:
@@ -123,10 +142,17 @@ def left_out(evidence: Evidence) -> list[LeftOut]:
             LeftOut(
                 name="tape_unsent", reason="a closed loop goes by time, and sends as much of the tape as it gets to"
             ),
-            LeftOut(name="start_lag_p99_ms", reason="in a closed loop nothing says when a journey should start"),
+            *(
+                LeftOut(name=name, reason="in a closed loop nothing says when a journey should start")
+                for name in ("start_lag_p99_ms", "start_lag_mean_ms")
+            ),
         ]
     if evidence.stress:
         gates.append(LeftOut(name="failure_share", reason="failures are what the run is for"))
+        if evidence.traced:
+            gates.append(
+                LeftOut(name="spans_missing", reason="calls that failed and were made again leave other spans")
+            )
     if not evidence.audited:
         gates.append(LeftOut(name="invariants_broken", reason=NOT_AUDITED))
     if not evidence.traced:
@@ -155,12 +181,19 @@ def _gates(evidence: Evidence) -> Iterator[Gate]:
         lag = kind_of("start_lag_p99_ms")
         of_median = START_LAG_SHARE * (evidence.latency_median_ms or 0.0)
         yield lag.held(evidence.start_lag_p99_ms, max(lag.limit, of_median))
+        mean = kind_of("start_lag_mean_ms")
+        yield mean.held(evidence.start_lag_mean_ms, max(mean.limit, of_median))
+    if evidence.answer_lag_ms is not None:
+        yield kind_of("answer_lag_ms").held(evidence.answer_lag_ms)
     yield kind_of("generator_cores").held(evidence.generator_cores)
     if evidence.late_customers is not None:
         yield kind_of("late_customers").held(_share(evidence.late_customers, evidence.journeys_sent))
     yield kind_of("failure_share").held(_share(evidence.failures, evidence.journeys_sent))
     yield kind_of("spans_lost").held(_spans_lost(evidence))
     yield kind_of("orphan_share").held(_share(quality.orphans, quality.spans))
+    yield kind_of("spans_missing").held(evidence.spans_missing)
+    if evidence.clock_offset_ms is None:
+        yield kind_of("spans_outside").held(evidence.spans_outside)
     yield kind_of("budget_gap_ns").held(evidence.budget_gap_ns)
     if evidence.network_off_ns is not None:
         yield kind_of("network_off_ns").held(evidence.network_off_ns)

@@ -74,7 +74,10 @@ CALLS = pl.Schema(
 )
 """A row per call of a component by another."""
 _CALLS_MADE = pl.Schema(
-    [*CALLS.items(), *dict.fromkeys(("began_ns", "ahead_ns", "queued_ns", "injected_ns"), pl.Int64()).items()]
+    [
+        *CALLS.items(),
+        *dict.fromkeys(("began_ns", "ahead_ns", "after_ns", "queued_ns", "injected_ns"), pl.Int64()).items(),
+    ]
 )
 RESOURCES = pl.Schema(
     {
@@ -183,8 +186,8 @@ def calls_frame(budgets: Iterable[Budget]) -> pl.DataFrame:
         budgets: Budgets, each of another trace.
 
     Returns:
-        The columns of `CALLS`, and when the callee began, how long after its caller that was, how much of that its
-        event loop was busy with others, and for how long it was held up on purpose.
+        The columns of `CALLS`; when the callee began, how long after its caller that was, and how long before it the
+        callee ended; how long its event loop was busy with others, and for how long it was held up on purpose.
     """
     rows = [
         (budget.trace_id, budget.journey, *msgspec.structs.astuple(call)) for budget in budgets for call in budget.calls

@@ -6,16 +6,24 @@ from collections import Counter
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
-from hops.budget.parts import budgets_of
+from hops.budget.parts import POOL_SPAN, budgets_of
 from hops.gates.edge_agreement import LoggedRequest
 from hops.gates.evidence import evidence_of
 from hops.gates.trial import Sidecars, evaluate, is_valid, left_out
 from hops.synthetic.traces import BASE_NS, shop_trace
+from hops.traces.span import Kind
+from hops.units import SERVICES
+
+
+def trace(number):
+    """One of four journeys, each of which leaves the same spans every time."""
+    return shop_trace(number % 4, trace_id=f"{number + 1:032x}")
 
 
 def replay(sampled=20, unsampled=80):
-    budgets, quality = budgets_of(shop_trace(seed) for seed in range(sampled))
+    budgets, quality = budgets_of(map(trace, range(sampled)))
     latencies = [budget.total_ns for budget in budgets] + [10_000_000] * unsampled
     count = sampled + unsampled
     journeys = pl.DataFrame(
@@ -58,10 +66,77 @@ RUN = {
 def test_a_sound_replay_passes():
     journeys, budgets, quality = replay()
     evidence = evidence_of(journeys, budgets, quality, logged=logged(budgets), **RUN)
-    assert evidence.start_lag_p99_ms == 0.1
+    assert [evidence.start_lag_p99_ms, evidence.start_lag_mean_ms] == pytest.approx([0.1, 0.1])
     assert (evidence.traces_expected, evidence.traces_found, evidence.budget_gap_ns) == (20, 20, 0)
     assert [row.off_ms for row in evidence.agreements] == pytest.approx([0.03] * len(evidence.agreements))
     assert is_valid(evaluate(evidence))
+
+
+def failing(spans_of, journeys=None):
+    """The gates that fail when each trace is changed."""
+    sound = replay()[0] if journeys is None else journeys
+    traces = [trace(number) for number in range(20)]
+    budgets, quality = budgets_of(spans_of(number, spans) for number, spans in enumerate(traces))
+    logs = logged(budgets_of(traces)[0])
+    return {
+        gate["name"]
+        for gate in evaluate(evidence_of(sound, budgets, quality, logged=logs, keepers=SERVICES, **RUN))
+        if not gate["ok"]
+    }
+
+
+def is_statement(span):
+    return span.kind is Kind.CLIENT and "db.system.name" in span.attributes
+
+
+def test_spans_that_were_never_made_are_missed():
+    assert not failing(lambda _, spans: spans)
+    assert failing(lambda _, spans: [one for one in spans if not is_statement(one)]) == {"spans_missing"}
+    assert failing(lambda _, spans: [one for one in spans if not is_statement(one) and one.name != POOL_SPAN]) == {
+        "spans_missing"
+    }
+
+    def one_lost(number, spans):
+        lost = next(one for one in spans if is_statement(one)) if number == 7 else None
+        return [one for one in spans if one is not lost]
+
+    assert failing(one_lost) == {"spans_missing"}
+
+
+def test_one_lost_call_leaves_an_orphan_which_is_one_too_many():
+    def one_lost(number, spans):
+        lost = next(one for one in spans if one.kind is Kind.CLIENT and one.service == "graphql-gateway")
+        return [one for one in spans if number != 7 or one is not lost]
+
+    assert failing(one_lost) >= {"orphan_share", "spans_missing"}
+
+
+@pytest.mark.parametrize("ahead_ns", [3_000_000, -3_000_000])
+def test_a_component_s_clock_that_is_off_shows(ahead_ns):
+    def shifted(_, spans):
+        return [
+            replace(one, start_ns=one.start_ns + ahead_ns, end_ns=one.end_ns + ahead_ns)
+            if one.service == "product"
+            else one
+            for one in spans
+        ]
+
+    assert failing(shifted) == {"spans_outside"}
+
+
+def test_a_client_that_is_late_to_read_or_now_and_then_very_late_to_send_shows():
+    def read_late(_, spans):
+        return [
+            replace(one, end_ns=one.end_ns + 3_000_000) if one.service == "client" and one.name != "start_lag" else one
+            for one in spans
+        ]
+
+    later = replay()[0].with_columns(latency_ns=pl.col("latency_ns") + 3_000_000)
+    assert failing(read_late, later) == {"answer_lag_ms"}
+    few = pl.when(pl.col("seq") < 1).then(60_000_000).otherwise(0)
+    assert failing(lambda _, spans: spans, replay()[0].with_columns(started_ns=pl.col("started_ns") + few)) == {
+        "start_lag_mean_ms"
+    }
 
 
 DISTANT = """
@@ -103,7 +178,7 @@ def test_the_start_lag_is_that_of_the_load_node_which_is_worst_off():
 
 def test_a_trace_not_found_and_a_failed_journey_show():
     journeys, budgets, quality = replay()
-    _, fewer = budgets_of(shop_trace(seed) for seed in range(19))
+    _, fewer = budgets_of(map(trace, range(19)))
     failed = journeys.with_columns(outcome=pl.Series(["timeout"] + ["ok"] * 99))
     gates = evaluate(evidence_of(failed, budgets[:19], fewer, logged=logged(budgets), **RUN))
     assert [gate["name"] for gate in gates if not gate["ok"]] == ["failure_share", "spans_lost", "edge_unmatched"]

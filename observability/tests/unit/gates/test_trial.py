@@ -16,6 +16,10 @@ SOUND = Evidence(
     journeys_planned=1000,
     journeys_sent=1000,
     start_lag_p99_ms=0.4,
+    start_lag_mean_ms=0.2,
+    answer_lag_ms=0.3,
+    spans_missing=0,
+    spans_outside=0,
     latency_median_ms=8.0,
     generator_cores=0.3,
     failures=0,
@@ -44,6 +48,11 @@ TRIPS = {
     "parity never checked": ("parity", {"parity_mismatches": None}),
     "a journey unsent": ("tape_unsent", {"journeys_sent": 999}),
     "late starts": ("start_lag_p99_ms", {"start_lag_p99_ms": 1.0}),
+    "some very late starts": ("start_lag_mean_ms", {"start_lag_mean_ms": 0.4}),
+    "answers that lie unread": ("answer_lag_ms", {"answer_lag_ms": 1.0}),
+    "a trace without its statements": ("spans_missing", {"spans_missing": 1}),
+    "spans never held against each other": ("spans_missing", {"spans_missing": None}),
+    "a clock of its own": ("spans_outside", {"spans_outside": 40}),
     "a busy generator": ("generator_cores", {"generator_cores": 0.8}),
     "one failure in a thousand": ("failure_share", {"failures": 1}),
     "a dropped span": ("spans_lost", {"spans_dropped": 1}),
@@ -155,16 +164,18 @@ def test_the_journey_farthest_off_for_its_allowance_is_shown():
 
 def test_a_stress_test_may_fail_and_a_run_without_traces_has_no_trace_gates():
     assert is_valid(evaluate(dataclasses.replace(SOUND, stress=True, failures=500)))
-    names = {gate["name"] for gate in evaluate(dataclasses.replace(SOUND, traced=False, agreements=[]))}
-    before_and_during = {"parity", "tape_unsent", "start_lag_p99_ms", "generator_cores", "failure_share"}
+    untraced = dataclasses.replace(SOUND, traced=False, agreements=[], answer_lag_ms=None)
+    names = {gate["name"] for gate in evaluate(untraced)}
+    lags = {"start_lag_p99_ms", "start_lag_mean_ms"}
+    before_and_during = {"parity", "tape_unsent", "generator_cores", "failure_share"} | lags
     assert names == before_and_during | {"invariants_broken", "steal_share", "other_cores"}
 
 
 def test_a_closed_loop_leaves_out_what_goes_by_the_tape_s_times_and_says_why():
-    closed = dataclasses.replace(SOUND, closed=True, journeys_sent=400, start_lag_p99_ms=50.0)
+    closed = dataclasses.replace(SOUND, closed=True, journeys_sent=400, start_lag_p99_ms=50.0, start_lag_mean_ms=9.0)
     assert is_valid(evaluate(closed))
     found = left_out(closed)
-    assert [gate["name"] for gate in found] == ["tape_unsent", "start_lag_p99_ms"]
+    assert [gate["name"] for gate in found] == ["tape_unsent", "start_lag_p99_ms", "start_lag_mean_ms"]
     assert all("closed loop" in gate["reason"] for gate in found)
     (gate,) = [one for one in evaluate(dataclasses.replace(closed, tape_exhausted=True)) if not one["ok"]]
     assert gate["name"] == "tape_exhausted"

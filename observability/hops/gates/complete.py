@@ -1,0 +1,72 @@
+"""Traces held against each other, and against what must be in them: a span that nobody made leaves no gap to be seen.
+
+The same journey, sent over the same channel in as many requests, makes the same spans each time: what a trace has fewer
+of than its kind, it has lost. Where the number depends on what was asked (some have more than most), fewer is no loss,
+but none is. And whoever borrows a connection runs a statement on it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Sequence
+
+import numpy as np
+
+from hops.budget.parts import Budget
+
+_COMPARED = ("wire", "work", "proxy", "pool", "db")
+ENDS_AFTER_NS = 500_000
+"""Over HTTP a callee may end its span when its answer has been read already; in the median by 0.1 ms and less."""
+_SELDOM = 0.1
+"""Share of a kind's traces that may have lost a span for the others to be its measure."""
+
+
+def lacking(budgets: Iterable[Budget], keepers: Container[str]) -> int:
+    """How many traces lack a span.
+
+    Args:
+        budgets: Budgets of journeys that ended ok.
+        keepers: Components each request to which leaves a statement.
+    """
+    kinds: dict[tuple[str, str, int], list[Budget]] = defaultdict(list)
+    for budget in budgets:
+        requests = sum(count for part, count in budget.crossings.items() if part.startswith("wire:client→"))
+        kinds[budget.journey, budget.channel, requests].append(budget)
+    return sum(_lacking(kind, keepers) for kind in kinds.values())
+
+
+def _lacking(kind: Sequence[Budget], keepers: Container[str]) -> int:
+    parts = {part for one in kind for part in one.crossings if part.partition(":")[0] in _COMPARED}
+    least = {part: _least([one.crossings.get(part, 0) for one in kind]) for part in parts}
+    return sum(
+        any(one.crossings.get(part, 0) < count for part, count in least.items()) or _without_statement(one, keepers)
+        for one in kind
+    )
+
+
+def _least(counts: Sequence[int]) -> int:
+    """How many spans of a part a trace must have."""
+    often = Counter(counts)
+    usual = max(often, key=lambda count: (often[count], count))
+    below = sum(number for count, number in often.items() if count < usual)
+    if usual == max(often) and below <= max(1, _SELDOM * len(counts)):
+        return usual
+    return 1 if often[0] <= _SELDOM * len(counts) else 0
+
+
+def _without_statement(budget: Budget, keepers: Container[str]) -> bool:
+    for part, count in budget.crossings.items():
+        kind, _, name = part.partition(":")
+        statements = budget.crossings.get(f"db:{name}", 0)
+        if (kind == "pool" and statements < count) or (kind == "work" and name in keepers and not statements):
+            return True
+    return False
+
+
+def outside(budgets: Iterable[Budget]) -> int:
+    """Spans of callees that mostly end after those of their callers, which a clock that is ahead makes of all of them."""
+    after_ns: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for budget in budgets:
+        for call in budget.calls:
+            after_ns[call.caller, call.callee].append(call.after_ns)
+    return sum(len(of) for pair, of in after_ns.items() if np.median(of) < -ENDS_AFTER_NS)
