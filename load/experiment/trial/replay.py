@@ -48,6 +48,7 @@ class Replay:
         load: What to send.
         folder: Folder for the replay's files.
         clock: Notes how long each phase takes.
+        reference: SHA-256 of the right answers, by seq; None if only the parity sample was compared.
 
     Raises:
         ComponentDiedError: A component ended during the load.
@@ -58,7 +59,16 @@ class Replay:
         broken: The promises about the shop's data that `collect` found not to hold.
     """
 
-    def __init__(self, system: Runtime, shopload: Shopload, load: Load, folder: Path, clock: Clock) -> None:
+    def __init__(
+        self,
+        system: Runtime,
+        shopload: Shopload,
+        load: Load,
+        folder: Path,
+        clock: Clock,
+        reference: Mapping[str, str] | None = None,
+    ) -> None:
+        self._reference = reference
         self.audited = system.switches.store == "postgres"
         self.broken: list[str] = []
         self._system = system
@@ -164,7 +174,8 @@ class Replay:
             self._budgets,
             self._quality,
             journeys_planned=self._load.tape.journeys,
-            parity_mismatches=0,  # a difference would have ended the trial before the load
+            # A difference in the parity sample would have ended the trial before the load.
+            parity_mismatches=0 if self._reference is None else wrong_answers(self._journeys, self._reference),
             invariants_broken=len(self.broken) if self.audited else None,
             generator_cores=busiest_cores(generator),
             steal_share=resources.steal_share(),
@@ -199,3 +210,14 @@ class Replay:
             origin=resources.origin,
             tracing=tracing_record(self._spans, accounts, generator) if self._spans else None,
         )
+
+
+def wrong_answers(journeys: pl.DataFrame, reference: Mapping[str, str]) -> int:
+    """How many journeys that ended ok got another answer than the right one.
+
+    Args:
+        journeys: Rows of `run.rows.JOURNEYS`.
+        reference: SHA-256 of the right answers, by seq.
+    """
+    ok = journeys.filter(pl.col("outcome") == "ok").select("seq", "answer_sha256")
+    return sum(reference[str(seq)] != sha256 for seq, sha256 in ok.iter_rows())

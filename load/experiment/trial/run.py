@@ -16,6 +16,7 @@ from pathlib import Path
 from experiment.generator.shopload import Load, Shopload, Tape
 from experiment.generator.tapes import Tapes
 from experiment.parity.answers import check_answers
+from experiment.parity.under_load import reference_digests
 from experiment.plan.arms_in_blocks import Plan
 from experiment.trial.audit import mark
 from experiment.trial.machine_speed import machine_speed
@@ -71,8 +72,9 @@ def run_trial(
         # Not at the top: the system's start need not wait for the import of what reads rows and traces.
         from experiment.trial.replay import Replay
 
+        reference = reference_digests(system, load.tape)
         say(f"replaying {load}")
-        replay = Replay(system, shopload, load, folder, clock)
+        replay = Replay(system, shopload, load, folder, clock, reference)
         say(f"reading {len(replay.sampled)} traces from Jaeger")
         replay.collect(folder / JOURNEYS, once_told=system.stop_serving)
         say(f"audit: {replay.audit_in_words}")

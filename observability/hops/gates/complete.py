@@ -64,7 +64,7 @@ def _without_statement(budget: Budget, keepers: Container[str]) -> bool:
 
 
 def outside(budgets: Iterable[Budget]) -> int:
-    """Spans of callees that mostly end after those of their callers, which a clock that is ahead makes of all of them."""
+    """Spans of callees that mostly end well after those of their callers: of all of them, where a clock is ahead."""
     after_ns: dict[tuple[str, str], list[int]] = defaultdict(list)
     for budget in budgets:
         for call in budget.calls:

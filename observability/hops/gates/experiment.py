@@ -12,6 +12,8 @@ from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 
+_FARTHEST_BY_CHANCE = 2.5
+"""How many standard deviations the farthest of a dozen blocks is away by chance, mostly less."""
 _QUARTERS = 4
 """Into how many parts the tape is cut to see what chance does."""
 
@@ -25,7 +27,7 @@ def experiment_gates(run: RunFiles) -> list[Gate]:
     if len(run.used) > 1:
         gates += [suspect_trials(run.used), answers(run), code_changed(run.used)]
     if run.blocks > 1:
-        gates.append(block_spread(run))
+        gates += block_spread(run)
     return gates
 
 
@@ -41,7 +43,8 @@ def experiment_gates_left_out(run: RunFiles) -> list[LeftOut]:
         where = "" if some == run.topologies else f"in {' and '.join(some)}, "
         left_out.append(LeftOut(name=name, reason=where + reason))
     if len(run.used) > 1 and run.blocks == 1:
-        left_out.append(LeftOut(name="block_spread_share", reason="one block has no other to differ from"))
+        names = ("block_spread_share", "block_worst_share")
+        left_out += [LeftOut(name=name, reason="one block has no other to differ from") for name in names]
     return left_out
 
 
@@ -78,11 +81,14 @@ def code_changed(trials: Sequence[TrialRecord]) -> Gate:
     return kind_of("code_changed").held(extra)
 
 
-def block_spread(run: RunFiles) -> Gate:
-    """How far the blocks of a topology are from repetitions of one thing, for the worst topology: below 15 %.
+def block_spread(run: RunFiles) -> list[Gate]:
+    """How far the blocks of a topology are from repetitions of one thing, and the worst of them from the others.
 
-    The standard deviation of its median latency over the blocks, as a share, without what chance makes of so few
-    journeys. Each median is first divided by the geometric mean of those of all topologies at the same distance in its
+    The first is the standard deviation of its median latency over the blocks, as a share, without what chance makes of
+    so few journeys; for the worst topology. The second is how far one block is from the median of the blocks: a single
+    bad one changes the first little, and leaves the intervals of p99 too narrow (ADR 010).
+
+    Each median is first divided by the geometric mean of those of all topologies at the same distance in its
     block: comparisons are made within blocks, and what a machine that changes its speed does to all of a block alike
     does no harm to them. A topology alone has nothing to be divided by.
 
@@ -94,21 +100,23 @@ def block_spread(run: RunFiles) -> Gate:
     rtt_ms = pl.col("topology").replace_strict(near, default=0.0, return_dtype=pl.Float64).alias("rtt_ms")
     quarter = (pl.col("seq") * _QUARTERS // (pl.col("seq").max() + 1)).alias("quarter")
     ok = run.journeys.filter(pl.col("outcome") == "ok").with_columns(rtt_ms, quarter)
-    log_p50 = pl.col("latency_ns").median().log().alias("p50")
-    whole = ok.group_by("topology", "rtt_ms", "block").agg(log_p50)
+    logarithm = pl.col("latency_ns").median().log().alias("log")
+    whole = ok.group_by("topology", "rtt_ms", "block").agg(logarithm)
     side_by_side = pl.len().over("rtt_ms", "block") == pl.col("topology").n_unique().over("rtt_ms")
-    beside = pl.col("p50").mean().over("rtt_ms", "block").alias("beside")
+    beside = pl.col("log").mean().over("rtt_ms", "block").alias("beside")
     medians = whole.filter(side_by_side).with_columns(
         pl.when(pl.col("topology").n_unique().over("rtt_ms") > 1).then(beside).otherwise(0.0)
     )
-    quarters = ok.group_by("topology", "block", "quarter").agg(log_p50)
-    worst = None
+    quarters = ok.group_by("topology", "block", "quarter").agg(logarithm)
+    worst = alone = None
     for (topology,), rows in medians.group_by("topology"):
-        spread = (rows["p50"] - rows["beside"]).var()
-        if isinstance(spread, float):
+        logs = rows["log"] - rows["beside"]
+        spread, off = logs.var(), (logs - logs.median()).abs().max()
+        if isinstance(spread, float) and isinstance(off, float):
             chance = _chance(quarters.filter(pl.col("topology") == topology).sort("block", "quarter"))
             worst = max(worst or 0.0, math.sqrt(max(spread - chance, 0.0)))
-    return kind_of("block_spread_share").held(worst)
+            alone = max(alone or 0.0, math.expm1(max(off - _FARTHEST_BY_CHANCE * math.sqrt(chance), 0.0)))
+    return [kind_of("block_spread_share").held(worst), kind_of("block_worst_share").held(alone)]
 
 
 def _chance(quarters: pl.DataFrame) -> float:
@@ -116,7 +124,7 @@ def _chance(quarters: pl.DataFrame) -> float:
     blocks = quarters["block"].n_unique()
     if blocks < 2 or quarters.height < blocks * _QUARTERS:
         return 0.0
-    medians = quarters["p50"].to_numpy().reshape(blocks, _QUARTERS)
+    medians = quarters["log"].to_numpy().reshape(blocks, _QUARTERS)
     alone = medians - medians.mean(axis=1, keepdims=True) - medians.mean(axis=0) + medians.mean()
     return float((alone**2).sum() / ((blocks - 1) * (_QUARTERS - 1)) / _QUARTERS)
 

@@ -225,6 +225,15 @@ GATES = (
         unit="%",
         remedy="Leave the machine idle during the run.",
     ),
+    Kind(
+        "block_worst_share",
+        "p50 of one block against the other blocks' beyond chance, worst topology",
+        "below",
+        0.1,
+        "one bad block leaves the intervals of p99 too narrow",
+        unit="%",
+        remedy="Leave the machine idle during the run.",
+    ),
 )
 """Every gate, in the order of a run: before, during and after the load of a trial, then over trials."""
 _BY_NAME = {kind.name: kind for kind in GATES}

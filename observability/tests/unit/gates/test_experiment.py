@@ -88,8 +88,8 @@ def test_blocks_too_far_apart_trip_the_gate(run):
     slow = (pl.col("block") == 2) & (pl.col("topology") == "graphql")
     latency = pl.when(slow).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
     apart = dataclasses.replace(run, journeys=run.journeys.with_columns(latency_ns=latency))
-    (gate,) = [gate for gate in experiment_gates(apart) if not gate["ok"]]
-    assert gate["name"] == "block_spread_share"
+    gate, alone = [gate for gate in experiment_gates(apart) if not gate["ok"]]
+    assert (gate["name"], alone["name"]) == ("block_spread_share", "block_worst_share")
     # of four topologies one is twice as slow in a block: beside the block's geometric mean r, r * 2^(3/4), r
     assert gate["value"] == pytest.approx(0.75 * math.log(2) / math.sqrt(3), rel=0.06)
 
@@ -124,13 +124,23 @@ def test_blocks_of_one_topology_are_held_against_each_other(tmp_path):
     assert failed(experiment_gates(alone)) == []
     slow = pl.when(pl.col("block") == 2).then(pl.col("latency_ns") * 2).otherwise(pl.col("latency_ns"))
     apart = dataclasses.replace(alone, journeys=alone.journeys.with_columns(latency_ns=slow))
-    assert failed(experiment_gates(apart)) == ["block_spread_share"]
+    assert failed(experiment_gates(apart)) == ["block_spread_share", "block_worst_share"]
+
+
+def test_one_bad_block_of_twelve_trips_a_gate_of_its_own(tmp_path):
+    twelve = read_run(write_generated_run(tmp_path, blocks=12, journeys_per_trial=300, seed=5))
+    assert failed(experiment_gates(twelve)) == []
+    bad = (pl.col("block") == 3) & (pl.col("topology") == "grpc")
+    latency = pl.when(bad).then(pl.col("latency_ns") * 1.4).otherwise(pl.col("latency_ns"))
+    spoilt = dataclasses.replace(twelve, journeys=twelve.journeys.with_columns(latency_ns=latency))
+    assert failed(experiment_gates(spoilt)) == ["block_worst_share"]
 
 
 def test_one_block_has_no_spread_and_says_so(tmp_path):
     one = read_run(write_generated_run(tmp_path, blocks=1, journeys_per_trial=100, seed=5))
-    assert "block_spread_share" not in {gate["name"] for gate in experiment_gates(one)}
-    assert "block_spread_share" in {row["name"] for row in experiment_gates_left_out(one)}
+    names = {"block_spread_share", "block_worst_share"}
+    assert names.isdisjoint(gate["name"] for gate in experiment_gates(one))
+    assert names <= {row["name"] for row in experiment_gates_left_out(one)}
 
 
 def test_a_bench_has_the_gates_of_its_trial(tmp_path):
