@@ -145,7 +145,7 @@ class ResourceSampler:
         return (last.steal_s - first.steal_s) / total_s if total_s > 0 else 0.0
 
     def other_cores(self, cpu_s: Iterable[float]) -> float:
-        """Returns the cores that were used meanwhile by programs that are neither part of the run nor this process.
+        """Returns the cores that were used meanwhile by programs that are no part of the run, this one too.
 
         Args:
             cpu_s: CPU seconds of each component of the run.
@@ -181,7 +181,7 @@ class ResourceSampler:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """The whole machine at one moment, CPU seconds so far: all, at work for others than this process, taken away."""
+    """The whole machine at one moment, CPU seconds so far: all, at work, taken away."""
 
     at_s: float
     total_s: float
@@ -190,12 +190,12 @@ class _Machine:
 
 
 def _machine() -> _Machine:
-    times, own = psutil.cpu_times(), psutil.Process().cpu_times()
+    times = psutil.cpu_times()
     busy_s = sum(float(getattr(times, name, 0.0)) for name in ("user", "nice", "system", "irq", "softirq"))
     return _Machine(
         at_s=time.monotonic(),
         total_s=sum(times),
-        busy_s=busy_s - own.user - own.system,
+        busy_s=busy_s,
         steal_s=float(getattr(times, "steal", 0.0)),
     )
 

@@ -13,6 +13,7 @@ from hops.analysis.cost import TOTAL, Used, cost, used_by_group
 from hops.analysis.distance import distance_of
 from hops.analysis.hop_differences import hop_differences
 from hops.analysis.latencies import Latencies, latencies_of
+from hops.analysis.meetings import meetings_of
 from hops.analysis.observer import observer_effect_of
 from hops.analysis.precision import precision_of
 from hops.analysis.topology import summarise_topology
@@ -115,6 +116,8 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         comparisons=comparisons,
         hop_differences=hop_differences(hops, load, blocks, pairs, run.first_stage),
     )
+    if manifest["mode"] == "open":  # in a closed loop, who arrives when follows from what it waited for
+        summary["meetings"] = meetings_of(rows)
     precision = precision_of(run, comparisons)
     if precision is not None:
         summary["precision"] = precision

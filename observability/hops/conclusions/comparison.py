@@ -7,7 +7,7 @@ from itertools import chain
 
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.distance import at_place, turn_sentences
-from hops.conclusions.notes import and_seen, cost_sentences, doubt_sentences, validity_sentences
+from hops.conclusions.notes import and_seen, cost_sentences, doubt_sentences, meeting_sentences, validity_sentences
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, listed, plural, sentence, shown, turned
 from hops.elements.numbers import UNKNOWN, figure, p_value, times
@@ -71,7 +71,7 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     notice = fault_notice(summary["switches"])
     journeys = {name: _journey(summary, pairs, name, refusal) for name in pairs.journeys()}
     grouped = Conclusions(
-        headline=[*([notice] if notice else []), *_headline(summary, pairs, refusal)],
+        headline=[*([notice] if notice else []), *_headline(summary, pairs, refusal), *meeting_sentences(summary)],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=cost_sentences(summary, pairs),
         doubts=doubt_sentences(summary) if many and refusal is None else [],

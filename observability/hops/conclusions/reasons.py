@@ -21,6 +21,7 @@ _WORDS = {
     "edge": "the edge",
     "gateways": "the gateways' work",
     "internal calls": "the calls between components",
+    "busy components": "waiting for components that were busy with others",
     "services": "the services' work",
     "database": "the database",
     "sidecars": "the sidecars",

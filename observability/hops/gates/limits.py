@@ -164,7 +164,7 @@ GATES = (
         "clock_offset_ms",
         "largest offset between the clocks of two nodes",
         "below",
-        1.0,
+        0.2,
         _CLOCKS,
         unit="ms",
         remedy="Synchronize the nodes' clocks (chrony, NTP), or run everything on one node.",

@@ -11,6 +11,7 @@ from hops.report.sections import (
     exemplar,
     latency,
     load,
+    meetings,
     resource,
     setup,
     spread,
@@ -22,23 +23,26 @@ from hops.report.view import View
 
 
 def all_sections(view: View) -> list[Section]:
-    """Makes every section: conclusions first, then whether to trust them, then why."""
+    """Makes every section: the conclusions with their picture, then why, then whether to trust them and the details."""
     manifest = view.run.manifest
     tape = ("tape", str(view.summary["tape"].get("sha256", "")))
     modelled = view.kind.modelled(view) if view.kind.modelled else view
+    said = view.kind.conclusions(view)
+    first, *others = said.elements
     return [
-        view.kind.conclusions(view),
-        validity.section(view),
-        setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
-        latency.section(view),
-        *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),
+        Section(said.key, said.title, [first, latency.picture(view), *others]),
         budget.section(view),
-        exemplar.section(view),
-        spread.heat_section(view),
+        *([meetings.section(view)] if view.summary.get("meetings") else []),
+        *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),
+        latency.section(view),
+        *([spread.heat_section(view)] if len(view.looks) > 1 else []),
         spread.box_section(view),
+        exemplar.section(view),
         load.section(view),
         resource.section(view),
         bytes_section.section(view),
+        validity.section(view),
+        setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
         made_of.observer_section(view),
         made_of.manifest_section(manifest),
         glossary.glossary_section(),

@@ -31,9 +31,9 @@ def conclusion_elements(view: SummaryView) -> list[Element]:
         )
     inside = [sentence for sentences in conclusions.journeys.values() for sentence in sentences]
     if inside:
-        elements.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")], opened=True))
+        elements.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")]))
     if conclusions.cost:
-        elements.append(Fold("What it costs, in words", [Points(conclusions.cost, tone="sentences")], opened=True))
+        elements.append(Fold("What it costs, in words", [Points(conclusions.cost, tone="sentences")]))
     elements.append(Points([*conclusions.doubts, *conclusions.validity], tone="note"))
     return elements
 

@@ -53,9 +53,10 @@ def section(view: View) -> Section:
             [*explained, *(element for journey in traced for element in budget_elements(view, journey))],
         ),
         *sidecar_elements(view),
-        Heading("Why two topologies differ"),
     ]
-    return Section("budgets", "Where the wait goes", [*elements, *difference_elements(view)])
+    if len(view.looks) > 1:
+        elements += [Heading("Why two topologies differ"), *difference_elements(view)]
+    return Section("budgets", "Where the wait goes", elements)
 
 
 def groups_table(view: View, journeys: list[str]) -> Table:

@@ -22,26 +22,25 @@ _OFFSETS = {"p50": -6, "p99": 6}
 _PERCENT_LABELS = "datum.value==0?'0':datum.value==1?'90':datum.value==2?'99':'99.9'"
 
 
+def picture(view: View) -> Figures:
+    """Median and p99 of each journey and topology, with their intervals."""
+    intervals = (
+        "over blocks"
+        if view.summary["blocks"] > 1
+        else "within the one block; an end is open where it is too short to determine it"
+    )
+    return Figures(
+        [interval_chart(view, journey) for journey in view.journeys_and_all],
+        view.topology_key,
+        f"Filled: median; hollow: p99. The line through each is its 95 % interval, {intervals}. A p99 of too few "
+        "journeys for either end is left out. Logarithmic scale.",
+    )
+
+
 def section(view: View) -> Section:
     """Makes the section."""
-    intervals = (
-        "Intervals are over blocks."
-        if view.summary["blocks"] > 1
-        else (
-            "One block: no intervals over blocks. Those shown are within the block; an end is open where the block is "
-            "too short to determine it."
-        )
-    )
     elements: list[Element] = [
         latency_text(view),
-        Heading("Median and p99, with 95 % intervals"),
-        Figures(
-            [interval_chart(view, journey) for journey in view.journeys_and_all],
-            view.topology_key,
-            "Filled: median; hollow: p99. The line through each is its 95 % interval, dotted where one end is open, "
-            "and missing where there are too few journeys for either. "
-            f"{intervals} Logarithmic scale.",
-        ),
         Heading("The whole distribution, up to p99.9"),
         Figures(
             [percentile_chart(view, journey) for journey in view.journeys_and_all],
@@ -116,6 +115,8 @@ def _interval_rows(view: View, journey: str) -> Iterator[dict[str, Any]]:
             value = cell["latency_ms"].get(metric)
             if value is not None:
                 low, high = cell["latency_ci95"].get(metric) or (None, None)
+                if metric == "p99" and low is None and high is None:
+                    continue
                 yield {"topology": name, "metric": metric, "value": value, "low": low, "high": high}
 
 

@@ -20,11 +20,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 def heat_section(view: View) -> Section:
     """Makes the heat map."""
-    text = (
-        "The deeper the blue of a cell, the longer it takes relative to the fastest of its row, which is 1×."
-        if len(view.looks) > 1
-        else "One topology: each cell is compared with the fastest journey of its column, which is 1×."
-    )
+    text = "The deeper the blue of a cell, the longer it takes relative to the fastest of its row, which is 1×."
     return Section(
         "heat",
         "Journeys and topologies at a glance",
@@ -44,8 +40,6 @@ def heat_table(view: View, metric: str, title: str) -> Table:
         row = [words(journey)]
         for name in view.topologies:
             beside = [values.get((journey, other)) for other in view.topologies]
-            if len(view.looks) == 1:
-                beside = [values.get((other, name)) for other in view.journeys]
             least = min((value for value in beside if value), default=None)
             value = values.get((journey, name))
             times = value / least if value and least else None

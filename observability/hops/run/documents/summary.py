@@ -6,6 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
 from hops.run.documents.gate import Gate, LeftOut, Verdict
+from hops.run.documents.meeting import Meeting
 from hops.run.documents.network import NetworkSummary
 from hops.run.documents.precision import Precision
 from hops.run.documents.topology import TopologySummary
@@ -27,8 +28,8 @@ class Summary(OfCluster):
     """The whole file, as far as every kind of experiment has it; `hops.kinds` has what some kinds add.
 
     `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology). `precision` is there
-    only if one was asked for, `distance` only where the model of distance was computed, and `network` only if one was
-    emulated, the same one for all topologies.
+    only if one was asked for, `meetings` not in a closed loop, `distance` only where the model of distance was
+    computed, and `network` only if one was emulated, the same one for all topologies.
     """
 
     schema: int
@@ -47,6 +48,7 @@ class Summary(OfCluster):
     observer_effect_ms: ObserverEffect
     comparisons: list[Comparison]
     hop_differences: list[HopDifference]
+    meetings: NotRequired[list[Meeting]]
     precision: NotRequired[Precision]
     distance: NotRequired[Distance]
     network: NotRequired[NetworkSummary]

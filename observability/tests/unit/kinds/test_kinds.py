@@ -65,7 +65,7 @@ def test_a_kind_of_ones_own_stands_in_the_summary_and_the_report(run: RunFiles, 
     assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {("hybrid", "rest")}
     write_report(run, summary, tmp_path, kind)
     text, page = (tmp_path / "report.html").read_text(encoding="utf-8"), page_of(tmp_path)
-    assert page.sections[:2] == ["shade", "validity"]
+    assert page.sections[:2] == ["shade", "budgets"]
     assert "Hopwise · colours · night" in text
     assert "Which shade do customers get?" in text
     assert "3 blocks of 2 shades in random order" in text
