@@ -84,6 +84,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "messages.",
     ),
     ("internal calls", "The same, between two components of the shop."),
+    ("busy components", "What of a call was spent waiting for an event loop that was busy with others (queue:…)."),
     (
         "start lag",
         "The time from the intended to the actual start of a journey. If it is large, the load generator was the "

@@ -40,6 +40,10 @@ def test_delays(given: str, found: dict[str, float]) -> None:
     assert Switches(**json.loads(json.dumps(switches.as_dict()))) == switches
 
 
+def test_holds() -> None:
+    assert parse_switches(hold="order:20ms/10,product:500us/1").hold == {"order": (20.0, 10), "product": (0.5, 1)}
+
+
 def test_empty_stands_for_the_default() -> None:
     assert parse_switches(edge="", trace="", scale="", http="", rtt="", connections="") == Switches()
 
@@ -92,6 +96,11 @@ def test_empty_stands_for_the_default() -> None:
         ("delay", "payment:0.0001us", "out of range; valid: 0, or 1us to 1s"),
         ("delay", "payment:0.1us", "out of range"),
         ("delay", "payment:1.001s", "out of range; .* to 1s"),
+        ("hold", "order:20ms", "order:20ms is not a hold; give comma-separated COMPONENT:TIME/N pairs"),
+        ("hold", "order:20/10", "order:20/10 is not a hold"),
+        ("hold", "order:0/10", "order:0/10 is out of range; valid: 1us to 1s, at every request"),
+        ("hold", "order:20ms/0", "out of range"),
+        ("hold", "edge:20ms/10", "edge is an unknown component"),
         ("network", "6g", "network=6g is unknown; valid: loopback, lan, wifi, 5g, 4g, 3g"),
         ("rtt", "-1", "rtt=-1 is not a round-trip time from 0ms to 2s, such as 40ms or 0.5ms"),
         ("rtt", "2h", "rtt=2h is not a round-trip time from 0ms to 2s"),

@@ -18,8 +18,9 @@ from opentelemetry.trace import SpanKind
 
 from shop.clients.connect import connect
 from shop.errors import NotFound
+from shop.instrument.loop import BUSY
 from shop.money import Money
-from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay
+from shop.platform.process.injected_delay import ASKED_ATTRIBUTE, TOOK_ATTRIBUTE, injected_delay, injected_hold
 from shop.stubs import product_pb2, product_pb2_grpc
 from shop.values.product import Product, ProductRow
 
@@ -82,6 +83,28 @@ async def test_every_call_is_delayed_once_before_its_work(protocol: str, served:
             assert 2 <= span.attributes[TOOK_ATTRIBUTE] <= (span.end_time - span.start_time) / 1e6
             below = [other for other in spans if other.parent.span_id == span.context.span_id]
             assert all(other.start_time >= span.start_time + DELAY_US * 1_000 for other in below)
+
+
+async def test_who_comes_while_the_loop_is_held_notes_it(protocol: str, served: Any, traces: Any) -> None:
+    held_us = 30_000
+    async with served("product", protocol, Puppet()) as address, connect({"product": address}, "test") as clients:
+        await clients.product.get_product(1)
+        with injected_hold(held_us, every=2):
+
+            async def call() -> Any:
+                with traces.journey() as root:
+                    await clients.product.get_product(1)
+                return root
+
+            # Of two that come together one holds the loop, and the other waits in front of it or is through.
+            roots = await asyncio.gather(*(call() for _ in range(4)))
+        await ended()
+    spans = [span for root in roots for span in traces.of(root) if span.kind is SpanKind.SERVER]
+    held = [span for span in spans if TOOK_ATTRIBUTE in span.attributes]
+    assert {span.attributes[ASKED_ATTRIBUTE] for span in held} == {held_us / 1_000}
+    assert len(held) == 2
+    told = [span.attributes.get(BUSY, 0.0) for span in traces.all() if span not in held]
+    assert max(told) >= held_us / 1_000
 
 
 async def test_calls_that_are_not_traced_are_delayed_too(protocol: str, served: Any, traces: Any) -> None:

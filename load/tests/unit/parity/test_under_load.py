@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import hashlib
+
+import polars as pl
+
+from experiment.parity.under_load import digest
+from experiment.trial.replay import wrong_answers
+
+
+def test_a_digest_is_that_of_the_generator_s_canonical_json() -> None:
+    # As the generator writes it: keys in order, no spaces, no escapes that JSON does not need.
+    text = '{"name":"Zoë <b>&","total":{"amount_minor":5,"currency":"EUR"}}'
+    answer = {"total": {"currency": "EUR", "amount_minor": 5}, "name": "Zoë <b>&"}
+    assert digest(answer) == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_only_answers_that_came_and_differ_are_wrong() -> None:
+    reference = {str(seq): digest({"title": f"product {seq}"}) for seq in range(4)}
+    rows = pl.DataFrame(
+        {
+            "seq": [0, 1, 2, 3],
+            "outcome": ["ok", "ok", "timeout", "ok"],
+            "answer_sha256": [reference["0"], digest({"title": "another"}), "", reference["3"]],
+        }
+    )
+    assert wrong_answers(rows, reference) == 1
