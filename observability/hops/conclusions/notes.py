@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hops.analysis.pairs import Pairs
+from hops.budget.parts import GENERATOR
 from hops.conclusions.wording import listed, plural, sentence, turned
 from hops.elements.numbers import excess, figure, share
 from hops.gates.experiment import failed
@@ -21,6 +22,8 @@ STEADY = 0.9
 """A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing."""
 LEAST_WAIT_SHARE = 0.05
 """Share of a topology's mean that waiting behind one kind of journey makes up at least, to be told."""
+_BESIDE_THE_SHOP = (GENERATOR, "jaeger")
+MS_PER_S = 1e3
 _COST = "core-hours"
 """Unit of the cost of a million journeys, as `hops.analysis.cost` has it."""
 
@@ -64,6 +67,20 @@ def meeting_sentences(summary: Summary) -> list[str]:
             f"{figure(row['mean_ms'], unit='ms')} of the {figure(mean_ms, unit='ms')} of their mean."
         )
     return sentences
+
+
+def load_sentence(summary: Summary) -> str | None:
+    """How far from saturation the run was: the busiest component of each topology, by the CPU that it used."""
+    told, rates = [], []
+    for name, one in summary["topologies"].items():
+        used = {part: ms for part, ms in one["cpu_ms_per_journey"].items() if part not in _BESIDE_THE_SHOP}
+        if not used:
+            return None
+        busiest = max(used, key=used.__getitem__)
+        rates.append(one["throughput_per_s"])
+        told.append(f"{share(used[busiest] / MS_PER_S * rates[-1])} with {name} ({busiest})")
+    rate = figure(sum(rates) / len(rates))
+    return f"At {rate} journeys a second, the busiest component used {listed(told)} of the one core that it can use."
 
 
 def doubt_sentences(summary: Summary) -> list[str]:
@@ -127,6 +144,9 @@ def validity_sentences(summary: Summary) -> list[str]:
     slow = _slowed_machine(trials)
     if slow:
         sentences.append(slow)
+    busy = load_sentence(summary)
+    if busy:
+        sentences.append(busy)
     if summary["closed"] is not None:
         sentences.append("The load is a closed loop: a slow topology gets less of it, which flatters its figures.")
     if summary["observer_effect_ms"]["p50"] is not None:

@@ -16,7 +16,9 @@ from hops.run.documents.topology import JourneySummary
 from hops.tables.net_budget import net_of
 from hops.tables.view import SummaryView
 
-MEAN = "mean"
+MEAN, P99_BAND = "mean", "p99_band"
+LEAST_OF_A_TAIL = 100
+SLOWEST = "slowest trace"
 
 
 def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0) -> list[Element]:
@@ -59,16 +61,21 @@ def by_group(parts: Mapping[str, float]) -> dict[str, float]:
     return {group: value for group, value in sums.items() if value}
 
 
+def band_name(band: str, traces: int) -> str:
+    """What a band's traces are called: up to a hundred of them, one alone lies above p99, an anecdote and no tail."""
+    return SLOWEST if band == P99_BAND and traces <= LEAST_OF_A_TAIL else band.replace("_", " ")
+
+
 def journey_groups_table(view: SummaryView, journey: str) -> Table:
     """One journey's budgets by group, in the order of the journey, a column per topology and band."""
     budgets = [
-        (name, band, by_group(cell["budget_ms"].get(band, {})))
+        (name, band_name(band, cell["traces"]), by_group(cell["budget_ms"].get(band, {})))
         for name, cell in view.cells(journey)
         if cell["traces"]
         for band in BANDS
     ]
     columns = [Column("group", numeric=False)]
-    columns += [Column(f"{name}, {band.replace('_', ' ')}", "ms") for name, band, _ in budgets]
+    columns += [Column(f"{name}, {band}", "ms") for name, band, _ in budgets]
     rows = [
         [words(group), *(_cell(budget, [group], bar=band == MEAN) for _, band, budget in budgets)]
         for group in used_groups(view)
@@ -140,7 +147,7 @@ class _Budget(NamedTuple):
 def _budgets(name: str, cell: JourneySummary) -> Iterator[_Budget]:
     for band in BANDS:
         budget = cell["budget_ms"].get(band, {})
-        column = Column(f"{name}, {band.replace('_', ' ')}", "ms")
+        column = Column(f"{name}, {band_name(band, cell['traces'])}", "ms")
         yield _Budget(column, budget, bars=band == MEAN)
         if band == MEAN and (net := net_of(cell)) is not None:
             yield _Budget(Column(f"{name}, net of tracing (estimate)", "ms", spare=2), net.ms, net.not_known)

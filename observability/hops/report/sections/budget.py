@@ -17,7 +17,7 @@ from hops.report.facts import http_fact
 from hops.report.palette import group_class, group_fill
 from hops.report.sections.differences import difference_elements
 from hops.report.view import View
-from hops.tables.budget import budget_elements, by_group, used_groups
+from hops.tables.budget import SLOWEST, band_name, budget_elements, by_group, used_groups
 from hops.tables.net_budget import net_text
 from hops.tables.sidecars import sidecar_elements
 
@@ -73,7 +73,7 @@ def groups_table(view: View, journeys: list[str]) -> Table:
                     [
                         words(journey),
                         view.name(name),
-                        words(BAND_TITLES[band]),
+                        words(SLOWEST if band_name(band, cell["traces"]) == SLOWEST else BAND_TITLES[band]),
                         whole(cell["traces"]),
                         *(number(sums.get(group, 0.0)) for group in groups),
                         number(sum(sums.values())),
