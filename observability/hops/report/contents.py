@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hops.elements.element import Section
+from hops.elements.element import Points, Section
+from hops.elements.table import Table
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
 from hops.report.sections import (
@@ -20,6 +21,7 @@ from hops.report.sections import (
 from hops.report.sections import bytes as bytes_section
 from hops.report.sections import manifest as made_of
 from hops.report.view import View
+from hops.run.fault_notice import fault_notice
 
 
 def all_sections(view: View) -> list[Section]:
@@ -27,10 +29,8 @@ def all_sections(view: View) -> list[Section]:
     manifest = view.run.manifest
     tape = ("tape", str(view.summary["tape"].get("sha256", "")))
     modelled = view.kind.modelled(view) if view.kind.modelled else view
-    said = view.kind.conclusions(view)
-    first, *others = said.elements
     return [
-        Section(said.key, said.title, [first, latency.picture(view), *others]),
+        pictured(view.kind.conclusions(view), view),
         budget.section(view),
         *([meetings.section(view)] if view.summary.get("meetings") else []),
         *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),
@@ -47,3 +47,15 @@ def all_sections(view: View) -> list[Section]:
         made_of.manifest_section(manifest),
         glossary.glossary_section(),
     ]
+
+
+def pictured(said: Section, view: View) -> Section:
+    """The first section with its picture: one sentence, the picture, the table with its note, and then the words."""
+    first, *others = said.elements
+    if not isinstance(first, Points):
+        return Section(said.key, said.title, [first, latency.picture(view), *others])
+    lead = 1 + bool(fault_notice(view.summary["switches"]))
+    beside = 2 if others and isinstance(others[0], Table) else 0
+    words = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
+    front = [Points(first.items[:lead], tone=first.tone), latency.picture(view)]
+    return Section(said.key, said.title, [*front, *others[:beside], *words, *others[beside:]])
