@@ -126,8 +126,8 @@ def test_a_suspect_run_is_nowhere_without_the_word(suspect: Path) -> None:
     assert re.search(r"<title>SUSPECT: ", text)
     assert re.search(r"<h1>.*SUSPECT", text)
     assert re.search(r'@page \{ @top-center \{ content: "SUSPECT', text)
+    assert re.search(r'class="verdict-line"><span class="badge suspect">SUSPECT', text)
     assert len(page_of(suspect).headings) == len(SECTIONS)
-    assert all("SUSPECT" in heading for heading in page_of(suspect).headings.values())
     lines = (suspect / "report.md").read_text(encoding="utf-8").splitlines()
     assert all("SUSPECT" in line for line in lines if line.startswith(("# ", "## ")))
 
@@ -141,7 +141,8 @@ def test_a_suspect_trial_is_named_with_its_reason(suspect: Path) -> None:
 def test_one_block_shows_figures_without_comparing(bench: Path) -> None:
     text = (bench / "report.html").read_text(encoding="utf-8")
     assert "One block: no intervals over blocks, no comparison." in text
-    assert page_of(bench).sections == SECTIONS
+    # There is nothing to hold a journey against, and too few have met another one.
+    assert set(SECTIONS) - set(page_of(bench).sections) == {"heat", "meetings"}
     assert "comparisons" not in page_of(bench).tables
     assert len(page_of(bench).tables["latency"]) > 5
 

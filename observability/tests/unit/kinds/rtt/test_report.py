@@ -42,7 +42,7 @@ def test_every_figure_of_the_terminal_stands_in_the_report_too(distant: Path, te
 
 def test_it_begins_with_what_distance_does(text: str) -> None:
     headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
-    assert headings[:2] == ["What distance does", "Can it be trusted?"]
+    assert headings[:2] == ["What distance does", "Where the wait goes"]
     assert "What this run says" not in headings
     assert re.search(r"Fastest over the whole mix at p50, by the round-trip time: rest at 0.* ms", text)
     assert re.search(r"In 16 of 16 cases \(a journey in a topology\), p50 grows .* to within 5 %", text)
