@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hops.elements.element import Points, Section
+from hops.elements.element import Element, Points, Section
 from hops.elements.table import Table
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
@@ -56,6 +56,6 @@ def pictured(said: Section, view: View) -> Section:
         return Section(said.key, said.title, [first, latency.picture(view), *others])
     lead = 1 + bool(fault_notice(view.summary["switches"]))
     beside = 2 if others and isinstance(others[0], Table) else 0
-    words = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
-    front = [Points(first.items[:lead], tone=first.tone), latency.picture(view)]
+    words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
+    front: list[Element] = [Points(first.items[:lead], tone=first.tone), latency.picture(view)]
     return Section(said.key, said.title, [*front, *others[:beside], *words, *others[beside:]])
