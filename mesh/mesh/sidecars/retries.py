@@ -1,4 +1,4 @@
-"""Which calls may be repeated, as the contract has it: those that change nothing."""
+"""Which calls a sidecar tries once more: those that change nothing, as the contract has it, on another instance."""
 
 from __future__ import annotations
 

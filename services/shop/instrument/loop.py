@@ -26,6 +26,8 @@ _NOTHING_NS = 7_000
 """CPU time of a turn of the loop in which nothing was done but looking; it takes 2 to 3 µs."""
 _TURNS = 3
 """Turns in which nothing was done until the loop counts as at rest: what one turn reads, a later one handles."""
+_MOST_TURNS = 100
+"""Turns after which it counts as at rest anyway: where even looking takes longer, it must not go on looking."""
 
 
 class LoopAccount:
@@ -35,7 +37,7 @@ class LoopAccount:
         self._since_ns = 0  # 0 while it rests
         self._last = 0, 0
         self._rested_cpu_ns = self._looked_cpu_ns = time.thread_time_ns()
-        self._idle_turns = 0
+        self._idle_turns = self._turns = 0
 
     def busy(self) -> tuple[int, int] | None:
         """How long the loop was busy, and how long ago that ended, ns, if it can have kept others waiting until now.
@@ -48,7 +50,7 @@ class LoopAccount:
             self._looked_cpu_ns = time.thread_time_ns()
             self._since_ns = now_ns - (self._looked_cpu_ns - self._rested_cpu_ns)
             asyncio.get_running_loop().call_soon(self._look)
-        self._idle_turns = 0
+        self._idle_turns = self._turns = 0
         if now_ns - self._since_ns >= least_ns:
             return now_ns - self._since_ns, 0
         began_ns, ended_ns = self._last
@@ -58,7 +60,8 @@ class LoopAccount:
         cpu_ns = time.thread_time_ns()
         self._idle_turns = self._idle_turns + 1 if cpu_ns - self._looked_cpu_ns < _NOTHING_NS else 0
         self._looked_cpu_ns = cpu_ns
-        if self._idle_turns < _TURNS:
+        self._turns += 1
+        if self._idle_turns < _TURNS and self._turns < _MOST_TURNS:
             asyncio.get_running_loop().call_soon(self._look)
             return
         now_ns = time.monotonic_ns()
