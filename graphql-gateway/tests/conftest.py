@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from graphql_gateway.app import build_app
 from memory_shop import MemoryShop
+from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
-from shop.platform.access.tokens import Principal, TokenSigner, TokenVerifier
 
 DOCUMENTS = Path(__file__).resolve().parents[2] / "load" / "internal" / "graphql" / "documents"
 

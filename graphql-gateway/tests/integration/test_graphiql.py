@@ -14,8 +14,8 @@ from playwright.async_api import Browser, Page, Route, async_playwright, expect
 
 from graphql_gateway.app import build_app
 from memory_shop import MemoryShop
+from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator
-from shop.platform.access.tokens import TokenVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.graphql.graphiql import POLICY, GraphiQL
 from shop.platform.http.server import http_server

@@ -9,8 +9,8 @@ import pytest
 
 from graphql_gateway.app import build_app
 from graphql_gateway.objects.global_id import global_id
+from shop.platform.access.jwt import Principal
 from shop.platform.access.rules import Authenticator, EdgeIdentity
-from shop.platform.access.tokens import Principal
 
 USER_1, USER_2, ORDER_1, PAYMENT_1 = (
     global_id("User", 1),

@@ -37,7 +37,7 @@ from shop.errors import ShopError
 from shop.platform.graphql.documents import prepare
 from shop.platform.graphql.errors import RequestError
 from shop.platform.graphql.internals import core_schema
-from shop.platform.http.limits import MOST_BYTES
+from shop.platform.http.body import MOST_BYTES
 
 SEED = 20_260_102
 COUNT = int(os.environ.get("COSTLY_DOCUMENTS", "200"))

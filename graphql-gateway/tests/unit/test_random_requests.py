@@ -35,7 +35,7 @@ from graphql import (
 from graphql_gateway.objects.global_id import global_id
 from graphql_gateway.schema import build_schema
 from shop.platform.graphql.internals import core_schema
-from shop.platform.http.limits import MOST_BYTES
+from shop.platform.http.body import MOST_BYTES
 
 SEED = 20_260_101
 COUNT = int(os.environ.get("RANDOM_REQUESTS", "700"))

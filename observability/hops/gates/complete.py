@@ -17,6 +17,8 @@ from hops.budget.parts import Budget
 _COMPARED = ("wire", "work", "proxy", "pool", "db")
 ENDS_AFTER_NS = 500_000
 """Over HTTP a callee may end its span when its answer has been read already; in the median by 0.1 ms and less."""
+_LEAST_CALLS = 10
+"""The median of fewer says more of them than of a clock."""
 _SELDOM = 0.1
 """Share of a kind's traces that may have lost a span for the others to be its measure."""
 
@@ -64,9 +66,9 @@ def _without_statement(budget: Budget, keepers: Container[str]) -> bool:
 
 
 def outside(budgets: Iterable[Budget]) -> int:
-    """Spans of callees that mostly end well after those of their callers: of all of them, where a clock is ahead."""
-    after_ns: dict[tuple[str, str], list[int]] = defaultdict(list)
+    """Calls of components whose spans mostly end well after their callers': of all of them, where a clock is ahead."""
+    after_ns: dict[str, list[int]] = defaultdict(list)
     for budget in budgets:
         for call in budget.calls:
-            after_ns[call.caller, call.callee].append(call.after_ns)
-    return sum(len(of) for pair, of in after_ns.items() if np.median(of) < -ENDS_AFTER_NS)
+            after_ns[call.callee].append(call.after_ns)
+    return sum(len(of) for of in after_ns.values() if len(of) >= _LEAST_CALLS and np.median(of) < -ENDS_AFTER_NS)

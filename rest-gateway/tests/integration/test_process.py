@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from shop.platform.access.tokens import Principal, TokenSigner
+from shop.platform.access.jwt import Principal, TokenSigner
 
 pytestmark = pytest.mark.integration
 

@@ -11,8 +11,8 @@ from fastapi import FastAPI
 from memory_shop import MemoryShop
 from rest_gateway.app import build_app
 from shop.errors import PermissionDenied, Unauthenticated
+from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.access.rules import Access, Authenticator, EdgeIdentity
-from shop.platform.access.tokens import Principal, TokenSigner
 from shop.platform.rest.openapi import document
 
 Headers = dict[str, str]

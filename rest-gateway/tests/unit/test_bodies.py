@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from shop.platform.http.limits import MOST_BYTES
+from shop.platform.http.body import MOST_BYTES
 
 JSON = {"content-type": "application/json"}
 

@@ -15,8 +15,8 @@ from schemathesis.specs.openapi.schemas import OpenApiSchema
 
 from memory_shop import MemoryShop
 from rest_gateway.app import build_app
+from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier
 from shop.platform.access.rules import Authenticator
-from shop.platform.access.tokens import Principal, TokenSigner, TokenVerifier
 
 CHECKS = [
     not_a_server_error,

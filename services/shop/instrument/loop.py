@@ -22,11 +22,11 @@ this, something else was done before it that nobody had announced."""
 _ON_ITS_WAY_NS = 5_000_000
 """A call goes through gRPC's own thread, and back to the loop, more than once before its handler begins. So one that
 came while the loop was busy is seen after a rest or two."""
-_NOTHING_NS = 7_000
+_NOTHING_NS = 15_000
 """CPU time of a turn of the loop in which nothing was done but looking; it takes 2 to 3 µs."""
 _TURNS = 3
 """Turns in which nothing was done until the loop counts as at rest: what one turn reads, a later one handles."""
-_MOST_TURNS = 100
+_MOST_TURNS = 20
 """Turns after which it counts as at rest anyway: where even looking takes longer, it must not go on looking."""
 
 

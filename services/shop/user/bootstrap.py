@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from shop.platform.access.tokens import TokenSigner
+from shop.platform.access.jwt import TokenSigner
 from shop.platform.config import ServiceConfig, required
 from shop.platform.database.store import opened_store
 from shop.platform.errors import ConfigError

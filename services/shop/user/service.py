@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from shop.clients.ports import Page
 from shop.errors import AlreadyExists, InvalidArgument, TooManyRequests, Unauthenticated, no_such
 from shop.platform import page_token as page_tokens
-from shop.platform.access.tokens import Principal, TokenSigner
+from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.validation import identifier, identifiers, matching, size, text
 from shop.user.domain import NewUser, UserChange, canonical_email
 from shop.user.named_locks import NamedLocks

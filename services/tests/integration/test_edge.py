@@ -11,8 +11,8 @@ import httpx
 import pytest
 
 from shop.payment import bootstrap as payment_bootstrap
+from shop.platform.access.jwt import Principal, TokenSigner
 from shop.platform.access.rules import Access, access_of
-from shop.platform.access.tokens import Principal, TokenSigner
 from shop.platform.config import ServiceConfig
 from shop.platform.serve import servers
 from shop.product import bootstrap as product_bootstrap

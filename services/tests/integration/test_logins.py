@@ -17,7 +17,7 @@ from grpc_status import rpc_status
 
 from shop.clients.ports import UserClient
 from shop.errors import InvalidArgument, TooManyRequests, Unauthenticated
-from shop.platform.access.tokens import TokenSigner
+from shop.platform.access.jwt import TokenSigner
 from shop.platform.config import ServiceConfig
 from shop.platform.database.pool import connect_database
 from shop.platform.serve import servers

@@ -14,7 +14,7 @@ import pytest
 
 from shop.clients.ports import UserClient
 from shop.errors import AlreadyExists, InvalidArgument, InvalidPageToken, NotFound, Unauthenticated
-from shop.platform.access.tokens import Principal, TokenVerifier
+from shop.platform.access.jwt import Principal, TokenVerifier
 from shop.values.user import Address, User
 
 pytestmark = pytest.mark.integration

@@ -17,7 +17,7 @@ from shop.payment.bank import SimulatedBank
 from shop.payment.domain import StoredPayment
 from shop.payment.memory import MemoryPayments
 from shop.payment.service import PaymentService
-from shop.platform.access.tokens import Principal
+from shop.platform.access.jwt import Principal
 from shop.product.memory import MemoryProductStore
 from shop.product.service import ProductService
 from shop.user.memory import MemoryUserStore

@@ -19,7 +19,7 @@ from typing import NamedTuple, Protocol, TypeAlias, TypeVar
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.platform.access.identity import CERTIFICATE_HEADER, caller_identity, trust_domain
-from shop.platform.access.tokens import Principal, TokenVerifier, bearer
+from shop.platform.access.jwt import Principal, TokenVerifier, bearer
 from shop.platform.config import ServiceConfig, required
 from shop.platform.errors import ConfigError
 

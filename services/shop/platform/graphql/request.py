@@ -12,7 +12,7 @@ import orjson
 from shop.errors import InvalidArgument, ResourceExhausted
 from shop.platform.errors import BodyTimeout
 from shop.platform.graphql.errors import Refused
-from shop.platform.http.limits import limited_body
+from shop.platform.http.body import limited_body
 
 _HEX = frozenset("0123456789abcdef")
 

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from starlette.requests import Request
 from starlette.types import Scope
 
-from shop.platform.http.limits import limited_body
+from shop.platform.http.body import limited_body
 
 _FIRST_VALUES = "shop.headers"
 

@@ -28,7 +28,7 @@ from mesh.description.topology import Protocol, Topology, load_topology
 from mesh.description.topology import names as topology_names
 from mesh.native.system import System
 from shop.platform import page_token
-from shop.platform.access.tokens import Principal, TokenSigner
+from shop.platform.access.jwt import Principal, TokenSigner
 
 from .contract import NONCES, Attempt, Ids, Kind, UnclassifiedError, classify, normalized, resource_of
 from .over_graphql import graphql_attempts, hidden_fields, post

@@ -24,7 +24,7 @@ from mesh.description.switches import Switches
 from mesh.description.topology import load_topology
 from mesh.native.system import System
 from mesh.paths import RunFolder
-from shop.platform.access.tokens import Principal, TokenSigner
+from shop.platform.access.jwt import Principal, TokenSigner
 
 Header = tuple[bytes, bytes]
 LIMIT_S = 15.0

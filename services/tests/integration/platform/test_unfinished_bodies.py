@@ -25,8 +25,8 @@ from mesh.paths import RunFolder
 from mesh.supervisor.processes import Supervisor
 from mesh.supervisor.signals import Interrupts
 from rest_gateway.app import build_app as rest_gateway
+from shop.platform.access.jwt import TokenVerifier
 from shop.platform.access.rules import Authenticator, NoVerifier
-from shop.platform.access.tokens import TokenVerifier
 from shop.platform.config import ServiceConfig
 from shop.platform.http.server import http_server
 from shop.platform.serve import servers

@@ -20,8 +20,8 @@ from cryptography.hazmat.primitives.serialization import (
 
 from shop.errors import NotFound, PermissionDenied, Unauthenticated, no_such
 from shop.money import Money
+from shop.platform.access.jwt import Principal, TokenSigner, TokenVerifier, bearer
 from shop.platform.access.rules import _CALLER, Access, Authenticator, Caller, visible
-from shop.platform.access.tokens import Principal, TokenSigner, TokenVerifier, bearer
 from shop.values.order import Order, OrderStatus
 
 
