@@ -60,8 +60,9 @@ class Blocks:
             self._say(f"interrupted earlier, running again: {', '.join(again)}")
         self._shopload = Shopload(BINARY)
         self._tapes = self._same_tapes()
-        load = self._tapes.load
-        self._say(f"tape {load.sha256[:12]}…: {load.journeys} journeys, seed {plan.seed}")
+        for name, of_arms in self._tapes.loads.items():
+            tape = name.replace("load", "tape", 1)
+            self._say(f"{tape} {of_arms.load.sha256[:12]}…: {of_arms.load.journeys} journeys, seed {plan.seed}")
 
     def run_all(self, retry: int) -> None:
         """Runs every trial that is not finished yet, and decides on the way how many blocks a precision takes."""
@@ -151,6 +152,7 @@ class Blocks:
             system_of(arm.topology, arm.switches, self._ports, name, data=Data(self.plan.scale, DATA_SEED)),
             self._shopload,
             self._tapes,
+            arm,
             self.plan,
             self._files.scratch(planned),
             say=self._say,
@@ -175,6 +177,7 @@ class Blocks:
 
     def _manifest(self, memory_peak_mb: float) -> dict[str, Any]:
         plan, tapes = self.plan, self._tapes
+        first = tapes.loads[plan.arms[0].tape].load
         seeds = {"tape": plan.seed, "order": plan.seed, "data": DATA_SEED, "bootstrap": plan.seed}
         topologies = {arm.label: arm.topology for arm in plan.arms}
         made_of = manifest_of(plan.kind, plan.name, topologies, plan.arms[0].switches, plan.workload, seeds)
@@ -193,8 +196,17 @@ class Blocks:
             "closed": None if plan.closed is None else asdict(plan.closed),
             # A closed loop has no rate: its answers give the pace.
             "profile": asdict(plan.profile) | ({} if plan.closed is None else {"rate": None}),
-            "tapes": tapes.shas(),
-            "journeys": tapes.load.journeys,
+            "tapes": {"load": first.sha256, **tapes.shas()},
+            "journeys": first.journeys,
+            "loads": {
+                arm.label: {
+                    "rate": arm.rate or plan.profile.rate,
+                    "without": arm.without,
+                    "tape": tapes.loads[arm.tape].load.sha256,
+                    "journeys": tapes.loads[arm.tape].load.journeys,
+                }
+                for arm in plan.arms
+            },
             "memory_peak_mb": memory_peak_mb,
         }
 

@@ -61,7 +61,16 @@ class Shopload:
     binary: Path
 
     def tape(
-        self, workload: Path, out: Path, *, seed: int, rate: float, duration_s: float, scale: int, pool: str = ""
+        self,
+        workload: Path,
+        out: Path,
+        *,
+        seed: int,
+        rate: float,
+        duration_s: float,
+        scale: int,
+        pool: str = "",
+        without: str = "",
     ) -> Tape:
         """Makes a tape.
 
@@ -73,14 +82,14 @@ class Shopload:
             duration_s: Length in seconds.
             scale: Size of the data that the parameters refer to.
             pool: `parity` for the parameters that are kept for the parity check; empty for the load's own.
+            without: Kind of journey to leave out, the others as they are; empty for none.
 
         Raises:
             UsageError: The workload is not valid; the message is the generator's.
         """
         arguments = ["tape", "--workload", str(workload), "--out", str(out), "--seed", str(seed)]
         arguments += ["--rate", f"{rate:g}", "--duration", f"{duration_s:g}s", "--scale", str(scale)]
-        if pool:
-            arguments += ["--pool", pool]
+        arguments += [*(["--pool", pool] if pool else []), *(["--without", without] if without else [])]
         made = json.loads(self._run(arguments, timeout_s=60).splitlines()[-1])
         return Tape(out, made["sha256"], int(made["journeys"]), seed)
 

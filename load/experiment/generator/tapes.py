@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
 
 from experiment.generator.shopload import Shopload, Tape
-from experiment.plan.arms_in_blocks import Plan
+from experiment.plan.arms_in_blocks import Arm, Plan
 from mesh.paths import ROOT
 
 EVEN = ROOT / "load" / "workloads" / "even.yaml"
 """Every pair of journey and channel in turn."""
+WARMUP, LOAD = "warmup", "load"
 SPOT_CHECK_SAMPLES = 2
 """Samples of each pair, where the same topology was compared in full in an earlier trial of the experiment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tapes:
-    """The tapes of an experiment: the counted one, the warm-up, and two for parity, long and short."""
+class Load:
+    """The tapes that arms of one rate and mix share: the warm-up, and the counted one."""
 
-    parity: Tape
-    spot_check: Tape
     warmup: Tape
     load: Tape
 
+
+@dataclass(frozen=True, slots=True)
+class Tapes:
+    """The tapes of an experiment: two for parity, long and short, and the loads by `Arm.tape`."""
+
+    parity: Tape
+    spot_check: Tape
+    loads: Mapping[str, Load]
+
     def shas(self) -> dict[str, str]:
         """The SHA-256 of each tape."""
-        return {field.name: getattr(self, field.name).sha256 for field in fields(self)}
+        of_loads = {
+            f"{kind}{name.removeprefix(LOAD)}": getattr(load, kind).sha256
+            for name, load in self.loads.items()
+            for kind in (WARMUP, LOAD)
+        }
+        return {"parity": self.parity.sha256, "spot_check": self.spot_check.sha256, **of_loads}
 
 
 def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> Tapes:
@@ -41,16 +55,24 @@ def make_tapes(shopload: Shopload, plan: Plan, workload: Path, folder: Path) -> 
         folder: Folder of the tapes.
     """
     profile, seed, scale = plan.profile, plan.seed, plan.scale
-    rate = profile.rate if plan.closed is None else plan.closed.tape_rate
     folder.mkdir(parents=True, exist_ok=True)
-    warmup, load = folder / "warmup.jsonl", folder / "load.jsonl"
     parity, spot_check = profile.parity_samples, min(SPOT_CHECK_SAMPLES, profile.parity_samples)
-    warm_s, load_s = profile.warmup_s, profile.duration_s
+
+    def made(kind: str, arm: Arm, seed: int, duration_s: float) -> Tape:
+        rate = arm.rate or (profile.rate if plan.closed is None else plan.closed.tape_rate)
+        out, without = folder / f"{kind}{arm.tape.removeprefix(LOAD)}.jsonl", arm.without
+        return shopload.tape(workload, out, seed=seed, rate=rate, duration_s=duration_s, scale=scale, without=without)
+
     return Tapes(
         parity=parity_tape(shopload, folder / "parity.jsonl", parity, seed=seed, scale=scale),
         spot_check=parity_tape(shopload, folder / "spot_check.jsonl", spot_check, seed=seed, scale=scale),
-        warmup=shopload.tape(workload, warmup, seed=seed + 1_000_000, rate=rate, duration_s=warm_s, scale=scale),
-        load=shopload.tape(workload, load, seed=seed, rate=rate, duration_s=load_s, scale=scale),
+        loads={
+            name: Load(
+                warmup=made(WARMUP, arm, seed + 1_000_000, profile.warmup_s),
+                load=made(LOAD, arm, seed, profile.duration_s),
+            )
+            for name, arm in {arm.tape: arm for arm in plan.arms}.items()
+        },
     )
 
 

@@ -37,11 +37,21 @@ class Arm:
         label: Name in the results; its topology's name, unless one topology runs in several ways.
         topology: The topology that runs.
         switches: The switches that it runs with.
+        rate: Journeys a second of its tape; None for the profile's.
+        without: Kind of journey that its tape lacks; empty for none.
     """
 
     label: str
     topology: Topology
     switches: Switches
+    rate: float | None = None
+    without: str = ""
+
+    @property
+    def tape(self) -> str:
+        """Name of the tape that it replays, which arms with the same rate and journeys share."""
+        rate = "" if self.rate is None else f"-{self.rate:g}"
+        return f"load{rate}{f'-without-{self.without}' if self.without else ''}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from experiment.generator.shopload import Load, Shopload, Tape
 from experiment.generator.tapes import Tapes
 from experiment.parity.answers import check_answers
 from experiment.parity.under_load import reference_digests
-from experiment.plan.arms_in_blocks import Plan
+from experiment.plan.arms_in_blocks import Arm, Plan
 from experiment.trial.audit import mark
 from experiment.trial.machine_speed import machine_speed
 from experiment.trial.outcome import JOURNEYS, PARITY, Clock, Trial
@@ -33,6 +33,7 @@ def run_trial(
     system: Runtime,
     shopload: Shopload,
     tapes: Tapes,
+    arm: Arm,
     plan: Plan,
     folder: Path,
     *,
@@ -46,6 +47,7 @@ def run_trial(
         system: What to start; its database is a fresh copy.
         shopload: The generator.
         tapes: What to replay.
+        arm: What runs.
         plan: The experiment that the trial is part of.
         folder: Where the generator's files and the components' logs go.
         say: Told what is going on.
@@ -65,8 +67,9 @@ def run_trial(
 
     clock = Clock()
     sample = tapes.parity if parity_in_full else tapes.spot_check
-    warmup = Load(tapes.warmup, plan.profile.warmup_s, plan.closed)
-    load = Load(tapes.load, plan.profile.duration_s, plan.closed)
+    of_arm = tapes.loads[arm.tape]
+    warmup = Load(of_arm.warmup, plan.profile.warmup_s, plan.closed)
+    load = Load(of_arm.load, plan.profile.duration_s, plan.closed)
     speed_before = machine_speed()
     with ready(system, shopload, sample, warmup, folder, clock, say, prepare):
         # Not at the top: the system's start need not wait for the import of what reads rows and traces.

@@ -260,7 +260,7 @@ func (f *replayFlags) replay(ctx context.Context, stderr *os.File, s setup) (att
 	defer line.Stop()
 	options.Watch = line.Set
 	if f.trace > 0 {
-		options.Sampled = telemetry.Sample(s.tape.Header.Seed, s.target.Trial, s.tape.Header.Journeys, f.trace)
+		options.Sampled = telemetry.Sample(s.tape.Header.Seed, s.target.Trial, s.tape.Numbers(), f.trace)
 	}
 	return attack.Replay(ctx, s.tape, s.runner, options)
 }

@@ -72,6 +72,9 @@ func mulDiv(a, b, c int64) int64 {
 	return int64(quotient)
 }
 
+// Numbers returns how many numbers the journeys have, with those of what was left out in between.
+func (t *Tape) Numbers() int { return int(t.Entries[len(t.Entries)-1].Seq) + 1 }
+
 // MostWithin returns the most journeys of the channels that arrive within such a time.
 func (t *Tape) MostWithin(d time.Duration, of []target.Channel) int {
 	most := 0

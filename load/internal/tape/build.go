@@ -30,6 +30,7 @@ type Spec struct {
 	Duration time.Duration
 	Scale    shopdata.Scale
 	Pool     shopdata.Pool // empty for the workload's
+	Without  journey.Name  // kind of journey that is left out once all are drawn; empty for none
 }
 
 func (s Spec) check() error {
@@ -40,6 +41,11 @@ func (s Spec) check() error {
 		return fmt.Errorf("duration %v is not above 0 and at most 24h", s.Duration)
 	case s.Scale < 1 || s.Scale > shopdata.MaxScale:
 		return fmt.Errorf("scale %d is not between 1 and %d", s.Scale, shopdata.MaxScale)
+	}
+	if s.Without != "" {
+		if err := choice.Check(s.Without, s.Workload.Journeys(), "journey", "journeys of the workload"); err != nil {
+			return err
+		}
 	}
 	peak := s.Rate * s.Duration.Seconds() * float64(peakFactor(s.Workload.Arrival)) / perMille
 	if peak > maxJourneys {
@@ -65,6 +71,7 @@ func Build(s Spec) (*Tape, error) {
 		DurationNs: s.Duration.Nanoseconds(),
 		Scale:      s.Scale,
 		Pool:       s.pool(),
+		Without:    s.Without,
 	}
 	if s.Workload.Order != workload.Random {
 		h.Order = s.Workload.Order
@@ -75,18 +82,24 @@ func Build(s Spec) (*Tape, error) {
 	}
 	choose := chooser(s.Workload, s.Seed)
 	params := journey.NewDrawer(s.Seed, s.Scale, s.pool(), h.identity())
-	t := &Tape{Header: h, Entries: make([]journey.Entry, len(times))}
+	t := &Tape{Header: h, Entries: make([]journey.Entry, 0, len(times))}
 	for i, at := range times {
 		share := choose()
-		t.Entries[i] = journey.Entry{
+		entry := journey.Entry{
 			Seq:     int64(i),
 			AtNs:    at,
 			Journey: share.Journey,
 			Channel: share.Channel,
 			Params:  params.Draw(share.Journey, int64(i)),
 		}
+		if entry.Journey != s.Without {
+			t.Entries = append(t.Entries, entry)
+		}
 	}
-	t.Header.Journeys = len(times)
+	if len(t.Entries) == 0 {
+		return nil, fmt.Errorf("nothing is left of the tape without %s", s.Without)
+	}
+	t.Header.Journeys = len(t.Entries)
 	return t, nil
 }
 

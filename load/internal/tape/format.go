@@ -43,6 +43,7 @@ type Header struct {
 	DurationNs int64            `json:"duration_ns"`
 	Scale      shopdata.Scale   `json:"scale"`
 	Pool       shopdata.Pool    `json:"pool"`
+	Without    journey.Name     `json:"without,omitempty"` // the numbers of what was left out are missing
 	Journeys   int              `json:"journeys"`
 	BodySHA256 string           `json:"body_sha256"`
 }
@@ -162,13 +163,15 @@ func Decode(text []byte) (*Tape, error) {
 }
 
 func check(e journey.Entry, before []journey.Entry, h Header) error {
-	last := int64(0)
+	last, next := int64(0), int64(0)
 	if len(before) > 0 {
-		last = before[len(before)-1].AtNs
+		last, next = before[len(before)-1].AtNs, before[len(before)-1].Seq+1
 	}
 	switch {
-	case e.Seq != int64(len(before)):
-		return fmt.Errorf("seq is %d, expected %d", e.Seq, len(before))
+	case e.Seq < next || (e.Seq > next && h.Without == ""):
+		return fmt.Errorf("seq is %d, expected %d", e.Seq, next)
+	case e.Journey == h.Without:
+		return fmt.Errorf("a %s in a tape without it", h.Without)
 	case e.AtNs < last || e.AtNs >= h.DurationNs:
 		return fmt.Errorf("at_ns %d is not between %d and %d", e.AtNs, last, h.DurationNs)
 	}

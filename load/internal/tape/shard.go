@@ -61,6 +61,9 @@ func (s Shard) Size(journeys int) int {
 
 // Shard returns the tape with the shard's journeys only; header and digest stay those of the whole tape.
 func (t *Tape) Shard(s Shard) (*Tape, error) {
+	if t.Header.Without != "" && s != Whole {
+		return nil, fmt.Errorf("a tape without %s has one shard: its numbers have gaps", t.Header.Without)
+	}
 	size := s.Size(len(t.Entries))
 	if size == 0 {
 		return nil, fmt.Errorf("shard %s of a tape of %d journeys is empty; give at most %d shards", s, len(t.Entries), len(t.Entries))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -85,6 +86,32 @@ func TestSameInputSameBytes(t *testing.T) {
 				t.Errorf("another %s gave the same tape", name)
 			}
 		})
+	}
+}
+
+// Without a kind of journey, all others are those of the whole tape: their numbers, times and parameters.
+func TestWithoutAJourney(t *testing.T) {
+	spec := defaultSpec(t)
+	whole := build(t, spec)
+	spec.Without = whole.Entries[0].Journey
+	rest := build(t, spec)
+	left := slices.DeleteFunc(slices.Clone(whole.Entries), func(e journey.Entry) bool { return e.Journey == spec.Without })
+	if len(left) == len(whole.Entries) || !reflect.DeepEqual(rest.Entries, left) {
+		t.Errorf("%d journeys are left of %d, and not those that are expected", len(rest.Entries), len(whole.Entries))
+	}
+	if rest.Numbers() != int(left[len(left)-1].Seq)+1 {
+		t.Errorf("%d numbers", rest.Numbers())
+	}
+	read, err := Decode(encode(t, rest))
+	if err != nil || !reflect.DeepEqual(read.Entries, rest.Entries) {
+		t.Fatalf("not read as written: %v", err)
+	}
+	if _, err := rest.Shard(Shard{Index: 0, Count: 2}); err == nil {
+		t.Error("a tape with gaps was sharded")
+	}
+	spec.Without = "bulk"
+	if _, err := Build(spec); err == nil || !strings.Contains(err.Error(), `unknown journey "bulk"`) {
+		t.Errorf("left out what is not there: %v", err)
 	}
 }
 

@@ -64,6 +64,17 @@ type Workload struct {
 	Mix     []Share
 }
 
+// Journeys returns each journey of the mix once, in the file's order.
+func (w Workload) Journeys() []journey.Name {
+	var names []journey.Name
+	for _, share := range w.Mix {
+		if !slices.Contains(names, share.Journey) {
+			names = append(names, share.Journey)
+		}
+	}
+	return names
+}
+
 // Arrival is how customers arrive; factors multiply the rate that the tape is made with, in thousandths.
 type Arrival struct {
 	Process Process

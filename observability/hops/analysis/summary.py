@@ -117,7 +117,11 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         hop_differences=hop_differences(hops, load, blocks, pairs, run.first_stage),
     )
     if manifest["mode"] == "open":  # in a closed loop, who arrives when follows from what it waited for
-        summary["meetings"] = meetings_of(rows)
+        # Only of one tape, the same arrivals met other work elsewhere.
+        by_tape: dict[str, dict[str, pl.DataFrame]] = {}
+        for topology, frame in rows.items():
+            by_tape.setdefault(run.tape_of(topology), {})[topology] = frame
+        summary["meetings"] = [meeting for sharing in by_tape.values() for meeting in meetings_of(sharing)]
     precision = precision_of(run, comparisons)
     if precision is not None:
         summary["precision"] = precision

@@ -66,12 +66,13 @@ def suspect_trials(trials: Sequence[TrialRecord]) -> Gate:
 
 
 def answers(run: RunFiles) -> Gate:
-    """How many distinct digests of all answers there are beyond the first: none, since all trials replay one tape.
+    """How many distinct digests of all answers there are beyond the first of each tape: none.
 
     In a closed loop trials get to different places of the tape, so each answer is held to the reference only.
     """
-    digests = {trial["answers_sha256"] for trial in run.used}
-    extra = 0 if run.manifest["mode"] == "closed" else len(digests) - 1
+    digests = {(run.tape_of(trial["topology"]), trial["answers_sha256"]) for trial in run.used}
+    tapes = {tape for tape, _ in digests}
+    extra = 0 if run.manifest["mode"] == "closed" else len(digests) - len(tapes)
     return kind_of("answers_differ").held(extra)
 
 
@@ -88,24 +89,25 @@ def block_spread(run: RunFiles) -> list[Gate]:
     so few journeys; for the worst topology. The second is how far one block is from the median of the blocks: a single
     bad one changes the first little, and leaves the intervals of p99 too narrow (ADR 010).
 
-    Each median is first divided by the geometric mean of those of all topologies at the same distance in its
-    block: comparisons are made within blocks, and what a machine that changes its speed does to all of a block alike
+    Each median is first divided by the geometric mean of those of all topologies at the same distance and with the same
+    tape in its block: comparisons are made within blocks, and what a machine that changes its speed does to all of a block alike
     does no harm to them. A topology alone has nothing to be divided by.
 
     Chance is what quarters of the tape say. All blocks replay the same one, so a quarter's median may differ from
     another quarter's, and a block's from another block's, but if one quarter of one block differs from both, it is
     chance (the interaction of a two-way layout without replication).
     """
-    near = {label: float(arm.get("rtt_ms") or 0.0) for label, arm in run.manifest.get("arms", {}).items()}
-    rtt_ms = pl.col("topology").replace_strict(near, default=0.0, return_dtype=pl.Float64).alias("rtt_ms")
+    arms = run.manifest.get("arms", {})
+    near = {label: f"{arms.get(label, {}).get('rtt_ms') or 0:g} {run.tape_of(label)}" for label in run.topologies}
+    beside_whom = pl.col("topology").replace_strict(near, return_dtype=pl.String).alias("near")
     quarter = (pl.col("seq") * _QUARTERS // (pl.col("seq").max() + 1)).alias("quarter")
-    ok = run.journeys.filter(pl.col("outcome") == "ok").with_columns(rtt_ms, quarter)
+    ok = run.journeys.filter(pl.col("outcome") == "ok").with_columns(beside_whom, quarter)
     logarithm = pl.col("latency_ns").median().log().alias("log")
-    whole = ok.group_by("topology", "rtt_ms", "block").agg(logarithm)
-    side_by_side = pl.len().over("rtt_ms", "block") == pl.col("topology").n_unique().over("rtt_ms")
-    beside = pl.col("log").mean().over("rtt_ms", "block").alias("beside")
+    whole = ok.group_by("topology", "near", "block").agg(logarithm)
+    side_by_side = pl.len().over("near", "block") == pl.col("topology").n_unique().over("near")
+    beside = pl.col("log").mean().over("near", "block").alias("beside")
     medians = whole.filter(side_by_side).with_columns(
-        pl.when(pl.col("topology").n_unique().over("rtt_ms") > 1).then(beside).otherwise(0.0)
+        pl.when(pl.col("topology").n_unique().over("near") > 1).then(beside).otherwise(0.0)
     )
     quarters = ok.group_by("topology", "block", "quarter").agg(logarithm)
     worst = alone = None

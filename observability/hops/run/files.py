@@ -54,6 +54,11 @@ class RunFiles:
         """The topologies, in the order in which the user named them."""
         return list(self.manifest["topologies"])
 
+    def tape_of(self, topology: str) -> str:
+        """SHA-256 of the tape that a topology or arm replayed; older runs have one for all."""
+        loads = self.manifest.get("loads", {})
+        return str(loads[topology]["tape"] if topology in loads else self.manifest["tapes"]["load"])
+
     @property
     def used(self) -> list[TrialRecord]:
         """The trials whose figures count, by block and topology."""
