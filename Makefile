@@ -61,6 +61,10 @@ ladder: setup $(if $(or $(if $(steps),,all),$(filter istio,$(subst $(comma), ,$(
 rtt: setup ## Compare topologies at rtts=0,20,50,100 ms from their customers, and check the predicted break-even distances, about 30 min
 	@$(RUN) -m experiment rtt $(options)
 
+.PHONY: rates
+rates: setup ## Compare topologies at rates=10,20,30,40,60 journeys a second, or 20%,... of what each holds, about 25 min
+	@$(RUN) -m experiment rates $(options)
+
 .PHONY: sweep
 sweep: setup ## Find the highest rate that each topology sustains with p99 under objective=100ms
 	@$(RUN) -m experiment sweep $(options)

@@ -17,6 +17,7 @@ from experiment.results.manifest import now
 from experiment.trial.files import RECORD
 from experiment.trial.run import run_trial
 from hops.run.documents.summary import Summary
+from hops.run.loads import rates_text
 from hops.run.network import network_text
 from mesh.description.ports import Ports
 from mesh.runtime import require_runtime
@@ -105,7 +106,7 @@ def load_line(manifest: Mapping[str, Any]) -> str:
     """What drove a run, in words."""
     closed, profile, switches = manifest["closed"], manifest["profile"], manifest["switches"]
     if closed is None:
-        load = f"open loop, {profile['rate']:g} journeys a second for {profile['duration_s']} s"
+        load = f"open loop, {rates_text(manifest)} for {profile['duration_s']} s"
     else:
         load = f"{ClosedLoop(closed['vus'], closed['think_s'])}, for {profile['duration_s']} s"
     told, *others = {_network(arm) for arm in manifest.get("arms", {"": switches}).values()}

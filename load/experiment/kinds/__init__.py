@@ -18,6 +18,11 @@ KINDS = {
         "Compare topologies at several round-trip times from their customers, and hold the predicted break-even "
         "distances against the measured ones. Exit code 3 if SUSPECT.",
     ),
+    "rates": (
+        "rates",
+        "Compare topologies at several rates: latency and CPU over load, at which rate their order turns round, and "
+        "what is full first. Exit code 3 if SUSPECT.",
+    ),
     "sweep": (
         "sweep",
         "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT.",

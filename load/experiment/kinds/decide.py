@@ -9,25 +9,28 @@ from typing import Annotated, cast
 
 import typer
 
-from experiment.arguments import workload_file
+from experiment.arguments import number, workload_file
 from experiment.blocks import WORKLOAD
 from experiment.commands.options import RunName, console, end, reported_errors
 from experiment.errors import UsageError
 from experiment.plan.mix import mix_of
 from experiment.plan.networks import channel_networks
 from experiment.results.folder import RESULTS, find_run
+from hops.analysis.summary import distance_figures, every_pair, summarise
 from hops.kinds.decide.analysis import Customers, decide
 from hops.kinds.decide.terminal import decision_view
+from hops.kinds.rates.arms import KIND as RATES
+from hops.kinds.rates.arms import arms_of, equal_rates
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
-from hops.run.files import MANIFEST, SUMMARY, read_document, read_run
+from hops.run.files import MANIFEST, SUMMARY, RunFiles, read_document, read_run
 from hops.run.network import CHANNELS, LOOPBACK, NAMED, networks_of
 from hops.run.network import Network as CustomersNetwork
 from mesh.description.network import Network as ChannelNetwork
 from mesh.description.options import Given, Json, takes_switches
 from mesh.description.switches import parse_switches
 
-#: The kind of run that can be decided by.
+#: The kind of run that can be decided by; one over rates is so at one of its rates.
 COMPARE = "compare"
 
 
@@ -39,6 +42,9 @@ def command(
         str,
         typer.Option(help="Workload whose mix and networks to decide for: a name or a path (default: the run's own)."),
     ] = "",
+    rate: Annotated[
+        str, typer.Option(help="Of a run over rates: the journeys a second to decide at, one of its rates.")
+    ] = "",
     switches: Given,
     as_json: Json = False,
 ) -> None:
@@ -46,17 +52,37 @@ def command(
     with reported_errors():
         folder = find_run(RESULTS, run, holds=(MANIFEST, SUMMARY))
         manifest = read_document(folder / MANIFEST, form=Manifest)
-        if manifest["kind"] != COMPARE:
+        if manifest["kind"] == RATES:
+            measured = _at_rate(read_run(folder), rate)
+            summary = summarise(measured, name=manifest["name"], pairs_of=every_pair, figures_of=distance_figures)
+        elif rate:
+            raise UsageError(f"rate={rate} is for a run over rates (`make rates`), and run={run} is of kind {manifest['kind']}")
+        elif manifest["kind"] != COMPARE:
             is_of = f"run={run} is of kind {manifest['kind']}"
             raise UsageError(f"{is_of}, and deciding between topologies needs one of kind {COMPARE}; {_others()}")
-        customers = _customers(folder, manifest["workload"], workload, **switches)
-        summary = cast("Summary", read_document(folder / SUMMARY, form=Summary))
-        decision = decide(read_run(folder), summary, customers)
+        else:
+            measured, summary = read_run(folder), cast("Summary", read_document(folder / SUMMARY, form=Summary))
+        decision = decide(measured, summary, _customers(folder, manifest["workload"], workload, **switches))
         if as_json:
             typer.echo(json.dumps(decision, indent=2, ensure_ascii=False, allow_nan=False))
         else:
             console().print(decision_view(decision))
         end(valid=decision["valid"])
+
+
+def _at_rate(run: RunFiles, rate: str) -> RunFiles:
+    """The arms of a run over rates at one of them, as a comparison of topologies."""
+    arms = arms_of(run.manifest)
+    equal = equal_rates(arms)
+    told = ", ".join(f"{one:g}" for one in equal)
+    if not rate:
+        raise UsageError(f"run={run.path.name} is over rates: say which one to decide at, rate= one of {told}")
+    wanted = number("rate", rate)
+    if wanted not in equal:
+        raise UsageError(f"rate={rate} was not measured for all topologies by {run.path.name}; it has {told}")
+    at = run.of_arms({arm.label: arm.topology for arm in arms if arm.rate == wanted})
+    at.manifest.update(kind=COMPARE, profile={**at.manifest["profile"], "rate": wanted})
+    return at
 
 
 def _customers(folder: Path, own: str, workload: str, **given: str | None) -> Customers:

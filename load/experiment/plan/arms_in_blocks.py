@@ -184,6 +184,7 @@ def arm_of(
     networks: Mapping[str, Network] | None = None,
     *,
     compared: Sequence[Topology] = (),
+    rate: float | None = None,
 ) -> Arm:
     """An arm with switches of its own, as a user would give them.
 
@@ -193,12 +194,13 @@ def arm_of(
         given: The switches.
         networks: Each channel's network, where the workload says so.
         compared: The topologies of all arms.
+        rate: Journeys a second of its tape; None for the profile's.
 
     Raises:
         UsageError: One has a value that it cannot have, or the topology cannot run with them; names the arm.
     """
     try:
-        arm = Arm(label, topology, in_comparison(topology, parse_switches(networks, **given), compared))
+        arm = Arm(label, topology, in_comparison(topology, parse_switches(networks, **given), compared), rate)
         require_fit(topology, arm.switches)
     except SwitchError as error:
         raise UsageError(f"arm {label}: {error}") from error

@@ -36,7 +36,7 @@ SHORTEST_ISTIO_DELAY_MS = 1.0
 
 UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
 LADDER, RTT, SWEEP, STRESS = "ladder", "rtt", "sweep", "stress"
-DECIDE, CHAOS = "decide", "chaos"
+DECIDE, CHAOS, RATES = "decide", "chaos", "rates"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
 
@@ -60,7 +60,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT),
+        commands=(*SET_UP, RTT, RATES),
     )
     plugins: str = entry(
         "none",
@@ -76,9 +76,15 @@ class Switches:
         commands=(UP, PARITY, SWEEP, STRESS),
         needs=AN_EDGE,
     )
-    mesh: str = entry("none", choice("Sidecar mesh", "none", "envoy", "istio"), layer="sidecars", commands=SET_UP)
+    mesh: str = entry(
+        "none", choice("Sidecar mesh", "none", "envoy", "istio"), layer="sidecars", commands=(*SET_UP, RATES)
+    )
     mtls: str = entry(
-        "off", choice("Mutual TLS between sidecars", "off", "on"), layer="sidecars", commands=SET_UP, needs=A_MESH
+        "off",
+        choice("Mutual TLS between sidecars", "off", "on"),
+        layer="sidecars",
+        commands=(*SET_UP, RATES),
+        needs=A_MESH,
     )
     canary: int = entry(
         0,
@@ -95,7 +101,7 @@ class Switches:
             replicas,
         ),
         layer="components",
-        commands=(*SET_UP, CHAOS),
+        commands=(*SET_UP, CHAOS, RATES),
     )
     store: str = entry(
         "postgres",
@@ -118,7 +124,7 @@ class Switches:
         0.2,
         Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
         layer="tracing",
-        commands=(LADDER, RTT, SWEEP, STRESS),
+        commands=(LADDER, RTT, RATES, SWEEP, STRESS),
     )
     tracing: str = entry(
         "lean",
@@ -136,7 +142,7 @@ class Switches:
         2,
         choice("HTTP version between client and edge", "1", "2", "3", to=int),
         layer="clients",
-        commands=(UP, PARITY, LADDER, RTT, SWEEP, STRESS),
+        commands=(UP, PARITY, LADDER, RTT, RATES, SWEEP, STRESS),
     )
     network: str = entry(
         "loopback",

@@ -1,14 +1,18 @@
-"""At which distance between customer and edge the order of two topologies turns round."""
+"""At which distance between customer and edge, or at which rate, the order of two topologies turns round."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from hops.analysis.latencies import Latencies
 from hops.run.documents.distance import BreakEven, Stretch, Turning
 from hops.statistics.correction import SIGNIFICANCE, corrected
-from hops.statistics.curve import Gap
-from hops.statistics.intervals import Floats
+from hops.statistics.curve import Curve, Gap
+from hops.statistics.intervals import PERCENTILES, Floats
+from hops.statistics.over_blocks import refusal
 
 
 class Test(NamedTuple):
@@ -27,6 +31,34 @@ class Test(NamedTuple):
     right: str
     gap: Gap
     equal: bool
+
+
+def measured_curve(arms: Sequence[Latencies], journey: str, metric: str = "p50") -> Curve | None:
+    """A measured figure of one topology at each of several points; None if one has no journey that ended ok.
+
+    Args:
+        arms: Latencies at each of them.
+        journey: Name of the journey, or `all`.
+        metric: `mean`, or one of the percentiles.
+    """
+    blocks = sorted(set.intersection(*(latencies.blocks for latencies in arms)))
+    rows = min(latencies.pooled(journey, blocks).size for latencies in arms)
+    sections = [latencies.sections(journey, blocks)[metric] for latencies in arms]
+    values = [section.value for section in sections if section.value is not None]
+    if len(values) < len(sections):
+        return None
+    # Each block counts on its own, as in a prediction: with so many rows none are taken together.
+    reason = refusal(len(blocks), rows, PERCENTILES.get(metric)) or next(
+        (section.reason for section in sections if section.reason), None
+    )
+    by_block = None if reason else np.stack([section.by_block for section in sections], axis=1)
+    return Curve(np.array(values), by_block, reason)
+
+
+def between(curve: Curve, points: Floats, grid: Floats) -> Curve:
+    """A curve on a finer grid, by straight lines between its points."""
+    by_block = None if curve.by_block is None else np.array([np.interp(grid, points, row) for row in curve.by_block])
+    return Curve(np.interp(grid, points, curve.values), by_block, curve.reason)
 
 
 def break_evens(

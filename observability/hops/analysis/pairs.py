@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from hops.run.documents.difference import Comparison, Finding, HopDifference, PartDifference
 from hops.run.documents.summary import Summary
 from hops.units import ALL
@@ -42,6 +44,24 @@ class Pairs:
         """Every journey of any topology by name, without `all`."""
         names = {name for figures in self._summary["topologies"].values() for name in figures["journeys"]}
         return sorted(names - {ALL})
+
+
+def renamed(summary: Summary, names: Mapping[str, str]) -> Summary:
+    """Some arms of a summary and their comparisons, under other names.
+
+    Args:
+        summary: A summary as in `summary.json`.
+        names: Name of each arm that is wanted, by its label.
+    """
+    return {
+        **summary,
+        "topologies": {name: summary["topologies"][label] for label, name in names.items()},
+        "comparisons": [
+            {**row, "left": names[row["left"]], "right": names[row["right"]]}
+            for row in summary["comparisons"]
+            if row["left"] in names and row["right"] in names
+        ],
+    }
 
 
 def value_of(summary: Summary, topology: str, journey: str, metric: str) -> float | None:

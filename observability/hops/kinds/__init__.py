@@ -26,6 +26,7 @@ KINDS = {
     "proof": "bench",  # an experiment that proves the instrument
     "ladder": "ladder",
     "rtt": "rtt",
+    "rates": "rates",
 }
 #: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
 DOCUMENTS = {

@@ -52,10 +52,11 @@ def all_sections(view: View) -> list[Section]:
 def pictured(said: Section, view: View) -> Section:
     """The first section with its picture: one sentence, the picture, the table with its note, and then the words."""
     first, *others = said.elements
+    picture = view.kind.picture or latency.picture
     if not isinstance(first, Points):
-        return Section(said.key, said.title, [first, latency.picture(view), *others])
+        return Section(said.key, said.title, [first, picture(view), *others])
     lead = 1 + bool(fault_notice(view.summary["switches"]))
     beside = 2 if others and isinstance(others[0], Table) else 0
     words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
-    front: list[Element] = [Points(first.items[:lead], tone=first.tone), latency.picture(view)]
+    front: list[Element] = [Points(first.items[:lead], tone=first.tone), picture(view)]
     return Section(said.key, said.title, [*front, *others[:beside], *words, *others[beside:]])

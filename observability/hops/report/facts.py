@@ -8,6 +8,7 @@ from typing import Any
 from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
 from hops.report.view import View
+from hops.run.loads import rates_text
 from hops.run.network import SWITCHES as NETWORK
 from hops.run.network import network_text
 from hops.run.switches import Switches, mesh_text, replicas_text, switches_of, switches_text, value_text
@@ -23,7 +24,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     network = network_fact(view)
     closed = summary["closed"]
     if closed is None:
-        load = f"open loop, {profile['rate']:g} journeys a second"
+        load = f"open loop, {rates_text(manifest)}"
     else:
         load = f"closed loop, {loop_text(closed)}"
     count, several = len(view.topologies), view.kind.arms or "topologies"

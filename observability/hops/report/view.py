@@ -11,7 +11,7 @@ import polars as pl
 from rich.console import Group
 
 from hops.analysis.summary import FiguresOf, PairsOf, distance_figures, every_pair
-from hops.elements.element import Section
+from hops.elements.element import Figures, Section
 from hops.report.palette import Look, looks
 from hops.run.documents.summary import Summary
 from hops.run.files import RunFiles
@@ -41,6 +41,7 @@ class Kind:
         arms: what the trials of a block are, where they are more than topologies.
         network: the emulated network in words, where arms differ in it.
         modelled: the view that the model of distance is of, where topologies have several arms.
+        picture: the one picture of the first section; latencies of each journey and topology if not given.
     """
 
     question: str
@@ -52,6 +53,7 @@ class Kind:
     arms: str = ""
     network: Callable[[View], str] | None = None
     modelled: Callable[[View], View] | None = None
+    picture: Callable[[View], Figures] | None = None
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -15,6 +16,7 @@ from hops.run.documents import SCHEMA
 from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
+from hops.run.loads import tape_of
 from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
 
 MANIFEST = "manifest.json"
@@ -39,6 +41,7 @@ class RunFiles:
         hops: Rows of `run.rows.HOPS`, likewise.
         resources: Rows of `run.rows.RESOURCES`, likewise.
         calls: Rows of `run.rows.CALLS`, likewise; none if the run kept none.
+        labels: What its trials' folders call a topology, where that is not its name.
     """
 
     path: Path
@@ -48,6 +51,7 @@ class RunFiles:
     hops: pl.DataFrame
     resources: pl.DataFrame
     calls: pl.DataFrame
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def topologies(self) -> list[str]:
@@ -55,9 +59,8 @@ class RunFiles:
         return list(self.manifest["topologies"])
 
     def tape_of(self, topology: str) -> str:
-        """SHA-256 of the tape that a topology or arm replayed; older runs have one for all."""
-        loads = self.manifest.get("loads", {})
-        return str(loads[topology]["tape"] if topology in loads else self.manifest["tapes"]["load"])
+        """SHA-256 of the tape that a topology or arm replayed."""
+        return tape_of(self.manifest, topology)
 
     @property
     def used(self) -> list[TrialRecord]:
@@ -90,7 +93,29 @@ class RunFiles:
 
     def trial_path(self, block: int, topology: str) -> Path:
         """The folder of a used trial's own files."""
-        return self.path / trial_folder(topology, block)
+        return self.path / trial_folder(self.labels.get(topology, topology), block)
+
+    def of_arms(self, names: Mapping[str, str]) -> RunFiles:
+        """The same run with some of its arms only, under other names.
+
+        Args:
+            names: Name of each arm that is wanted, by its label.
+        """
+        manifest = dict(self.manifest)
+        for key in ("topologies", "arms", "loads"):
+            manifest[key] = {name: manifest[key][label] for label, name in names.items()}
+        chosen = pl.col("topology").is_in(list(names))
+        frames = {
+            name: getattr(self, name).filter(chosen).with_columns(pl.col("topology").replace(names))
+            for name in (*FRAMES, "calls")
+        }
+        trials = [
+            cast("TrialRecord", {**row, "topology": names[row["topology"]]})
+            for row in self.trials
+            if row["topology"] in names
+        ]
+        labels = {name: label for label, name in names.items()}
+        return replace(self, manifest=manifest, trials=trials, labels=labels, **frames)
 
     def sample(self, topology: str) -> pl.DataFrame:
         """Bytes on the wire of journeys sent alone (`run.rows.SAMPLE`), from the first block that has them."""

@@ -53,6 +53,7 @@ class Arm:
         topology: name of the topology; one of no known name behaves as `hybrid` does.
         switches: that differ from those of the run, by the manifest.
         rtt_ms: round-trip time between customer and edge.
+        rate: journeys a second that its tape is said to have; None for those of the run.
         parts: what becomes of the means of a journey's parts, ms.
         call_ms: what becomes of the mean time of a call between its two components.
         traced: whether any journey is.
@@ -62,6 +63,7 @@ class Arm:
     topology: str
     switches: Mapping[str, object] = field(default_factory=dict)
     rtt_ms: float = 0.0
+    rate: float | None = None
     parts: Callable[[Mapping[str, float]], Mapping[str, float]] = dict
     call_ms: Callable[[float], float] = float
     traced: bool = True
@@ -115,7 +117,12 @@ def write_generated_run(
     manifest = _manifest(run, arms, blocks, seed)
     if kind:
         of_arms = {arm.label: manifest["switches"] | arm.switches for arm in arms}
-        manifest |= {"kind": kind, "name": kind, "arms": of_arms}
+        tape, journeys = manifest["tapes"]["load"], manifest["journeys"]
+        loads = {
+            arm.label: {"rate": arm.rate or _RATE, "without": "", "tape": f"{tape}-{arm.rate}", "journeys": journeys}
+            for arm in arms
+        }
+        manifest |= {"kind": kind, "name": kind, "arms": of_arms, "loads": loads}
     run.write(manifest)
     return folder
 
@@ -168,7 +175,7 @@ class _Run:
         trial.mkdir(parents=True, exist_ok=True)
         _write_exemplars(trial / "exemplars.jsonl", journeys, chosen, mesh=meshed)
         _write_lines(trial / SAMPLE_FILE, [_sample(shape, journey) for journey in JOURNEY_SHAPES])
-        length_s = self.length_ns / NS_PER_S
+        length_s = self.length_ns / NS_PER_S * _RATE / (arm.rate or _RATE)
         self._trials.append(
             {
                 "block": block,

@@ -15,6 +15,7 @@ from experiment.kinds import decide
 from hops.kinds import analyse
 from hops.kinds.decide.analysis import Answer, Decision
 from hops.kinds.decide.ranking import Ranking
+from hops.kinds.rates.synthetic import synthetic_arms
 from hops.run.files import MANIFEST, SUMMARY, read_run, write_summary
 from hops.synthetic.run import write_generated_run
 
@@ -38,7 +39,12 @@ def results(tmp_path_factory):
     manifest = json.loads(at_a_distance.read_text(encoding="utf-8"))
     manifest["switches"] |= {"network": "loopback", "rtt_ms": 1.0, "bandwidth": ""}
     at_a_distance.write_text(json.dumps(manifest), encoding="utf-8")
-    for name in made:
+    rates = synthetic_arms(("hybrid", "rest"), (10.0, 40.0))
+    over = write_generated_run(
+        root / "20260105T000000Z-rates", kind="rates", arms=rates, blocks=3, journeys_per_trial=500
+    )
+    (over / WORKLOAD).write_bytes((WORKLOADS / "default.yaml").read_bytes())
+    for name in (*made, over.name):
         write_summary(analyse(read_run(root / name), name=name), root / name / SUMMARY)
     return root
 
@@ -157,3 +163,26 @@ def test_a_journey_that_the_run_lacks_is_named(tmp_path):
         "the workload odd has browse/partner, which 20260101T000000Z-compare did not measure; it measured"
         in done.stderr
     )
+
+
+def test_a_run_over_rates_decides_at_one_of_them():
+    run = "20260105T000000Z-rates"
+    done = invoke("--json", "--rate", "40", run=run)
+    assert done.exit_code == 0, done.stderr
+    decision = json.loads(done.stdout)
+    assert decision["rate"] == 40
+    assert {name for one in decision["answers"] for name in one["quickest"]["values"]} == {"hybrid", "rest"}
+    assert "3 blocks at 40 journeys a second" in invoke("--rate", "40", run=run).stdout
+    for arguments, message in {
+        (): "is over rates: say which one to decide at, rate= one of 10, 40",
+        ("--rate", "25"): "rate=25 was not measured for all topologies by 20260105T000000Z-rates; it has 10, 40",
+    }.items():
+        refused = invoke(*arguments, run=run)
+        assert refused.exit_code != 0
+        assert message in " ".join(refused.stderr.split())
+
+
+def test_a_comparison_has_one_rate():
+    refused = invoke("--rate", "40")
+    assert refused.exit_code != 0
+    assert "rate=40 is for a run over rates" in " ".join(refused.stderr.split())

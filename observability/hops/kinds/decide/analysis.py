@@ -84,7 +84,7 @@ class Decision(TypedDict):
 
     Latencies are in ms, bytes are those of both ways for a journey, `cheapest` is in core-hours for a million journeys:
     as the run measured them, over its own mix and at its own networks, since CPU time is counted by component and not
-    by channel. `unanswered` says what the run cannot tell, and why.
+    by channel. `rate` is that of the run, None in a closed loop. `unanswered` says what the run cannot tell, and why.
     """
 
     schema: int
@@ -93,6 +93,7 @@ class Decision(TypedDict):
     notice: str
     mode: str
     blocks: int
+    rate: float | None
     workload: str
     own_mix: bool
     mix: list[MixShare]
@@ -128,6 +129,7 @@ def decide(run: RunFiles, summary: Summary, customers: Customers) -> Decision:
         notice=fault_notice(summary["switches"]),
         mode=summary["mode"],
         blocks=summary["blocks"],
+        rate=run.manifest["profile"]["rate"],
         workload=customers.workload,
         own_mix=customers.mix is None,
         mix=[MixShare(journey=kind[0], channel=kind[1], share=share) for kind, share in wanted.items()],

@@ -24,7 +24,7 @@ Told = Callable[[Estimate], str]
 def decision_title(decision: Decision) -> str:
     """What was decided from what: the run, its size, whether it can be trusted, the workload."""
     verdict = "VALID" if decision["valid"] else "SUSPECT"
-    loop = "" if decision["mode"] == "open" else ", closed loop"
+    loop = ", closed loop" if decision["rate"] is None else f" at {decision['rate']:g} journeys a second"
     count = len(decision["cheapest"]["values"])
     topologies = "1 topology" if count == 1 else f"{count} topologies"
     size = f"{topologies}, {plural(decision['blocks'], 'block')}{loop}, {verdict}"

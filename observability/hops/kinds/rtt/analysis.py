@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from hops.analysis.break_even import measured_curve
 from hops.analysis.distance import over_distance
 from hops.analysis.latencies import Latencies
 from hops.analysis.travel import AT_EDGE, Medians, means_of, round_trips_of, travel_of
@@ -33,7 +34,7 @@ from hops.run.files import RunFiles
 from hops.run.network import Network
 from hops.statistics.curve import Curve
 from hops.statistics.intervals import Floats, Interval
-from hops.statistics.over_blocks import NO_INTERVAL, refusal, spread_of
+from hops.statistics.over_blocks import NO_INTERVAL, spread_of
 from hops.units import ALL
 
 
@@ -121,25 +122,6 @@ def measured_distance(
                 if cell is not None and (value := cell["latency_ms"]["p50"]) is not None
             ]
     return distance
-
-
-def measured_curve(distances: Sequence[Latencies], journey: str) -> Curve | None:
-    """The measured p50 of one topology at each distance; None if one has no journey that ended ok.
-
-    Args:
-        distances: Latencies at each of them.
-        journey: Name of the journey, or `all`.
-    """
-    blocks = sorted(set.intersection(*(latencies.blocks for latencies in distances)))
-    rows = min(latencies.pooled(journey, blocks).size for latencies in distances)
-    medians = [latencies.sections(journey, blocks)["p50"] for latencies in distances]
-    values = [median.value for median in medians if median.value is not None]
-    if len(values) < len(medians):
-        return None
-    # Each block counts on its own, as in the prediction: with so many rows none are taken together.
-    reason = refusal(len(blocks), rows, 0.5) or next((median.reason for median in medians if median.reason), None)
-    by_block = None if reason else np.stack([median.by_block for median in medians], axis=1)
-    return Curve(np.array(values), by_block, reason)
 
 
 def journey_slope(journey: str, topology: str, round_trips: float, rtts_ms: Floats, curve: Curve) -> JourneySlope:

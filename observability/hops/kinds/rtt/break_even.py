@@ -14,7 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 
-from hops.analysis.break_even import break_evens
+from hops.analysis.break_even import between, break_evens
 from hops.analysis.travel import AT_EDGE, Medians
 from hops.kinds.rtt.document import BreakEvenCheck
 from hops.run.documents.distance import BreakEven
@@ -47,7 +47,7 @@ def break_even_checks(
     grid = np.union1d(np.linspace(rtts_ms[0], rtts_ms[-1], _PIECES + 1), rtts_ms)
     medians = Medians(travel, AT_EDGE, [Network(rtt_ms=rtt_ms) for rtt_ms in grid.tolist()])
     model = {(journey, name): one for journey in medians.journeys for name, one in medians.curves(journey).items()}
-    fact = {key: _between(curve, rtts_ms, grid) for key, curve in measured.items()}
+    fact = {key: between(curve, rtts_ms, grid) for key, curve in measured.items()}
     gaps = {pair: gap for pair, gap in medians.gaps().items() if all((pair[0], name) in fact for name in pair[1:])}
     predicted = break_evens(gaps, round_trips, grid)
     seen = break_evens({pair: gap_between(*_sides(fact, *pair)) for pair in gaps}, round_trips, grid)
@@ -90,12 +90,6 @@ def agreement(ends: Interval) -> Agreement:
     if low is None or high is None:
         return "unknown"
     return "agree" if low <= 0 <= high else "differ"
-
-
-def _between(curve: Curve, rtts_ms: Floats, grid: Floats) -> Curve:
-    """A curve on a finer grid, by straight lines between its points."""
-    by_block = None if curve.by_block is None else np.array([np.interp(grid, rtts_ms, row) for row in curve.by_block])
-    return Curve(np.interp(grid, rtts_ms, curve.values), by_block, curve.reason)
 
 
 def _sides(curves: Mapping[tuple[str, str], Curve], journey: str, left: str, right: str) -> tuple[Curve, Curve]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from hops.analysis.pairs import Pairs
+from hops.analysis.pairs import Pairs, renamed
 from hops.conclusions.comparison import standing
 from hops.conclusions.distance import break_even_words
 from hops.conclusions.wording import clause, listed, plural, sentence
@@ -45,16 +45,7 @@ def _verdicts(row: BreakEvenCheck) -> set[Turning]:
 
 def at_distance(summary: Summary, rtt_ms: float) -> Summary:
     """The topologies and comparisons at one round-trip time, under the topologies' own names."""
-    names = {label_of(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]}
-    return {
-        **summary,
-        "topologies": {name: summary["topologies"][label] for label, name in names.items()},
-        "comparisons": [
-            {**row, "left": names[row["left"]], "right": names[row["right"]]}
-            for row in summary["comparisons"]
-            if row["left"] in names and row["right"] in names
-        ],
-    }
+    return renamed(summary, {label_of(topology, rtt_ms): topology for topology in check_of(summary)["topologies"]})
 
 
 def fastest(summary: Summary, journey: str, rtt_ms: float) -> list[str]:

@@ -13,6 +13,7 @@ from hops.report.chart import SOFT, Spec, draw
 from hops.report.encodings import amount, layer
 from hops.report.palette import Look
 from hops.report.view import View
+from hops.run.loads import rate_of
 
 _BINS = 30
 _NS_PER_S = 1e9
@@ -20,12 +21,12 @@ _NS_PER_S = 1e9
 
 def section(view: View) -> Section:
     """Makes the section."""
-    planned = view.run.manifest["profile"]["rate"] if view.summary["closed"] is None else None
+    is_open = view.summary["closed"] is None
     text = "Journeys a second that ended ok, one thin line per block."
-    if planned:
-        text += f" The dashed line is the planned rate, {planned:g} a second; random arrivals scatter around it."
-    charts = [rate_chart(view, look, planned) for look in view.looks]
-    key = [("line plain", "one block"), *([("line dashed", "planned")] if planned else [])]
+    if is_open:
+        text += " The dashed line is the planned rate; random arrivals scatter around it."
+    charts = [rate_chart(view, look, rate_of(view.run.manifest, look.name) if is_open else None) for look in view.looks]
+    key = [("line plain", "one block"), *([("line dashed", "planned")] if is_open else [])]
     return Section("rate", "Rate over time", [Text(text), Figures(charts, key), rate_table(view)])
 
 

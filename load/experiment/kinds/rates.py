@@ -1,0 +1,162 @@
+"""`make rates`: topologies at several rates, and at which of them their order turns round."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from experiment.arguments import checked_seed, topologies_of, whole_number, workload_file
+from experiment.commands import in_blocks, options
+from experiment.errors import UsageError
+from experiment.plan.arms_in_blocks import MOST_ARMS, MOST_BLOCKS, Arm, Plan, arm_of
+from experiment.plan.closed_loop import HIGHEST_TAPE_RATE
+from experiment.plan.networks import channel_networks
+from experiment.plan.profiles import profile_named
+from experiment.results.folder import RESULTS
+from hops.errors import HopsError
+from hops.kinds.capacity.document import read_capacity
+from hops.kinds.rates.arms import KIND, label_of
+from mesh.description.options import Given, Json, takes_switches
+from mesh.description.topology import Topology
+
+DEFAULT_RATES = "10,20,30,40,60"
+LOWEST, MOST_PERCENT = 0.1, 100.0
+Rates = Annotated[
+    str,
+    typer.Option(
+        help="Rates, comma-separated: journeys a second for all topologies alike (10,20,40), or percent of what each "
+        "of them holds by the newest `make sweep` (20%,40%,60%,80%)."
+    ),
+]
+
+
+@takes_switches(KIND)
+def command(
+    *,
+    given: typer.Context,
+    topologies: options.Topologies = options.COMPARED,
+    rates: Rates = DEFAULT_RATES,
+    blocks: in_blocks.Blocks = "4",
+    profile: in_blocks.Profile = "rtt",
+    seed: options.Seed = "1",
+    workload: options.Workload = "default",
+    switches: Given,
+    resume: in_blocks.Resume = "",
+    retry: in_blocks.Retry = "0",
+    as_json: Json = False,
+) -> None:
+    """The command `rates`; `experiment.cli` has its help."""
+
+    def plan() -> Plan:
+        file = workload_file(workload)
+        return Plan(
+            kind=KIND,
+            name=KIND,
+            arms=rate_arms(topologies_of(topologies), rates, switches, file),
+            blocks=whole_number("blocks", blocks, 1, MOST_BLOCKS),
+            profile=profile_named(profile),
+            seed=checked_seed(seed),
+            workload=file,
+        )
+
+    in_blocks.run(given, KIND, plan, resume=resume, retry=retry, as_json=as_json)
+
+
+def rate_arms(
+    topologies: Sequence[Topology],
+    rates: str,
+    given: Mapping[str, str | None],
+    workload: Path,
+    results: Path = RESULTS,
+) -> tuple[Arm, ...]:
+    """An arm for each topology at each rate, such as `hybrid-20` or `hybrid-60pct`, the lowest rates first.
+
+    Args:
+        topologies: The topologies.
+        rates: Comma-separated, in any order: journeys a second, or percent of what each topology holds.
+        given: The switches, as a user gives them.
+        workload: File of the workload, which may say each channel's network.
+        results: The folder of all results: percents are of what the newest sweep with all topologies found.
+
+    Raises:
+        UsageError: A rate is none, above what any topology holds, or given twice; there is only one; there are too
+            many arms; no sweep says what the topologies hold; or a topology cannot run with a switch.
+    """
+    amounts = _read(rates)
+    count = len(topologies) * len(amounts)
+    if count > MOST_ARMS:
+        raise UsageError(
+            f"{len(topologies)} topologies at {len(amounts)} rates make {count} arms, and an experiment has at most "
+            f"{MOST_ARMS}: give fewer topologies= or rates="
+        )
+    names = [topology.name for topology in topologies]
+    held, sweep = _held(names, results)
+    absolute = [amount for amount, percent in amounts if not percent]
+    if held and absolute and max(absolute) > max(held.values()):
+        told = ", ".join(f"{name} {held[name]:g}" for name in names)
+        raise UsageError(
+            f"rates={rates}: {max(absolute):g} journeys a second are more than any of these topologies held in {sweep} "
+            f"({told}); give lower ones, or percent of what each holds, such as 80%"
+        )
+    if not held and len(absolute) < len(amounts):
+        raise UsageError(
+            f"rates={rates}: percent are of what each topology holds, and no `make sweep` of {', '.join(names)} says "
+            "that; run one, or give journeys a second"
+        )
+    networks = channel_networks(workload)
+
+    def arm(topology: Topology, amount: float, *, percent: bool) -> Arm:
+        label = label_of(topology.name, amount, percent=percent)
+        rate = float(f"{held[topology.name] * amount / 100:.3g}") if percent else amount
+        return arm_of(label, topology, given, networks, compared=topologies, rate=rate)
+
+    return tuple(arm(topology, amount, percent=percent) for amount, percent in amounts for topology in topologies)
+
+
+def _read(rates: str) -> list[tuple[float, bool]]:
+    """Each amount, ascending, and whether it is in percent."""
+    amounts = [_amount(item.strip(), rates) for item in rates.split(",")]
+    twice = [_told(amount) for amount, count in Counter(amounts).items() if count > 1]
+    if twice:
+        raise UsageError(f"rates={rates}: {', '.join(twice)} is given twice; give each rate once")
+    if len(amounts) < 2:
+        raise UsageError(f"rates={rates} is a single rate; give at least two, such as {DEFAULT_RATES}")
+    return sorted(amounts, key=lambda amount: (amount[1], amount[0]))
+
+
+def _amount(item: str, rates: str) -> tuple[float, bool]:
+    percent = item.endswith("%")
+    most = MOST_PERCENT if percent else HIGHEST_TAPE_RATE
+    try:
+        amount = float(item.removesuffix("%"))
+    except ValueError:
+        amount = math.nan
+    if not LOWEST <= amount <= most:
+        raise UsageError(
+            f"rates={rates}: {item or 'an empty item'} is not a rate; give journeys a second from {LOWEST:g} to "
+            f"{HIGHEST_TAPE_RATE:g}, or percent up to {MOST_PERCENT:g}%, separated by commas, such as {DEFAULT_RATES}"
+        )
+    return amount, percent
+
+
+def _told(amount: tuple[float, bool]) -> str:
+    return f"{amount[0]:g}{'%' if amount[1] else ''}"
+
+
+def _held(topologies: Sequence[str], results: Path) -> tuple[dict[str, float], str]:
+    """What each topology held in the newest sweep that has all of them, and its name; nothing if there is none."""
+    for path in sorted(results.glob("2*/sweep.json"), reverse=True):
+        try:
+            found = read_capacity(path)["results"]
+        except HopsError:
+            continue  # another version's
+        held = {name: found[name]["rate"] for name in topologies if name in found}
+        known = {name: rate for name, rate in held.items() if rate is not None}
+        if len(known) == len(topologies):
+            return known, path.parent.name
+    return {}, ""

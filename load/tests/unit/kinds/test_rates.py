@@ -1,0 +1,77 @@
+"""Which arms an experiment over rates has, and what is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from experiment.errors import UsageError
+from experiment.kinds.rates import DEFAULT_RATES, rate_arms
+from experiment.plan.arms_in_blocks import Plan, plan_of
+from experiment.plan.profiles import PROFILES
+from hops.kinds.capacity.document import SCHEMA
+from hops.kinds.rates.arms import KIND
+from mesh.description.topology import load_topology
+
+REST, HYBRID = load_topology("rest"), load_topology("hybrid")
+WORKLOAD = Path(__file__).resolve().parents[3] / "workloads" / "default.yaml"
+
+
+@pytest.fixture
+def results(tmp_path: Path) -> Path:
+    """Two sweeps: the newer one has no rate of hybrid."""
+    for name, rates in {"20260101T000000Z-sweep": (160.0, 110.0), "20260102T000000Z-sweep": (150.0, None)}.items():
+        found = {topology: {"rate": rate} for topology, rate in zip(("rest", "hybrid"), rates, strict=True)}
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "sweep.json").write_text(json.dumps({"schema": SCHEMA, "results": found}), encoding="utf-8")
+    return tmp_path
+
+
+def test_each_topology_runs_at_each_rate_the_lowest_first(tmp_path: Path) -> None:
+    arms = rate_arms([REST, HYBRID], "40, 10", {"trace": "0.5"}, WORKLOAD, tmp_path)
+    assert [(arm.label, arm.rate, arm.tape) for arm in arms] == [
+        ("rest-10", 10, "load-10"),
+        ("hybrid-10", 10, "load-10"),
+        ("rest-40", 40, "load-40"),
+        ("hybrid-40", 40, "load-40"),
+    ]
+    assert {arm.switches.trace for arm in arms} == {0.5}
+
+
+def test_percent_are_of_what_each_held_in_the_newest_sweep_that_has_all(results: Path) -> None:
+    arms = rate_arms([REST, HYBRID], "20,20%,80%", {}, WORKLOAD, results)
+    assert [(arm.label, arm.rate) for arm in arms] == [
+        ("rest-20", 20), ("hybrid-20", 20), ("rest-20pct", 32), ("hybrid-20pct", 22), ("rest-80pct", 128),
+        ("hybrid-80pct", 88),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rates", "message"),
+    [
+        ("0,20", "rates=0,20: 0 is not a rate; give journeys a second from 0.1 to 1000"),
+        ("20,120%", "120% is not a rate"),
+        ("fast,20", "fast is not a rate"),
+        ("20,", "an empty item is not a rate"),
+        ("20,20.0", "20 is given twice"),
+        ("20", "is a single rate; give at least two, such as 10,20,30,40,60"),
+        ("1,2,3,4,5,6,7,8,9,10,11", "2 topologies at 11 rates make 22 arms, and an experiment has at most 20"),
+        ("20,500", "500 journeys a second are more than any of these topologies held in 20260101T000000Z-sweep"),
+    ],
+)
+def test_what_are_no_rates_is_refused(rates: str, message: str, results: Path) -> None:
+    with pytest.raises(UsageError, match=message):
+        rate_arms([REST, HYBRID], rates, {}, WORKLOAD, results)
+
+
+def test_percent_need_a_sweep(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no `make sweep` of rest, hybrid says that; run one"):
+        rate_arms([REST, HYBRID], "20%,40%", {}, WORKLOAD, tmp_path)
+
+
+def test_a_plan_comes_back_from_its_file(tmp_path: Path) -> None:
+    arms = rate_arms([REST, HYBRID], DEFAULT_RATES, {}, WORKLOAD, tmp_path)
+    plan = Plan(KIND, KIND, arms, 4, PROFILES["rtt"], 1, WORKLOAD)
+    assert plan_of(plan.as_document()) == plan

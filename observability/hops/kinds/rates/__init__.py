@@ -1,0 +1,1 @@
+"""What load does: topologies at several rates."""

@@ -1,0 +1,183 @@
+"""What load does to latency and to processors, as measured.
+
+**Where does the order turn round?** The p50 and the mean of each topology, interpolated between the equal rates block
+by block, are held against each other as curves over the rate (`hops.analysis.break_even`): with the correction over all
+pairs and journeys, and an interval for the rate at which they cross.
+
+**What is full first?** Each process's use of CPU grows with the journeys that were answered in a second, nearly as a
+straight line. Where it reaches what there is (one core for an event loop, the machine's for all processes together) is
+the rate at which it is full. It is fitted in each block, and its interval is over blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from hops.analysis.break_even import between, break_evens, measured_curve
+from hops.analysis.cost import CORE_HOURS_A_MILLION, TOTAL, component_group
+from hops.analysis.latencies import Latencies
+from hops.analysis.summary import Measured
+from hops.kinds.rates.arms import Arm, arms_of, by_topology, equal_rates
+from hops.kinds.rates.document import Crossing, Filling, RateArm, Rates
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.topology import TopologySummary
+from hops.run.files import RunFiles
+from hops.statistics.curve import gap_between
+from hops.statistics.intervals import Floats
+from hops.statistics.over_blocks import NO_INTERVAL, Section, refusal
+from hops.units import ALL
+
+METRICS = ("p50", "mean")
+"""What is compared over the rate: a p99 needs more journeys than a short trial has."""
+MACHINE = "machine"
+_LOOPS = ("services", "gateways")
+"""Groups of components whose processes have one event loop each."""
+_PIECES = 200
+"""Into how many pieces the range of the rates is cut."""
+
+
+def rates_figures(measured: Measured) -> Mapping[str, Rates]:
+    """What an experiment over rates has beside the figures of every run."""
+    arms = arms_of(measured.run.manifest)
+    equal, used = equal_rates(arms), _cores_used(measured.run)
+    return {
+        "rates": Rates(
+            arms=[_arm(arm, measured.topologies[arm.label], used[arm.label]) for arm in arms],
+            equal=equal,
+            crossings=crossings(by_topology(arms), equal, measured.latencies, measured.load),
+            fillings=fillings(measured.run, by_topology(arms), used),
+        )
+    }
+
+
+def crossings(
+    arms: Mapping[str, Sequence[Arm]], equal: Sequence[float], latencies: Mapping[str, Latencies], load: Mapping[str, int]
+) -> list[Crossing]:
+    """At which rate the order of each pair turns round, for all journeys and for each of them.
+
+    Args:
+        arms: Of each topology, in the user's order.
+        equal: The rates that all topologies ran at, ascending.
+        latencies: Of each arm, by label.
+        load: The journeys that there are.
+    """
+    if len(equal) < 2:
+        return []
+    rates = np.array(equal)
+    grid = np.union1d(np.linspace(rates[0], rates[-1], _PIECES + 1), rates)
+    found = []
+    for metric in METRICS:
+        curves = {}
+        for topology, own in arms.items():
+            of_rates = [latencies[arm.label] for arm in own if arm.rate in equal and arm.percent is None]
+            for journey in (ALL, *sorted(load)):
+                curve = measured_curve(of_rates, journey, metric)
+                if curve is not None:
+                    curves[journey, topology] = between(curve, rates, grid)
+        gaps = {
+            (journey, left, right): gap_between(curves[journey, left], curves[journey, right])
+            for journey in (ALL, *sorted(load))
+            for left, right in combinations(arms, 2)
+            if (journey, left) in curves and (journey, right) in curves
+        }
+        # What the rate costs a topology is not known beforehand, as round trips are: no pair is expected to cross.
+        alike = {journey: dict.fromkeys(arms, 0.0) for journey, _, _ in gaps}
+        found += [
+            Crossing(
+                journey=journey,
+                metric=metric,
+                left=row["left"],
+                right=row["right"],
+                verdict=row["verdict"],
+                faster=row["sooner"],
+                at=row["at_ms"],
+                ci95=row["ci95_ms"],
+                reason=row["reason"],
+            )
+            for journey, rows in break_evens(gaps, alike, grid).items()
+            for row in rows
+        ]
+    return found
+
+
+_Used = Mapping[int, tuple[float, Mapping[str, float]]]
+"""By block: journeys answered in a second, and the cores that each component and the machine used."""
+
+
+def _cores_used(run: RunFiles) -> dict[str, dict[int, tuple[float, dict[str, float]]]]:
+    used: dict[str, dict[int, tuple[float, dict[str, float]]]] = {label: {} for label in run.topologies}
+    for trial in run.used:
+        wall_s = float(trial["generator"]["wall_s"])
+        cores = {name: seconds / wall_s for name, seconds in trial["cpu_s"].items()}
+        rate = float(trial["generator"]["journeys"]) / wall_s
+        used[trial["topology"]][trial["block"]] = rate, {**cores, MACHINE: sum(cores.values())}
+    return used
+
+
+def _arm(arm: Arm, figures: TopologySummary, used: _Used) -> RateArm:
+    total = figures["cost"].get(TOTAL)
+    ms = 1e3 / CORE_HOURS_A_MILLION
+    return RateArm(
+        label=arm.label,
+        topology=arm.topology,
+        rate=arm.rate,
+        percent=arm.percent,
+        cpu_ms=None
+        if total is None
+        else Estimate(value=total["value"] * ms, ci95=[None if end is None else end * ms for end in total["ci95"]]),
+        cores=float(np.mean([cores[MACHINE] for _, cores in used.values()])),
+    )
+
+
+def fillings(run: RunFiles, arms: Mapping[str, Sequence[Arm]], used: Mapping[str, _Used]) -> list[Filling]:
+    """What of each topology is full at which rate, the first to fill first; only what is full at some rate.
+
+    Args:
+        run: Of which the machine's cores are; none are known of a cluster's nodes.
+        arms: Of each topology, by rising rate.
+        used: Cores that each arm's components used.
+    """
+    found: list[Filling] = []
+    for topology, own in arms.items():
+        blocks = sorted(set.intersection(*(set(used[arm.label]) for arm in own)))
+        names = {name for arm in own for block in blocks for name in used[arm.label][block][1]}
+        limits = {name: 1.0 for name in names if component_group(name) in _LOOPS}
+        if "cluster" not in run.manifest:
+            limits[MACHINE] = float(run.manifest["machine"]["cores"])
+        for name, limit in limits.items():
+            rates = np.array([[used[arm.label][block][0] for arm in own] for block in blocks])
+            cores = np.array([[used[arm.label][block][1].get(name, 0.0) for arm in own] for block in blocks])
+            full = _full_at(rates, cores, limit)
+            if full is not None:
+                last = float(cores[:, -1].mean())
+                found.append(Filling(topology=topology, component=name, limit=limit, cores=last, at=full))
+    order = list(arms)
+    return sorted(found, key=lambda row: (order.index(row["topology"]), row["at"]["value"]))
+
+
+def _full_at(rates: Floats, cores: Floats, limit: float) -> Estimate | None:
+    """Where straight lines through the use of cores over the rate reach the limit; None if they do not rise.
+
+    Args:
+        rates: block x arm.
+        cores: block x arm.
+        limit: Cores that can be used.
+    """
+    value = _reaches(rates.ravel(), cores.ravel(), limit)
+    by_block = [_reaches(*block, limit) for block in zip(rates, cores, strict=True)]
+    if value is None:
+        return None
+    known = [one for one in by_block if one is not None]
+    reason = refusal(len(by_block), rates.size * len(by_block), None)
+    if reason is not None or len(known) < len(by_block):
+        return Estimate(value=value, ci95=list(NO_INTERVAL))
+    return Estimate(value=value, ci95=list(Section(value, np.array(known)).interval))
+
+
+def _reaches(rates: Floats, cores: Floats, limit: float) -> float | None:
+    growth, start = np.polyfit(rates, cores, 1)
+    at = (limit - start) / growth if growth > 0 else -1.0
+    return float(at) if at > 0 else None

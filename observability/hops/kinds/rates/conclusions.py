@@ -1,0 +1,100 @@
+"""What load did to topologies, in sentences."""
+
+from __future__ import annotations
+
+from hops.analysis.pairs import Pairs, renamed
+from hops.conclusions.comparison import standing
+from hops.conclusions.wording import listed, sentence
+from hops.elements.numbers import figure, plain
+from hops.kinds.rates.analysis import MACHINE
+from hops.kinds.rates.document import Crossing, Filling, Rates, rates_of
+from hops.run.documents.summary import Summary
+from hops.units import ALL
+
+_A_SECOND = "journeys a second"
+
+
+def rates_sentences(summary: Summary) -> list[str]:
+    """Who is the fastest at which rate, where the order turns round, and what is full first."""
+    rates = rates_of(summary)
+    told = [_fastest(summary), *_turns(rates), _first_full(rates)]
+    return [sentence(text) for text in told if text]
+
+
+def at_rate(summary: Summary, rate: float) -> Summary:
+    """The topologies and comparisons at one of the equal rates, under the topologies' own names."""
+    arms = rates_of(summary)["arms"]
+    return renamed(summary, {arm["label"]: arm["topology"] for arm in arms if arm["rate"] == rate})
+
+
+def fastest(summary: Summary, journey: str, rate: float) -> list[str]:
+    """The topologies at one rate that are not shown to be slower at p50 than the fastest; none if not tested."""
+    place = standing(Pairs(at_rate(summary, rate)), journey, "p50")
+    return [] if place is None or place.untested else place.first
+
+
+def crossing_words(row: Crossing) -> str:
+    """Which topology is faster, by rate: `grpc from 34 journeys a second (28 to 40) on`."""
+    low, high = row["ci95"]
+    match row["verdict"]:
+        case "from" if row["at"] is not None:
+            return f"{row['faster']} from {figure(row['at'], (low, high), _A_SECOND)} on"
+        case "from":
+            return f"{row['faster']}, at the latest from {plain(high)} {_A_SECOND} on"
+        case "up_to":
+            return f"{row['faster']} up to {plain(low)} {_A_SECOND}; not shown beyond"
+        case "always" | "never":
+            return f"{row['faster']} at every rate"
+        case "several":
+            return "by turns"
+        case "not_shown":
+            return "not shown"
+        case _:
+            return row["reason"] or "not tested"
+
+
+def full_words(row: Filling) -> str:
+    """What is full at which rate: `graphql fills the machine's 2 cores at 87 journeys a second (81 to 95)`."""
+    what = f"the machine's {row['limit']:g} cores" if row["component"] == MACHINE else f"{row['component']}'s event loop"
+    return f"{row['topology']} fills {what} at {figure(row['at']['value'], row['at']['ci95'], _A_SECOND)}"
+
+
+def first_fillings(rates: Rates) -> list[Filling]:
+    """What is full first in each topology, the topology that is full first in front."""
+    first = {row["topology"]: row for row in reversed(rates["fillings"])}
+    return sorted(first.values(), key=lambda row: row["at"]["value"])
+
+
+def _fastest(summary: Summary) -> str:
+    rates = rates_of(summary)
+    topologies = list(dict.fromkeys(arm["topology"] for arm in rates["arms"]))
+    at: dict[tuple[str, ...], list[str]] = {}
+    for rate in rates["equal"]:
+        names = tuple(sorted(fastest(summary, ALL, rate), key=topologies.index))
+        at.setdefault(names, []).append(f"{rate:g}")
+    if () in at or len(topologies) < 2:
+        return ""
+    told = [
+        f"{listed(names, 'or') if len(names) < len(topologies) else 'none is shown'} at {listed(of_names)}"
+        for names, of_names in at.items()
+    ]
+    return f"Fastest over the whole mix at p50, by {_A_SECOND}: {'; '.join(told)}"
+
+
+def _turns(rates: Rates) -> list[str]:
+    rows = [row for row in rates["crossings"] if row["journey"] == ALL]
+    tested = [row for row in rows if row["verdict"] != "unknown"]
+    if not tested:
+        reasons = [row["reason"] for row in rows if row["reason"]]
+        return [f"Where the order turns round was not tested: {reasons[0]}"] if reasons else []
+    turns = [row for row in tested if row["verdict"] in ("from", "several")]
+    if not turns:
+        return [f"No order of two topologies is shown to turn round up to {rates['equal'][-1]:g} {_A_SECOND}"]
+    return [f"{row['left']} and {row['right']}, {row['metric']}: {crossing_words(row)}" for row in turns]
+
+
+def _first_full(rates: Rates) -> str:
+    first = first_fillings(rates)
+    return f"By its use of processors, {full_words(first[0])}, before any other topology" if len(first) > 1 else (
+        f"By its use of processors, {full_words(first[0])}" if first else ""
+    )

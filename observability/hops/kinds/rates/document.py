@@ -1,0 +1,77 @@
+"""What load did to topologies: where their order turns round, and what is full first."""
+
+from __future__ import annotations
+
+from typing import TypedDict, cast
+
+from hops.run.documents.distance import Turning
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.summary import Summary
+
+
+class RateArm(TypedDict):
+    """One arm: a topology at a rate, in journeys a second; `percent` of what it holds, None if not given so.
+
+    `cpu_ms` is the CPU time of a journey in all components but the generator, `cores` what all processes used together,
+    the generator too.
+    """
+
+    label: str
+    topology: str
+    rate: float
+    percent: float | None
+    cpu_ms: Estimate | None
+    cores: float
+
+
+class Crossing(TypedDict):
+    """At which rate the order of two topologies turns round, in one metric of one journey or of `all`.
+
+    `verdict` is as for distances: `from` says that `faster` is shown to be so from the rate `at` on, and the other one
+    below it; `up_to` that it is shown up to `ci95[0]`, and nothing beyond; `always` that it is at every rate.
+    `reason` says why nothing was tested.
+    """
+
+    journey: str
+    metric: str
+    left: str
+    right: str
+    verdict: Turning
+    faster: str | None
+    at: float | None
+    ci95: list[float | None]
+    reason: str | None
+
+
+class Filling(TypedDict):
+    """At which rate something of one topology has no more processor to get, by a straight line through its use of CPU.
+
+    `component` is a process with one event loop, which can use one core, or `machine`: all processes together, and
+    `limit` the cores there are. `cores` is what it used at the highest rate.
+    """
+
+    topology: str
+    component: str
+    limit: float
+    cores: float
+    at: Estimate
+
+
+class Rates(TypedDict):
+    """What load did. `equal` are the rates that every topology ran at, ascending; `fillings` the first to fill first."""
+
+    arms: list[RateArm]
+    equal: list[float]
+    crossings: list[Crossing]
+    fillings: list[Filling]
+
+
+class RatesSummary(Summary):
+    """The summary of an experiment over rates."""
+
+    rates: Rates
+
+
+def rates_of(summary: Summary) -> Rates:
+    """What the summary of an experiment over rates has beside that of every run."""
+    return cast("RatesSummary", summary)["rates"]

@@ -1,0 +1,84 @@
+"""What load does: latency over the rate, where the order turns round, and what is full first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hops.elements.element import Chart, Figures, Section
+from hops.kinds.rates.document import rates_of
+from hops.kinds.rates.tables import rates_details, rates_elements
+from hops.report.chart import Spec, draw, milliseconds_axis, ticks
+from hops.report.encodings import amount, kinds, layer
+from hops.report.palette import Look, looks
+from hops.report.view import View
+from hops.tables.view import SummaryView
+from hops.units import ALL
+
+_METRICS = ("p50", "mean", "p99")
+
+
+def section(view: SummaryView) -> Section:
+    """Makes the section; its picture follows the first sentence."""
+    details = rates_details(rates_of(view.summary))
+    return Section("rates", "What load does", [*rates_elements(view), *details])
+
+
+def charts(view: View) -> Figures:
+    """p50, mean and p99 of all journeys and CPU of a journey over the rate, a line per topology."""
+    drawn = looks(list(dict.fromkeys(arm["topology"] for arm in rates_of(view.summary)["arms"])))
+    key = [(f"mark t{look.index % 8}", look.name) for look in drawn]
+    return Figures(
+        [*(_latency(view, drawn, metric) for metric in _METRICS), _cpu(view, drawn)],
+        key,
+        "Of all journeys, over the rate; each line in its 95 % interval over blocks. Latency on a logarithmic scale.",
+    )
+
+
+def _latency(view: View, drawn: list[Look], metric: str) -> Chart:
+    rows = []
+    for arm in rates_of(view.summary)["arms"]:
+        cell = view.summary["topologies"][arm["label"]]["journeys"][ALL]
+        low, high = cell["latency_ci95"][metric]
+        rows.append(_row(arm["topology"], arm["rate"], cell["latency_ms"][metric], low, high))
+    known = [row for row in rows if row["value"] is not None]
+    ends = [row[key] for row in known for key in ("value", "low", "high") if row[key]] or [1.0]
+    low, high = min(ends) / 1.12, max(ends) * 1.2
+    y = milliseconds_axis(field="value", scale={"domain": [low, high]}, axis={"values": ticks(low, high)})
+    return _curves(f"{metric} over the rate", "ms", known, y, drawn)
+
+
+def _cpu(view: View, drawn: list[Look]) -> Chart:
+    rows = [
+        _row(arm["topology"], arm["rate"], cpu["value"], *cpu["ci95"])
+        for arm in rates_of(view.summary)["arms"]
+        if (cpu := arm["cpu_ms"]) is not None
+    ]
+    y = amount("value", "ms", scale={"zero": True}, tickCount=4)
+    return _curves("CPU of a journey over the rate", "ms", rows, y, drawn)
+
+
+def _row(topology: str, rate: float, value: float | None, low: float | None, high: float | None) -> dict[str, Any]:
+    return {"topology": topology, "rate": rate, "value": value, "low": low, "high": high}
+
+
+def _curves(title: str, unit: str, rows: list[dict[str, Any]], y: Spec, drawn: list[Look]) -> Chart:
+    names = [look.name for look in drawn]
+    x = amount("rate", "journeys a second", scale={"zero": True, "nice": False}, grid=False, tickCount=6)
+    color = kinds("topology", names, [look.color for look in drawn])
+    dash = kinds("topology", names, [list(look.dash) for look in drawn])
+    shape = kinds("topology", names, [look.shape for look in drawn])
+    band = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}, "color": color}
+    known = "isValid(datum.low) && isValid(datum.high)"
+    spec: Spec = {
+        "height": 190,
+        "layer": [
+            layer("area", band, only=known, opacity=0.15),
+            layer("line", {"x": x, "y": y, "color": color, "strokeDash": dash}, strokeWidth=2),
+            layer("point", {"x": x, "y": y, "color": color, "shape": shape}, filled=True, size=40, opacity=1),
+        ],
+    }
+    told = "; ".join(
+        f"{name}: " + ", ".join(f"{row['rate']:g} {row['value']:.3g}" for row in rows if row["topology"] == name)
+        for name in names
+    )
+    return draw(title, f"{title}, {unit}. {told}.", spec, rows)

@@ -1,0 +1,26 @@
+"""What each topology or arm was sent; older runs sent all of them the same."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def rate_of(manifest: Mapping[str, Any], topology: str) -> float:
+    """Journeys a second of its tape, in the mean."""
+    loads = manifest.get("loads", {})
+    return float(loads[topology]["rate"] if topology in loads else manifest["profile"]["rate"])
+
+
+def tape_of(manifest: Mapping[str, Any], topology: str) -> str:
+    """SHA-256 of its tape."""
+    loads = manifest.get("loads", {})
+    return str(loads[topology]["tape"] if topology in loads else manifest["tapes"]["load"])
+
+
+def rates_text(manifest: Mapping[str, Any]) -> str:
+    """The rate in words, or the lowest and the highest where arms have several."""
+    rates = sorted({rate_of(manifest, topology) for topology in manifest["topologies"]})
+    if len(rates) == 1:
+        return f"{rates[0]:g} journeys a second"
+    return f"{rates[0]:g} to {rates[-1]:g} journeys a second, by arm"

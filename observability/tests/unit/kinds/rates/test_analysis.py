@@ -1,0 +1,112 @@
+"""What an experiment over rates finds, where the truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from hops.analysis.latencies import Latencies, cells_of
+from hops.kinds.rates.analysis import crossings, fillings
+from hops.kinds.rates.arms import Arm, arms_of, equal_rates, label_of
+from hops.kinds.rates.document import Crossing
+from hops.run.files import RunFiles
+from hops.units import ALL
+
+RATES = [10.0, 20.0, 40.0, 60.0]
+
+
+def arms(*topologies: str, rates: list[float] = RATES) -> dict[str, list[Arm]]:
+    return {name: [Arm(label_of(name, rate), name, rate) for rate in rates] for name in topologies}
+
+
+def latencies(rng: np.random.Generator, median_ms: float, blocks: int = 5, rows: int = 200) -> Latencies:
+    return Latencies(
+        cells_of(
+            {("browse", block): median_ms * np.exp(rng.normal(rng.normal(0, 0.01), 0.3, rows)) for block in range(blocks)}
+        )
+    )
+
+
+def turn_of(medians: Mapping[str, list[float]], seed: int = 1) -> Crossing:
+    """The crossing of the p50 of all journeys of two topologies with these medians at `RATES`."""
+    rng = np.random.default_rng(seed)
+    found = {
+        label_of(name, rate): latencies(rng, median)
+        for name, values in medians.items()
+        for rate, median in zip(RATES, values, strict=True)
+    }
+    rows = crossings(arms(*medians), RATES, found, {"browse": 1})
+    (row,) = [row for row in rows if (row["journey"], row["metric"]) == (ALL, "p50")]
+    return row
+
+
+def test_the_rate_at_which_two_topologies_cross_is_within_its_interval() -> None:
+    # rest: 10 ms + 0.1 ms for each journey a second; grpc: 13 ms at every rate: they cross at 30.
+    inside = 0
+    for seed in range(20):
+        row = turn_of({"rest": [10 + 0.1 * rate for rate in RATES], "grpc": [13.0] * 4}, seed)
+        assert (row["verdict"], row["faster"]) == ("from", "grpc")
+        low, high = row["ci95"]
+        assert low is not None
+        assert high is not None
+        inside += low <= 30 <= high
+    assert inside >= 17
+
+
+def test_one_that_is_faster_at_every_rate_never_turns() -> None:
+    row = turn_of({"rest": [10.0, 11.0, 14.0, 20.0], "grpc": [15.0, 16.0, 20.0, 30.0]})
+    assert (row["verdict"], row["faster"], row["at"]) == ("always", "rest", None)
+
+
+def test_equal_ones_are_not_shown_to_differ() -> None:
+    assert turn_of({"rest": [10.0] * 4, "grpc": [10.0] * 4})["verdict"] == "not_shown"
+
+
+def test_two_blocks_are_too_few() -> None:
+    rng = np.random.default_rng(1)
+    found = {label_of(name, rate): latencies(rng, 10.0, blocks=2) for name in ("rest", "grpc") for rate in RATES}
+    rows = crossings(arms("rest", "grpc"), RATES, found, {"browse": 1})
+    assert {(row["verdict"], row["reason"]) for row in rows} == {("unknown", "needs 3 blocks, and there are 2")}
+
+
+def test_rates_that_not_all_have_are_not_compared() -> None:
+    manifest = {
+        "topologies": {"rest-10": {"name": "rest"}, "rest-60pct": {"name": "rest"}, "grpc-10": {"name": "grpc"}},
+        "loads": {"rest-10": {"rate": 10}, "rest-60pct": {"rate": 93}, "grpc-10": {"rate": 10}},
+    }
+    found = arms_of(manifest)
+    assert [(arm.rate, arm.percent) for arm in found] == [(10, None), (93, 60), (10, None)]
+    assert equal_rates(found) == [10]
+    assert crossings(arms("rest"), [10.0], {}, {}) == []
+
+
+@pytest.mark.parametrize("blocks", [2, 4])
+def test_what_is_full_first_is_found_with_its_rate(blocks: int) -> None:
+    # The loop of product uses 0.01 core for each journey a second, all processes together 0.016, and 0.1 at rest.
+    rng = np.random.default_rng(1)
+    used = {
+        label_of("rest", rate): {
+            block: (
+                rate,
+                {
+                    "product": 0.01 * rate * rng.normal(1, 0.01),
+                    "postgres": 0.006 * rate,
+                    "machine": 0.1 + 0.016 * rate * rng.normal(1, 0.01),
+                },
+            )
+            for block in range(blocks)
+        }
+        for rate in RATES
+    }
+    run = RunFiles.__new__(RunFiles)
+    object.__setattr__(run, "manifest", {"machine": {"cores": 2}})
+    product, machine = fillings(run, arms("rest"), used)
+    assert (product["component"], machine["component"]) == ("product", "machine")
+    assert product["at"]["value"] == pytest.approx(100, rel=0.05)
+    assert machine["at"]["value"] == pytest.approx(119, rel=0.05)
+    low, high = product["at"]["ci95"]
+    assert (low is None) == (blocks == 2)
+    if low is not None and high is not None:
+        assert low < product["at"]["value"] < high

@@ -1,0 +1,72 @@
+"""The report of a made-up experiment over rates."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from hops.kinds import make_report, shown
+from hops.kinds.rates.synthetic import synthetic_arms
+from hops.synthetic.experiment import Noise
+from hops.synthetic.run import write_generated_run
+from hops.terminal.console import terminal
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """rest takes a third longer for each 20 journeys a second; hybrid takes always the same."""
+    folder = tmp_path_factory.mktemp("rates") / "run"
+    calm = Noise(sigma=0.1, block=0.01, trial=0.005)
+    arms = [
+        replace(arm, parts=lambda parts, rate=arm.rate: {name: ms * (1 + rate / 60) for name, ms in parts.items()})
+        if arm.topology == "rest"
+        else arm
+        for arm in synthetic_arms(("rest", "hybrid"), (10.0, 30.0, 60.0))
+    ]
+    write_generated_run(folder, kind="rates", arms=arms, journeys_per_trial=300, noise=calm)
+    make_report(folder)
+    return folder
+
+
+@pytest.fixture
+def text(loaded: Path) -> str:
+    return (loaded / "report.md").read_text(encoding="utf-8").replace("\\", "")
+
+
+def test_it_begins_with_what_load_does(text: str) -> None:
+    headings = re.findall(r"^## (.*)$", text, re.MULTILINE)
+    assert headings[:2] == ["What load does", "Where the wait goes"]
+    assert re.search(r"Fastest over the whole mix at p50, by journeys a second: rest at 10.*; hybrid at .*60", text)
+    assert re.search(r"rest and hybrid, p50: hybrid from \d+\.\d journeys a second \(.*\) on", text)
+    assert re.search(r"fills (the machine's 2 cores|.*'s event loop) at [\d.]+ journeys a second", text)
+
+
+def test_the_terminal_says_what_the_page_says(loaded: Path, text: str) -> None:
+    out = io.StringIO()
+    terminal(out, width=400).print(shown(json.loads((loaded / "summary.json").read_text(encoding="utf-8"))))
+    figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
+    assert len(figures) > 30
+    assert {figure for figure in figures if figure not in text} == set()
+
+
+def test_each_arm_each_pair_and_what_is_full_have_rows(loaded: Path) -> None:
+    tables = {
+        name: list(csv.DictReader((loaded / "csv" / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
+        for name in ("rates_points", "rates_crossings", "rates_crossings_by_journey", "rates_fillings")
+    }
+    assert len(tables["rates_points"]) == 6
+    assert len(tables["rates_crossings"]) == 2
+    assert len(tables["rates_crossings_by_journey"]) == 2 * 8
+    assert {row["topology"] for row in tables["rates_fillings"]} == {"rest", "hybrid"}
+
+
+def test_the_picture_is_latency_over_the_rate(loaded: Path) -> None:
+    page = (loaded / "report.html").read_text(encoding="utf-8")
+    titles = re.findall(r"<title[^>]*>([^<]*over the rate)</title>", page)
+    assert titles == ["p50 over the rate", "mean over the rate", "p99 over the rate", "CPU of a journey over the rate"]
