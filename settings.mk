@@ -4,10 +4,11 @@ SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls
 SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
+SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas trace http resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections
 SETTINGS_stress := topologies users think profile seed workload tls trace http connections
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
-SETTINGS_decide := run workload network rtt bandwidth
+SETTINGS_decide := run workload rate network rtt bandwidth
 SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas http
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
@@ -22,7 +23,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas store tracing
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think topologies blocks precision edges resume retry steps rtts objective start max users a b threshold metrics allow-suspect out run samples journey traces hops sizes kills experiments customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates objective start max users a b threshold metrics allow-suspect out run samples journey traces hops sizes kills experiments customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -111,6 +112,20 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rtt bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.
 #? rtt resume - Interrupted experiment to resume: latest, or its name.
 #? rtt retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? rates topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
+#? rates rates 10,20,30,40,60 Rates, comma-separated: journeys a second for all topologies alike (10,20,40), or percent of what each of them holds by the newest `make sweep` (20%,40%,60%,80%).
+#? rates blocks 4 Number of blocks, 1 to 100; each runs every arm once.
+#? rates profile rtt Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? rates seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? rates workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? rates edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? rates mesh none Sidecar mesh: none or envoy or istio.
+#? rates mtls off Mutual TLS between sidecars: off or on.
+#? rates replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? rates trace 0.2 Share of journeys to trace, 0 to 1.
+#? rates http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? rates resume - Interrupted experiment to resume: latest, or its name.
+#? rates retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? sweep topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? sweep objective 100ms Latency objective that p99 must stay under, 1ms to 5s.
 #? sweep profile quick Profile that sets the duration of the steps: smoke, quick, full.
@@ -140,6 +155,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare-runs out - File to write the comparison to, as Markdown.
 #? decide run latest Run: latest, the name of a folder in results/, or a path.
 #? decide workload - Workload whose mix and networks to decide for: a name or a path (default: the run's own).
+#? decide rate - Of a run over rates: the journeys a second to decide at, one of its rates.
 #? decide network loopback Network between each customer and the edge: loopback or lan or wifi or 5g or 4g or 3g.
 #? decide rtt - Round-trip time between customer and edge, such as 40ms, 0 to 2s; in place of the network's.
 #? decide bandwidth - Each customer's bandwidth, down/up, such as 10mbit/2mbit; in place of the network's.

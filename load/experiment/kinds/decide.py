@@ -56,7 +56,9 @@ def command(
             measured = _at_rate(read_run(folder), rate)
             summary = summarise(measured, name=manifest["name"], pairs_of=every_pair, figures_of=distance_figures)
         elif rate:
-            raise UsageError(f"rate={rate} is for a run over rates (`make rates`), and run={run} is of kind {manifest['kind']}")
+            raise UsageError(
+                f"rate={rate} is for a run over rates (`make rates`), and run={run} is of kind {manifest['kind']}"
+            )
         elif manifest["kind"] != COMPARE:
             is_of = f"run={run} is of kind {manifest['kind']}"
             raise UsageError(f"{is_of}, and deciding between topologies needs one of kind {COMPARE}; {_others()}")

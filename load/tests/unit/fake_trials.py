@@ -92,7 +92,7 @@ class FakeRuns:
     def __call__(
         self, system: Any, *arguments: Any, parity_in_full: bool, meanwhile: Callable[[], object], **_: Any
     ) -> Trial:
-        folder: Path = arguments[3]
+        folder: Path = arguments[4]
         folder.mkdir(parents=True)
         name = str(system.trial).rsplit("/", 1)[-1]
         self.ran.append(name)

@@ -239,7 +239,8 @@ def test_an_interrupted_experiment_with_a_command_of_its_own_is_resumed_by_it(
 def test_the_load_names_the_network() -> None:
     profile = {"rate": 20, "duration_s": 60}
     near = Switches().as_dict()
-    manifest = {"closed": None, "profile": profile, "switches": near, "arms": {"rest": near, "grpc": near}}
+    arms = {"rest": near, "grpc": near}
+    manifest = {"closed": None, "profile": profile, "switches": near, "arms": arms, "topologies": dict.fromkeys(arms)}
     assert load_line(manifest) == "open loop, 20 journeys a second for 60 s"
     far = parse_switches(network="4g").as_dict()
     assert load_line({**manifest, "arms": {"rest": far, "grpc": far}, "switches": far}) == (

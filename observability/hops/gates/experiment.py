@@ -90,8 +90,8 @@ def block_spread(run: RunFiles) -> list[Gate]:
     bad one changes the first little, and leaves the intervals of p99 too narrow (ADR 010).
 
     Each median is first divided by the geometric mean of those of all topologies at the same distance and with the same
-    tape in its block: comparisons are made within blocks, and what a machine that changes its speed does to all of a block alike
-    does no harm to them. A topology alone has nothing to be divided by.
+    tape in its block: comparisons are made within blocks, and what a machine that changes its speed does to all of a
+    block alike does no harm to them. A topology alone has nothing to be divided by.
 
     Chance is what quarters of the tape say. All blocks replay the same one, so a quarter's median may differ from
     another quarter's, and a block's from another block's, but if one quarter of one block differs from both, it is

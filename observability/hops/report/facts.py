@@ -23,10 +23,7 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     differing = [key for key in arms[0] if key not in switches and key not in NETWORK]
     network = network_fact(view)
     closed = summary["closed"]
-    if closed is None:
-        load = f"open loop, {rates_text(manifest)}"
-    else:
-        load = f"closed loop, {loop_text(closed)}"
+    load = f"open loop, {rates_text(manifest)}" if closed is None else f"closed loop, {loop_text(closed)}"
     count, several = len(view.topologies), view.kind.arms or "topologies"
     blocks = plural(summary["blocks"], "block")
     return [

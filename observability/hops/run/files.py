@@ -105,17 +105,25 @@ class RunFiles:
         for key in ("topologies", "arms", "loads"):
             manifest[key] = {name: manifest[key][label] for label, name in names.items()}
         chosen = pl.col("topology").is_in(list(names))
-        frames = {
-            name: getattr(self, name).filter(chosen).with_columns(pl.col("topology").replace(names))
-            for name in (*FRAMES, "calls")
-        }
+
+        def renamed(rows: pl.DataFrame) -> pl.DataFrame:
+            return rows.filter(chosen).with_columns(pl.col("topology").replace(names))
+
         trials = [
             cast("TrialRecord", {**row, "topology": names[row["topology"]]})
             for row in self.trials
             if row["topology"] in names
         ]
-        labels = {name: label for label, name in names.items()}
-        return replace(self, manifest=manifest, trials=trials, labels=labels, **frames)
+        return replace(
+            self,
+            manifest=manifest,
+            trials=trials,
+            journeys=renamed(self.journeys),
+            hops=renamed(self.hops),
+            resources=renamed(self.resources),
+            calls=renamed(self.calls),
+            labels={name: label for label, name in names.items()},
+        )
 
     def sample(self, topology: str) -> pl.DataFrame:
         """Bytes on the wire of journeys sent alone (`run.rows.SAMPLE`), from the first block that has them."""
@@ -152,7 +160,7 @@ def read_run(path: Path) -> RunFiles:
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
     file = path / CALLS_FILE
     calls = _read_frame(file, CALLS) if file.exists() else pl.Schema([*LABELS.items(), *CALLS.items()]).to_frame()
-    return RunFiles(path, manifest, trials, **frames, calls=calls)
+    return RunFiles(path, manifest, trials, frames["journeys"], frames["hops"], frames["resources"], calls)
 
 
 def read_document(path: Path, readable: int = SCHEMA, *, form: type = dict) -> dict[str, Any]:

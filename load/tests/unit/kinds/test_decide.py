@@ -78,7 +78,7 @@ def test_it_prints_a_line_for_each_question():
     done = invoke()
     assert done.exit_code == 0
     assert done.stdout.startswith(
-        "Which one would we take? By 20260101T000000Z-compare (2 topologies, 3 blocks, VALID)"
+        "Which one would we take? By 20260101T000000Z-compare (2 topologies, 3 blocks at 50 journeys a second, VALID)"
     )
     for about in ("mobile", "partner", "web", "whole mix", "cheapest", "fewest bytes", "sources"):
         assert f"\n{about} " in done.stdout

@@ -54,7 +54,10 @@ def rates_figures(measured: Measured) -> Mapping[str, Rates]:
 
 
 def crossings(
-    arms: Mapping[str, Sequence[Arm]], equal: Sequence[float], latencies: Mapping[str, Latencies], load: Mapping[str, int]
+    arms: Mapping[str, Sequence[Arm]],
+    equal: Sequence[float],
+    latencies: Mapping[str, Latencies],
+    load: Mapping[str, int],
 ) -> list[Crossing]:
     """At which rate the order of each pair turns round, for all journeys and for each of them.
 

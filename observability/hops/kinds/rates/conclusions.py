@@ -55,7 +55,9 @@ def crossing_words(row: Crossing) -> str:
 
 def full_words(row: Filling) -> str:
     """What is full at which rate: `graphql fills the machine's 2 cores at 87 journeys a second (81 to 95)`."""
-    what = f"the machine's {row['limit']:g} cores" if row["component"] == MACHINE else f"{row['component']}'s event loop"
+    what = (
+        f"the machine's {row['limit']:g} cores" if row["component"] == MACHINE else f"{row['component']}'s event loop"
+    )
     return f"{row['topology']} fills {what} at {figure(row['at']['value'], row['at']['ci95'], _A_SECOND)}"
 
 
@@ -95,6 +97,8 @@ def _turns(rates: Rates) -> list[str]:
 
 def _first_full(rates: Rates) -> str:
     first = first_fillings(rates)
-    return f"By its use of processors, {full_words(first[0])}, before any other topology" if len(first) > 1 else (
-        f"By its use of processors, {full_words(first[0])}" if first else ""
+    return (
+        f"By its use of processors, {full_words(first[0])}, before any other topology"
+        if len(first) > 1
+        else (f"By its use of processors, {full_words(first[0])}" if first else "")
     )

@@ -58,7 +58,7 @@ class Filling(TypedDict):
 
 
 class Rates(TypedDict):
-    """What load did. `equal` are the rates that every topology ran at, ascending; `fillings` the first to fill first."""
+    """What load did. `equal` are the rates that every topology ran at, ascending; `fillings` begin with the first."""
 
     arms: list[RateArm]
     equal: list[float]

@@ -82,7 +82,13 @@ def crossings_table(rates: Rates, journeys: list[str]) -> Table:
         Column("faster", numeric=False),
     ]
     rows = [
-        [words(row["journey"]), words(row["metric"]), words(row["left"]), words(row["right"]), words(crossing_words(row))]
+        [
+            words(row["journey"]),
+            words(row["metric"]),
+            words(row["left"]),
+            words(row["right"]),
+            words(crossing_words(row)),
+        ]
         for row in rates["crossings"]
         if row["journey"] in journeys
     ]
@@ -105,7 +111,9 @@ def fillings_table(rates: Rates) -> Table:
         shown[row["topology"]] = shown.get(row["topology"], 0) + 1
         if shown[row["topology"]] <= _MOST_SHOWN:
             at = estimate(row["at"]["value"], row["at"]["ci95"])
-            rows.append([words(row["topology"]), words(row["component"]), number(row["limit"]), number(row["cores"]), at])
+            rows.append(
+                [words(row["topology"]), words(row["component"]), number(row["limit"]), number(row["cores"]), at]
+            )
     return Table("rates_fillings", "What is full first, by its use of CPU", columns, rows, heads=2)
 
 

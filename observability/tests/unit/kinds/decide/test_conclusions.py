@@ -31,7 +31,8 @@ def decision(tmp_path_factory):
 
 def test_each_channel_is_answered_with_its_network_and_what_would_have_to_shrink(decision):
     assert decision_title(decision) == (
-        "Which one would we take? By run (2 topologies, 5 blocks, VALID), for the workload default:"
+        "Which one would we take? By run (2 topologies, 5 blocks at 50 journeys a second, VALID), "
+        "for the workload default:"
     )
     lines = dict(decision_lines(decision))
     assert list(lines) == ["mobile", "partner", "web", "whole mix", "cheapest", "fewest bytes", "cannot say", "sources"]

@@ -24,7 +24,10 @@ def arms(*topologies: str, rates: list[float] = RATES) -> dict[str, list[Arm]]:
 def latencies(rng: np.random.Generator, median_ms: float, blocks: int = 5, rows: int = 200) -> Latencies:
     return Latencies(
         cells_of(
-            {("browse", block): median_ms * np.exp(rng.normal(rng.normal(0, 0.01), 0.3, rows)) for block in range(blocks)}
+            {
+                ("browse", block): median_ms * np.exp(rng.normal(rng.normal(0, 0.01), 0.3, rows))
+                for block in range(blocks)
+            }
         )
     )
 
