@@ -165,6 +165,42 @@ func TestJourneysAgree(t *testing.T) {
 	}
 }
 
+// The kind of journey that has components to itself names itself in each of its requests, and no other does.
+func TestOneKindOfJourneyNamesItself(t *testing.T) {
+	for _, way := range ways {
+		t.Run(way.String(), func(t *testing.T) {
+			shop := shoptest.Start(t)
+			at := way.at(t, shop, 2)
+			at.Apart = string(journey.BulkLines)
+			entries := way.entries(one(t))
+			runner := prepared(t, at, entries)
+			for _, e := range entries {
+				before := len(shop.Seen())
+				if row, _ := runner.Run(context.Background(), e, time.Now(), false); row.Outcome != outcome.OK {
+					t.Fatalf("%s: %s", e.Journey, row.Error)
+				}
+				want := ""
+				if e.Journey == journey.BulkLines {
+					want = at.Apart
+				}
+				for _, seen := range shop.Seen()[before:] {
+					if got := seen.Header.Get("X-Journey"); got != want {
+						t.Errorf("%s: %s %s names %q, not %q", e.Journey, seen.Method, seen.Path, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAnUnknownKindApartIsNamed(t *testing.T) {
+	at := ways[0].at(t, shoptest.Start(t), 2)
+	at.Apart = "dance"
+	if _, err := NewRunner(at, one(t)); err == nil || !strings.Contains(err.Error(), `apart: journey "dance" is unknown; journeys: browse`) {
+		t.Errorf("%v", err)
+	}
+}
+
 // sortedJSON sorts all keys and leaves out all spaces, as other programs do to compute the canonical form.
 func sortedJSON(t *testing.T, text []byte) string {
 	t.Helper()

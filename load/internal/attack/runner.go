@@ -4,10 +4,12 @@ package attack
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
 
+	"hopwise/load/internal/choice"
 	"hopwise/load/internal/exchange"
 	"hopwise/load/internal/journey"
 	"hopwise/load/internal/outcome"
@@ -27,6 +29,7 @@ type Runner struct {
 	Scale     shopdata.Scale
 	Timeout   time.Duration // of one journey, from its start
 
+	apart   journey.Name // kind that has components to itself; empty for none
 	drivers map[target.Channel]driver
 }
 
@@ -38,7 +41,10 @@ type driver struct {
 
 // NewRunner returns a runner with the driver that each channel on the tape needs.
 func NewRunner(t target.Target, entries []journey.Entry) (*Runner, error) {
-	r := &Runner{drivers: map[target.Channel]driver{}}
+	r := &Runner{apart: journey.Name(t.Apart), drivers: map[target.Channel]driver{}}
+	if t.Apart != "" && !r.apart.Known() {
+		return nil, fmt.Errorf("apart: journey %q is unknown; journeys: %s", t.Apart, choice.List(journey.Names()))
+	}
 	for _, entry := range entries {
 		channel, known := r.drivers[entry.Channel]
 		if !known {
@@ -98,6 +104,9 @@ func (r *Runner) Run(ctx context.Context, e journey.Entry, intended time.Time, s
 	limited, cancel := context.WithTimeout(ctx, r.Timeout)
 	client, leave, err := r.enter(limited, e.Channel, trace)
 	x := exchange.New(client.At(driver.url), trace)
+	if e.Journey == r.apart {
+		x.Apart(string(r.apart))
+	}
 	var got journey.Answer
 	if err == nil {
 		got, err = driver.Run(limited, e, r.Sessions.Token(e), x)

@@ -13,6 +13,7 @@ import (
 type Exchange struct {
 	at    *Entrance
 	trace *telemetry.Journey
+	apart string // kind of journey that its requests name to the edge; empty for none
 
 	mu       sync.Mutex
 	requests int64
@@ -36,6 +37,9 @@ type sizeCounter struct{ in, inRaw, out atomic.Int64 }
 
 // New returns the traffic of a journey that has not sent anything yet.
 func New(at *Entrance, trace *telemetry.Journey) *Exchange { return &Exchange{at: at, trace: trace} }
+
+// Apart has all requests name the kind of journey to the edge, which then leads them to components that it has for it alone.
+func (x *Exchange) Apart(kind string) { x.apart = kind }
 
 // Untraced returns traffic that belongs to no journey.
 func Untraced(at *Entrance) *Exchange { return New(at, telemetry.Untraced()) }

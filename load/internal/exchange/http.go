@@ -110,6 +110,9 @@ func (x *Exchange) build(ctx context.Context, r Request, traceparent string) *ht
 	if r.Token != "" {
 		request.Header["Authorization"] = []string{"Bearer " + r.Token}
 	}
+	if x.apart != "" {
+		request.Header.Set(journeyHeader, x.apart)
+	}
 	for name, value := range r.Header {
 		request.Header.Set(name, value)
 	}

@@ -27,6 +27,9 @@ const firstRetry = 20 * time.Millisecond
 // traceparent is the metadata that carries the trace context (W3C Trace Context), another in each request.
 const traceparent = "traceparent"
 
+// journeyHeader names the kind of journey to the edge.
+const journeyHeader = "x-journey"
+
 // newChannel returns a gRPC channel of one connection, which is not opened yet.
 func (c *Client) newChannel(address string) (*grpc.ClientConn, error) {
 	security := insecure.NewCredentials()
@@ -107,6 +110,9 @@ func (c *rpcChannel) start(ctx context.Context, method string) (*rpc, context.Co
 	pairs := []string{traceparent, call.Traceparent()}
 	if c.token != "" {
 		pairs = append(pairs, "authorization", "Bearer "+c.token)
+	}
+	if c.x.apart != "" {
+		pairs = append(pairs, journeyHeader, c.x.apart)
 	}
 	r := &rpc{x: c.x, call: call, method: method, progress: &progress{sizes: &c.x.sizes, way: c.x.at.client.follow(true)}}
 	return r, metadata.AppendToOutgoingContext(context.WithValue(ctx, progressKey{}, r.progress), pairs...)

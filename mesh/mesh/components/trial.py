@@ -85,6 +85,7 @@ def target_document(
         **({} if ca_certificate is None else {"ca_certificate": str(ca_certificate)}),
         "connections": switches.connections,
         "plan": topology.plan.value,
+        **({"apart": switches.apart} if switches.apart else {}),
         **_network(switches),
         "entry": entry,
         "otlp": str(places.reached("jaeger-otlp-grpc")[0]),

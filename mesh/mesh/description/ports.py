@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import psutil
 import yaml
 
 from mesh.description.places import Place
+from mesh.description.switch_values import MOST_REPLICAS
+from mesh.description.topology import SERVES
 from mesh.errors import PortError
 from mesh.paths import PORTS_FILE
 
@@ -29,12 +31,19 @@ class Ports:
         offsets: Distance from the base, by the port's name.
         addresses: Loopback address of each component's sidecar.
         replicas: How many processes a component runs as; components that are not named run as one.
+        is_apart: Whether they are those of the set of components that one kind of journey has to itself.
     """
 
     base: int
     offsets: Mapping[str, int]
     addresses: Mapping[str, str] = field(default_factory=dict)
     replicas: Mapping[str, int] = field(default_factory=dict)
+    is_apart: bool = False
+
+    @property
+    def apart(self) -> Ports:
+        """The same, as the components see it that one kind of journey has to itself: they call each other."""
+        return replace(self, is_apart=True)
 
     def __getitem__(self, name: str) -> int:
         return self.base + self.offsets[name]
@@ -53,12 +62,13 @@ class Ports:
 
     def reached(self, name: str) -> Sequence[Place]:
         """Where its callers find it: the place of each replica."""
-        component = name if name in self.replicas else name.rpartition("-")[0]
+        component = name if name in SERVES else name.rpartition("-")[0]
         return [self.listens(name, replica) for replica in self.replicas_of(component)]
 
     def replicas_of(self, component: str) -> Sequence[int]:
-        """The numbers of a component's replicas, from 1."""
-        return range(1, self.replicas.get(component, 1) + 1)
+        """The numbers of a component's replicas, from 1; those of the set apart follow the most others there can be."""
+        first = MOST_REPLICAS + 1 if self.is_apart and component in SERVES else 1
+        return range(first, first + self.replicas.get(component, 1))
 
     def sidecar_address(self, component: str, replica: int = 1) -> str:
         """Loopback address of the sidecar of one of a component's replicas."""
@@ -101,7 +111,9 @@ def at_replica(address: str, replica: int) -> str:
 
 
 def replica_name(component: str, replica: int) -> str:
-    """The name of a replica's process and log: `product`, `product-2`, `product-3`."""
+    """The name of a replica's process and log: `product`, `product-2`; apart, `product-apart`, `product-apart-2`."""
+    if replica > MOST_REPLICAS:
+        return replica_name(f"{component}-apart", replica - MOST_REPLICAS)
     return component if replica == 1 else f"{component}-{replica}"
 
 

@@ -141,6 +141,13 @@ def delays(name: str, given: str) -> dict[str, float]:
     return delays_ms
 
 
+def journey_kind(name: str, given: str) -> str:
+    """Reads the name of a kind of journey; which there are, the load knows."""
+    if re.fullmatch("[a-z][a-z_]{0,59}", given, re.ASCII) is None:
+        raise SwitchError(f"{name}={given} is no kind of journey; give one of the workload's, such as bulk_lines.")
+    return given
+
+
 class Hold(NamedTuple):
     """How a component's event loop is held up: for how long, ms, and at each how manieth request."""
 

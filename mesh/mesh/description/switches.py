@@ -22,6 +22,7 @@ from mesh.description.switch_values import (
     delays,
     entry,
     holds,
+    journey_kind,
     replicas,
     share,
     whole,
@@ -35,7 +36,7 @@ HTTP3 = 3
 SHORTEST_ISTIO_DELAY_MS = 1.0
 
 UP, MANIFESTS, COMPOSE, PARITY = "up", "manifests", "compose", "parity"
-LADDER, RTT, SWEEP, STRESS = "ladder", "rtt", "sweep", "stress"
+LADDER, RTT, ISOLATE, SWEEP, STRESS = "ladder", "rtt", "isolate", "sweep", "stress"
 DECIDE, CHAOS, RATES = "decide", "chaos", "rates"
 SET_UP = (UP, MANIFESTS, PARITY)
 """Commands that start a system, or write down how it is started, and measure nothing."""
@@ -60,7 +61,7 @@ class Switches:
         "envoy",
         choice("Edge proxy in front of the topology", "envoy", "kong", "none"),
         layer="edge",
-        commands=(*SET_UP, RTT, RATES),
+        commands=(*SET_UP, RTT, RATES, ISOLATE),
     )
     plugins: str = entry(
         "none",
@@ -73,7 +74,7 @@ class Switches:
         "off",
         choice("TLS 1.3 between client and edge", "off", "on"),
         layer="edge",
-        commands=(UP, PARITY, SWEEP, STRESS),
+        commands=(UP, PARITY, ISOLATE, SWEEP, STRESS),
         needs=AN_EDGE,
     )
     mesh: str = entry(
@@ -101,7 +102,18 @@ class Switches:
             replicas,
         ),
         layer="components",
-        commands=(*SET_UP, CHAOS, RATES),
+        commands=(*SET_UP, CHAOS, RATES, ISOLATE),
+    )
+    apart: str = entry(
+        "",
+        Values(
+            "Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.",
+            "bulk_lines",
+            journey_kind,
+        ),
+        layer="components",
+        commands=(UP, PARITY),
+        needs=AN_EDGE,
     )
     store: str = entry(
         "postgres",
@@ -124,7 +136,7 @@ class Switches:
         0.2,
         Values("Share of journeys to trace, 0 to 1.", "0 to 1", share),
         layer="tracing",
-        commands=(LADDER, RTT, RATES, SWEEP, STRESS),
+        commands=(LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS),
     )
     tracing: str = entry(
         "lean",
@@ -142,7 +154,7 @@ class Switches:
         2,
         choice("HTTP version between client and edge", "1", "2", "3", to=int),
         layer="clients",
-        commands=(UP, PARITY, LADDER, RTT, RATES, SWEEP, STRESS),
+        commands=(UP, PARITY, LADDER, RTT, RATES, ISOLATE, SWEEP, STRESS),
     )
     network: str = entry(
         "loopback",
@@ -181,7 +193,7 @@ class Switches:
         4,
         whole("Client connections to the edge, or without one to each gateway", 1, MOST_CONNECTIONS),
         layer="clients",
-        commands=(SWEEP,),
+        commands=(ISOLATE, SWEEP),
     )
     delay_ms: Mapping[str, float] = entry(
         {},
@@ -300,6 +312,7 @@ def parse_switches(networks: Mapping[str, Network] | None = None, /, **given: st
             told = switch.needs.what.format(name=switch.name, default=switch.default)
             raise SwitchError(f"{switch.name}={given.get(switch.name, '')} needs {told}.")
     _require_one_store(switches)
+    _require_fit_for_apart(switches)
     if switches.edge == "none" and (alone := sorted(set(switches.replicas) & set(GATEWAYS))):
         raise SwitchError(
             f"edge=none with replicas of {' and '.join(alone)}: without an edge, nothing shares the clients' requests "
@@ -343,6 +356,22 @@ def _require_one_store(switches: Switches) -> None:
             f"store=memory with replicas of {' and '.join(several)}: each replica would keep data of its own; "
             "give store=postgres, or replicas of gateways only."
         )
+
+
+def _require_fit_for_apart(switches: Switches) -> None:
+    """Components of its own are further processes of this machine, which the edge itself leads to."""
+    if not switches.apart:
+        return
+    for name, value, remedy in (
+        ("mesh", switches.mesh, "none"),
+        ("runtime", switches.runtime, "native"),
+        ("store", switches.store, "postgres"),
+    ):
+        if value != remedy:
+            raise SwitchError(
+                f"apart={switches.apart} with {name}={value}: a kind of journey gets components of its own from the "
+                f"edge alone, on this machine, over one database; give {name}={remedy}."
+            )
 
 
 def _require_fit_for_runtime(switches: Switches) -> None:

@@ -73,7 +73,11 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     action = {**host.pop("upstream_action"), "timeout": f"{limits.ANSWER_S}s"}
     host["routes"] += [
         *map(_refusal, limits.CHECKED),
-        *(_route(route, action, plan.upstreams[route.component], topology) for route in routes(topology)),
+        *(
+            _route(route, action, upstream, topology)
+            for route in routes(topology)
+            for upstream in plan.leads_to(route.component)
+        ),
     ]
     buffer, compressor, transcoder, router = manager["http_filters"]
     buffer["typed_config"]["max_request_bytes"] = limits.LARGEST_BODY
@@ -87,7 +91,8 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     if plan.quic and plan.certificate is not None:
         resources["listeners"].append(_quic(listener, plan.certificate))
     over_http1, over_http2, collector = resources["clusters"]
-    upstreams = [plan.upstreams[name] for name in dict.fromkeys(route.component for route in routes(topology))]
+    names = dict.fromkeys(route.component for route in routes(topology))
+    upstreams = [upstream for name in names for upstream in plan.leads_to(name)]
     resources["clusters"] = [
         *(
             _cluster(over_http2 if upstream.protocol is Protocol.GRPC else over_http1, upstream)
@@ -166,8 +171,11 @@ def _refusal(header: limits.Checked) -> dict[str, Any]:
 def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology: Topology) -> dict[str, Any]:
     rendered: dict[str, Any] = {
         "match": MATCHES[route.match](route.path),
-        "route": {"cluster": route.component, **action},
+        "route": {"cluster": upstream.name, **action},
     }
+    if upstream.journey:
+        journey = {"name": limits.JOURNEY, "string_match": {"exact": upstream.journey}}
+        rendered["match"] = {**rendered["match"], "headers": [journey]}
     if upstream.is_balanced:
         # What could not be sent to one replica is sent to another, whatever it changes.
         unsent = {"retry_on": "connect-failure,refused-stream", "num_retries": 1}
@@ -187,8 +195,8 @@ def _route(route: Route, action: Mapping[str, Any], upstream: Upstream, topology
 
 def _cluster(base: Mapping[str, Any], upstream: Upstream) -> dict[str, Any]:
     if upstream.socket is not None:
-        return {**base, **endpoints(upstream.component, [pipe_address(upstream.socket)])}
-    cluster = {**base, **endpoints(upstream.component, [_address(place) for place in upstream.places])}
+        return {**base, **endpoints(upstream.name, [pipe_address(upstream.socket)])}
+    cluster = {**base, **endpoints(upstream.name, [_address(place) for place in upstream.places])}
     if upstream.is_balanced:
         cluster["health_checks"] = [_health_check(upstream.protocol)]
         # A pod that leaves still answers for a while: what counts is that its address is no longer the name's.

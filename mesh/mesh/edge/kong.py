@@ -50,11 +50,12 @@ def render(plan: EdgePlan) -> dict[str, Any]:
     """
     require_kong(plan.topology)
     table = routes(plan.topology)
+    upstreams = [*plan.upstreams.values(), *plan.apart.values()]
     config = {
         "_format_version": "3.0",
-        "services": [_service(plan, upstream, table) for upstream in plan.upstreams.values()],
+        "services": [_service(plan, upstream, table) for upstream in upstreams],
         "routes": [_health(plan)],
-        "upstreams": [_upstream(upstream) for upstream in plan.upstreams.values() if upstream.is_balanced],
+        "upstreams": [_upstream(upstream) for upstream in upstreams if upstream.is_balanced],
         "plugins": [
             {"name": "pre-function", "config": {phase: [_edge_lua()] for phase in PHASES}},
             *(plugin.kong for plugin in plugins_of(plan)),
@@ -140,9 +141,9 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route]) -> dict[str
     (first, *_) = upstream.places
     is_grpc = upstream.protocol is Protocol.GRPC
     return {
-        "name": upstream.component,
+        "name": upstream.name,
         "protocol": "grpc" if is_grpc else "http",
-        "host": f"{upstream.component}.upstream" if upstream.is_balanced else first.host,
+        "host": f"{upstream.name}.upstream" if upstream.is_balanced else first.host,
         "port": first.port,
         "retries": 1 if upstream.is_balanced else 0,
         "connect_timeout": limits.CONNECT_S * 1000,
@@ -150,8 +151,10 @@ def _service(plan: EdgePlan, upstream: Upstream, table: list[Route]) -> dict[str
         "write_timeout": limits.ANSWER_S * 1000,
         "routes": [
             {
-                "name": f"{upstream.component}-{number}",
+                "name": f"{upstream.name}-{number}",
                 "paths": [f"~{pattern(route)}"],
+                # Of routes with the same path, Kong takes the one that asks for more.
+                **({"headers": {limits.JOURNEY: [upstream.journey]}} if upstream.journey else {}),
                 # The first of the table counts.
                 "regex_priority": len(table) - number,
                 "protocols": _protocols(plan, "grpc" if is_grpc else "http"),
@@ -184,7 +187,7 @@ def _plugins(plan: EdgePlan, upstream: Upstream) -> Iterator[dict[str, Any]]:
 
 def _upstream(upstream: Upstream) -> dict[str, Any]:
     return {
-        "name": f"{upstream.component}.upstream",
+        "name": f"{upstream.name}.upstream",
         "algorithm": "round-robin",
         "targets": [{"target": str(place)} for place in upstream.places],
         # Kong's checks speak HTTP only; of gRPC, what could not be sent to one replica is sent to another.

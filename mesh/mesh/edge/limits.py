@@ -16,6 +16,8 @@ CONNECTION_IDLE_S = 300
 CONNECT_S = 1
 UPSTREAM_IDLE_S = 30
 """Gateways keep idle connections longer, so a request never meets a connection that is being closed."""
+JOURNEY = "x-journey"
+"""The header by which the load generator names the kind of journey that has components to itself."""
 CHECK_EVERY_S = CHECK_LIMIT_S = 1
 """How often a component with several replicas is asked for the health of each, and how long the answer may take."""
 UNHEALTHY_AFTER = 2

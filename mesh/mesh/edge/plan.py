@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ class Upstream:
         places: Where it is reached. The edge shares its requests out among several, and among the addresses of a name.
         socket: The Unix domain socket where the edge's own sidecar takes requests for it; None without a mesh.
         authority: The host that such requests carry.
+        journey: The kind of journey that has it to itself; empty if it is for all others.
     """
 
     component: str
@@ -32,6 +33,12 @@ class Upstream:
     places: Sequence[Place]
     socket: Path | None = None
     authority: str | None = None
+    journey: str = ""
+
+    @property
+    def name(self) -> str:
+        """Name in the edge's configuration."""
+        return f"{self.component}-apart" if self.journey else self.component
 
     @property
     def is_balanced(self) -> bool:
@@ -56,6 +63,7 @@ class EdgePlan:
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
         certificate: What it shows to clients, which reach it by TLS; None for no TLS.
         quic: Whether it speaks HTTP/3 too, at the same port number over UDP; needs a certificate.
+        apart: What one kind of journey has behind it to itself, by the component's name; empty if there is no such.
     """
 
     topology: Topology
@@ -69,6 +77,11 @@ class EdgePlan:
     jwt_public_key: str = ""
     certificate: Certificate | None = None
     quic: bool = False
+    apart: Mapping[str, Upstream] = field(default_factory=dict)
+
+    def leads_to(self, component: str) -> list[Upstream]:
+        """Where requests for a component go: those of the kind of journey that has its own first."""
+        return [upstreams[component] for upstreams in (self.apart, self.upstreams) if component in upstreams]
 
 
 def edge_plan(
@@ -81,6 +94,7 @@ def edge_plan(
     jwt_public_key: str = "",
     certificate: Certificate | None = None,
     quic: bool = False,
+    apart: tuple[str, Places] | None = None,
 ) -> EdgePlan:
     """The plan of a topology's edge.
 
@@ -93,6 +107,7 @@ def edge_plan(
         jwt_public_key: The key, in PEM form, that checks the shop's tokens; only plugins need it.
         certificate: What the edge shows to clients; None for no TLS.
         quic: Whether it speaks HTTP/3 too; needs a certificate.
+        apart: The kind of journey that has components to itself, and where those are reached; None if there is none.
     """
     through = {outbound.callee: outbound for outbound in sidecar.outbound} if sidecar else {}
     return EdgePlan(
@@ -116,4 +131,12 @@ def edge_plan(
         jwt_public_key=jwt_public_key,
         certificate=certificate,
         quic=quic,
+        apart=_apart(topology, *apart) if apart else {},
     )
+
+
+def _apart(topology: Topology, journey: str, places: Places) -> dict[str, Upstream]:
+    return {
+        component: Upstream(component, protocol, places.reached(port_name(component, protocol)), journey=journey)
+        for component, protocol in topology.behind_edge.items()
+    }

@@ -154,18 +154,22 @@ class System(Run):
         return ""
 
     def port_names(self) -> Sequence[str]:
-        topology = self.topology
-        shop = [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]
         return [
             *([EDGE] if self.switches.has_edge else []),
-            *([] if self.workloads else shop),
+            *([] if self.workloads else self._shop_ports()),
             *database_ports(self.database),
             *jaeger_ports(self.ports),
             *(["istiod-xds", "istiod-http"] if self.switches.mesh == "istio" else []),
         ]
 
+    def _shop_ports(self) -> Sequence[str]:
+        topology = self.topology
+        return [port_name(name, protocol) for name in topology.components for protocol in topology.protocols_of(name)]
+
     def require_free(self) -> None:
         super().require_free()
+        for ports in self._apart:
+            ports.require_free(self._shop_ports())
         if self.switches.http == HTTP3:
             self.ports.require_free([EDGE], udp=True)
         for workload in self.workloads:
@@ -216,16 +220,28 @@ class System(Run):
             *store,
             database_task(self.database, self._data, after=frozenset(item.name for item in store)),
             jaeger_component(self.ports, self._environ),
-            *(shop_component(name, around, frozenset({DATABASE_TASK}), replica) for name, replica in self._replicas()),
+            *self._shop(around),
             *self._sidecars(),
             *([self._edge()] if self.switches.has_edge else []),
         ]
 
-    def _replicas(self) -> Sequence[tuple[str, int]]:
-        """Every process of the shop: its component, and its number among the component's replicas."""
+    def _shop(self, around: Surroundings) -> Sequence[Component]:
+        """Every process of the shop; those of the set apart find each other only."""
+        after = frozenset({DATABASE_TASK})
         if self.workloads:
-            return [(workload.component, workload.replica) for workload in self.workloads if workload.inbound]
-        return [(name, replica) for name in self.topology.components for replica in self.ports.replicas_of(name)]
+            served = [workload for workload in self.workloads if workload.inbound]
+            return [shop_component(workload.component, around, after, workload.replica) for workload in served]
+        return [
+            shop_component(name, replace(around, places=ports), after, replica)
+            for ports in (self.ports, *self._apart)
+            for name in self.topology.components
+            for replica in ports.replicas_of(name)
+        ]
+
+    @property
+    def _apart(self) -> Sequence[Ports]:
+        """The ports of the set of components that one kind of journey has to itself, if there is one."""
+        return [self.ports.apart] if self.switches.apart else []
 
     def _edge(self) -> Component:
         sidecar = next((workload for workload in self.workloads if workload.name == EDGE), None)
@@ -238,6 +254,7 @@ class System(Run):
             jwt_public_key=key_pair(self.folder).public.read_text(),
             certificate=self._certificate,
             quic=self.switches.http == HTTP3,
+            apart=(self.switches.apart, self.ports.apart) if self.switches.apart else None,
         )
         return edge_component(self.switches.edge, plan, self.folder, self._environ)
 

@@ -16,6 +16,7 @@ DEFAULTS: Switches = {
     "mtls": "off",
     "canary": 0,
     "replicas": {},
+    "apart": "",
     "delay_ms": {},
     "hold": {},
     "abort_share": {},

@@ -17,6 +17,7 @@ from stand_ins import needs_kong
 from mesh.description.places import Place
 from mesh.description.ports import Ports
 from mesh.description.topology import EDGE, load_topology
+from mesh.edge import limits
 from mesh.edge.component import ACCESS_LOG, kong_component
 from mesh.edge.plan import edge_plan
 from mesh.paths import RunFolder
@@ -68,6 +69,24 @@ def until(holds: Callable[[], bool]) -> bool:
             return False
         time.sleep(0.2)
     return True
+
+
+def test_one_kind_of_journey_reaches_what_it_has_to_itself(
+    ports: Ports, folder: RunFolder, replicas: list[ThreadingHTTPServer]
+) -> None:
+    plan = edge_plan(load_topology("hybrid"), ports, folder.logs / ACCESS_LOG)
+    shared = plan.upstreams["graphql-gateway"]
+    own = replace(shared, places=(Place(ADDRESSES[1], ports["graphql-gateway"]),), journey="bulk_lines")
+    plan = replace(plan, apart={"graphql-gateway": own})
+    with (
+        Run(ports, folder, [EDGE], lambda: [kong_component(plan, folder, os.environ)]),
+        httpx.Client(base_url=ports.url("edge"), trust_env=False, timeout=10) as client,
+    ):
+        assert seen(client) == {ADDRESSES[0]: 20}
+        client.headers[limits.JOURNEY] = "browse"
+        assert seen(client) == {ADDRESSES[0]: 20}
+        client.headers[limits.JOURNEY] = "bulk_lines"
+        assert seen(client) == {ADDRESSES[1]: 20}
 
 
 def test_replicas_share_requests_and_one_that_is_away_gets_none(

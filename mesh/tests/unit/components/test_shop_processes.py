@@ -68,6 +68,16 @@ def test_a_further_replica_is_told_from_the_first_and_asked_like_it() -> None:
     assert second.env["SHOP_PEER_USER"] == "grpc://127.0.0.1:30040"
 
 
+def test_components_apart_are_told_from_the_others_and_call_each_other() -> None:
+    (replica,) = PORTS.apart.replicas_of("order")
+    order = shop_component("order", replace(around(), places=PORTS.apart), frozenset(), replica)
+    assert (order.name, order.replica_of) == ("order-apart", "order")
+    assert (order.env["SHOP_COMPONENT"], order.env["OTEL_SERVICE_NAME"]) == ("order", "order")
+    assert order.env["SHOP_LISTEN_GRPC"] == "127.0.8.1:30030"
+    assert order.env["SHOP_PEER_PRODUCT"] == "grpc://127.0.8.1:30020"
+    assert order.env["OTEL_EXPORTER_OTLP_ENDPOINT"] == "http://127.0.0.1:30070"
+
+
 def test_only_the_user_service_can_sign() -> None:
     topology = load_topology("hybrid")
     signing = [name for name in topology.components if "SHOP_JWT_PRIVATE_KEY_FILE" in environment(name, around())]

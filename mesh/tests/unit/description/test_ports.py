@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from mesh.description.ports import Ports, load_ports
+from mesh.description.ports import Ports, load_ports, replica_name
 from mesh.errors import PortError
 
 
@@ -44,6 +44,15 @@ def test_each_replica_has_an_address_of_its_own() -> None:
     assert [str(place) for place in ports.reached("rest-gateway")] == ["127.0.0.1:18011", "127.0.1.1:18011"]
     assert [str(place) for place in ports.reached("jaeger-otlp-grpc")] == ["127.0.0.1:18070"]
     assert [ports.sidecar_address("product", replica) for replica in (1, 2)] == ["127.0.0.5", "127.0.1.5"]
+
+
+def test_components_apart_are_at_places_of_their_own_and_all_else_is_shared() -> None:
+    apart = replace(load_ports({}), replicas={"product": 2}).apart
+    assert [str(place) for place in apart.reached("product-grpc")] == ["127.0.8.1:18020", "127.0.9.1:18020"]
+    assert [str(place) for place in apart.reached("graphql-gateway")] == ["127.0.8.1:18010"]
+    assert [str(place) for place in apart.reached("jaeger-otlp-grpc")] == ["127.0.0.1:18070"]
+    names = [replica_name("product", replica) for replica in apart.replicas_of("product")]
+    assert names == ["product-apart", "product-apart-2"]
 
 
 @pytest.mark.parametrize("base", ["1023", "65337", "-1", "18000.5", "eighteen", "18 000", "٣٠٠٠٠"])

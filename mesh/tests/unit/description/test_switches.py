@@ -71,6 +71,11 @@ def test_empty_stands_for_the_default() -> None:
         ("replicas", "product:2,product:3", "product is given twice"),
         ("replicas", "edge:2", "edge is an unknown component; valid: product, user, payment, order, graphql-gateway"),
         ("replicas", "bank:2", "bank is an unknown component"),
+        (
+            "apart",
+            "Bulk lines",
+            "apart=Bulk lines is no kind of journey; give one of the workload's, such as bulk_lines",
+        ),
         ("store", "redis", "store=redis is unknown; valid: postgres, memory"),
         ("trace", "1.1", "trace=1.1: must be a number from 0 .* to 1"),
         ("trace", "-0.1", "from 0"),
@@ -119,6 +124,21 @@ def test_empty_stands_for_the_default() -> None:
 def test_bad_value_names_itself_and_the_choices(name: str, value: str, message: str) -> None:
     with pytest.raises(SwitchError, match=message):
         parse_switches(**{name: value})
+
+
+@pytest.mark.parametrize(
+    ("beside", "message"),
+    [
+        ({"edge": "none", "http": "1"}, "apart=bulk_lines needs an edge"),
+        ({"mesh": "envoy"}, "apart=bulk_lines with mesh=envoy: .*; give mesh=none"),
+        ({"store": "memory"}, "apart=bulk_lines with store=memory: .*; give store=postgres"),
+        ({"runtime": "kubernetes"}, "apart=bulk_lines with runtime=kubernetes: .*; give runtime=native"),
+    ],
+)
+def test_components_of_its_own_need_an_edge_a_machine_and_one_database(beside: dict[str, str], message: str) -> None:
+    assert parse_switches(apart="bulk_lines", edge="kong").apart == "bulk_lines"
+    with pytest.raises(SwitchError, match=message):
+        parse_switches(apart="bulk_lines", **beside)
 
 
 def test_no_edge_means_http_1() -> None:

@@ -133,6 +133,28 @@ def test_components_are_reached_at_the_same_places(name: str) -> None:
         assert {protocol for route in service["routes"] for protocol in route["protocols"]} == {service["protocol"]}
 
 
+@pytest.mark.parametrize("name", TOPOLOGIES)
+def test_one_kind_of_journey_is_led_to_components_of_its_own(name: str) -> None:
+    topology = TOPOLOGIES[name]
+    divided = edge_plan(topology, PORTS, Path("/logs/edge.jsonl"), apart=("bulk_lines", PORTS.apart))
+
+    (host,) = manager(config := envoy.render(divided))["route_config"]["virtual_hosts"]
+    led = [(route["match"], route["route"]["cluster"]) for route in host["routes"] if "route" in route]
+    for (own, apart), (match, component) in zip(led[::2], led[1::2], strict=True):
+        asked = {"name": limits.JOURNEY, "string_match": {"exact": "bulk_lines"}}
+        assert (own, apart) == ({**match, "headers": [asked]}, f"{component}-apart")
+    clusters = {cluster["name"]: json.dumps(cluster) for cluster in config["static_resources"]["clusters"]}
+
+    services = {service["name"]: service for service in kong.render(divided)["services"]}
+    for component in topology.behind_edge:
+        shared, apart = services[component], services[f"{component}-apart"]
+        assert (shared["host"], apart["host"]) == ("127.0.0.1", "127.0.8.1")
+        assert ("127.0.8.1" in clusters[component], "127.0.8.1" in clusters[f"{component}-apart"]) == (False, True)
+        for own, route in zip(apart["routes"], shared["routes"], strict=True):
+            named = {"name": own["name"], "headers": {limits.JOURNEY: ["bulk_lines"]}}
+            assert own == {**route, **named}
+
+
 def test_limits_are_the_same() -> None:
     config, settings = manager(ENVOYS["hybrid"]), kong.settings(plan(TOPOLOGIES["hybrid"]))
     (buffer, _) = config["http_filters"]
