@@ -36,7 +36,7 @@ def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
     Returns:
         A row for each pair with enough meetings, those that cost the topology's mean most first.
     """
-    arrived = {name: _with_meetings(rows) for name, rows in journeys.items()}
+    arrived = {name: arrivals_of(rows) for name, rows in journeys.items()}
     found = []
     for name, rows in arrived.items():
         controlled = _with_control(rows, [other for label, other in arrived.items() if label != name])
@@ -47,7 +47,7 @@ def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
     return sorted(found, key=lambda row: (row["topology"], row["journey"] != ALL, -abs(row["mean_ms"])))
 
 
-def _with_meetings(rows: pl.DataFrame) -> pl.DataFrame:
+def arrivals_of(rows: pl.DataFrame) -> pl.DataFrame:
     """The journeys that ended ok, and for each kind whether one of it was under way when they arrived."""
     kinds = sorted(rows["journey"].unique())
     trials = []

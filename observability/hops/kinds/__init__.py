@@ -27,6 +27,7 @@ KINDS = {
     "ladder": "ladder",
     "rtt": "rtt",
     "rates": "rates",
+    "isolate": "isolate",
 }
 #: A line for each kind whose runs are one document, `<kind>.json`: its name, and its folder, which has a `report.py`.
 DOCUMENTS = {

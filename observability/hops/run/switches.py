@@ -42,7 +42,7 @@ def value_text(switches: Switches, name: str) -> str:
         return "3 (gRPC stays on 2)"
     if isinstance(value, Mapping):
         return ", ".join(f"{key} {_number(inner)}" for key, inner in value.items()) or "none"
-    return str(value)
+    return str(value) or "none"
 
 
 def mesh_text(switches: Switches) -> str:

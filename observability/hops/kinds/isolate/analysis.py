@@ -1,0 +1,197 @@
+"""What others gain without a kind of journey beside them: measured by taking it away, predicted from who met it.
+
+**Measured** is the mean latency as it is minus that in the arm, of the same journeys of the tape in the same block.
+**Predicted** comes from the arm as it is alone: how much longer journeys take that arrive while one of that kind is
+under way (`hops.analysis.meetings`, by the same regression), times the share that did.
+
+Two things make the **difference** of both uncertain. What a block does to a trial moves all of its journeys: the blocks
+tell. What an arrival is by itself, such as its parameters, is the same in all blocks, and the regression takes some of
+it for what the arrival met: stretches of the tape tell. So the interval is clustered both ways (Cameron, Gelbach and
+Miller, *J. Business & Economic Statistics* 29, 2011): the variance is that over blocks plus that over stretches minus
+that over the stretches of single blocks, which both contain. Each is a jackknife of the difference itself, so that what
+moves measured and predicted alike cancels. The prediction's interval is made in the same way; what was measured is
+measured on this very tape, so blocks alone are its chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from hops.analysis.meetings import LEAST_MEETINGS, STRETCHES, arrivals_of
+from hops.kinds.isolate.arms import AS_IS
+from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
+from hops.run.documents.estimate import Agreement, Estimate
+from hops.statistics.intervals import Floats
+from hops.statistics.over_blocks import NO_INTERVAL, Spread, refusal
+from hops.units import NS_PER_MS
+
+_MET = "met "
+Labels = npt.NDArray[np.int64]
+
+
+def isolation_of(journeys: Mapping[str, pl.DataFrame], disturber: str) -> Isolation:
+    """Measures and predicts the gain of each arm, for all other kinds of journey together and for each of them.
+
+    Args:
+        journeys: Rows of `rows.JOURNEYS` with `block` in front, by arm.
+        disturber: The kind of journey that the arms take away.
+    """
+    as_is = arrivals_of(journeys[AS_IS]).filter(pl.col("journey") != disturber)
+    if _MET + disturber not in as_is.columns:  # a tape so short that none is on it
+        as_is = as_is.with_columns(pl.lit(value=False).alias(_MET + disturber))
+    rows = []
+    for arm, of_arm in journeys.items():
+        if arm == AS_IS:
+            continue
+        ended = of_arm.filter(pl.col("outcome") == "ok").select("block", "seq", beside=pl.col("latency_ns") / NS_PER_MS)
+        both = as_is.join(ended, on=["block", "seq"]).with_columns(gain=pl.col("ms") - pl.col("beside"))
+        kinds = {kind: both.filter(pl.col("journey") == kind) for kind in sorted(both["journey"].unique())}
+        rows += [_row(arm, name, some, disturber) for name, some in {OTHERS: both, **kinds}.items() if some.height]
+    return Isolation(disturber=disturber, rows=rows)
+
+
+def _row(arm: str, journey: str, rows: pl.DataFrame, disturber: str) -> IsolationRow:
+    meetings, blocks = int(rows[_MET + disturber].sum()), rows["block"].n_unique()
+    reason = refusal(blocks, rows.height, None)
+    known = reason is None
+    cells = _Cells.of(rows, disturber)
+    predicted = difference = None
+    if _are_enough(meetings, rows.height):
+        share = meetings / rows.height
+        predicted = cells.estimate(lambda sums: share * sums.longer, known=known)
+        difference = cells.estimate(lambda sums: sums.gain - sums.met * sums.longer, known=known)
+    else:
+        reason = (
+            f"too few: {meetings:,} of {rows.height:,} journeys met a {disturber}, and a prediction takes "
+            f"{LEAST_MEETINGS} that did and {LEAST_MEETINGS} that did not"
+        )
+    return IsolationRow(
+        arm=arm,
+        journey=journey,
+        journeys=rows.height,
+        meetings=meetings,
+        measured=cells.estimate(lambda sums: sums.gain, known=known, over_stretches=False),
+        predicted=predicted,
+        difference=difference,
+        verdict=_verdict(difference),
+        reason=reason,
+    )
+
+
+def _are_enough(meetings: int, journeys: int) -> bool:
+    return LEAST_MEETINGS <= meetings <= journeys - LEAST_MEETINGS
+
+
+def _verdict(difference: Estimate | None) -> Agreement:
+    low, high = NO_INTERVAL if difference is None else difference["ci95"]
+    if low is None or high is None:
+        return "unknown"
+    return "agree" if low <= 0 <= high else "differ"
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """What all figures follow from, of several choices of journeys.
+
+    Args:
+        totals: How many journeys, how many of them met the disturber, and all that they gained, ms; a row for each choice.
+        square: The regression's design, times itself; the disturber comes first.
+        right: The design, times the latencies.
+    """
+
+    totals: Floats
+    square: Floats
+    right: Floats
+
+    @property
+    def gain(self) -> Floats:
+        """Mean of what was gained, ms."""
+        return np.asarray(self.totals[:, 2] / self.totals[:, 0])
+
+    @property
+    def met(self) -> Floats:
+        """Share that met the disturber."""
+        return np.asarray(self.totals[:, 1] / self.totals[:, 0])
+
+    @property
+    def longer(self) -> Floats:
+        """How much longer those took, whatever else they met, ms."""
+        return np.asarray((np.linalg.pinv(self.square) @ self.right[:, :, None])[:, 0, 0])
+
+
+@dataclass(frozen=True, slots=True)
+class _Cells:
+    """The sums of each stretch of the tape in each block.
+
+    Args:
+        block: Block of each cell.
+        stretch: Stretch of each cell.
+        sums: Sums of each cell.
+    """
+
+    block: Labels
+    stretch: Labels
+    sums: _Sums
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, disturber: str) -> _Cells:
+        """The cells of some journeys; kinds that were met too seldom, or nearly always, are no part of the design."""
+        others = [name for name in rows.columns if name.startswith(_MET) and name != _MET + disturber]
+        enough = [name for name in others if _are_enough(int(rows[name].sum()), rows.height)]
+        columns = [_MET + disturber, *enough, "ms"]
+        within = rows.with_columns(pl.col(name).cast(pl.Float64) for name in columns).with_columns(
+            (pl.col(name) - pl.col(name).mean().over("block", "journey")).alias(f"{name} within") for name in columns
+        )
+        stretch = pl.col("seq") * STRETCHES // (pl.col("seq").max() + 1)
+        cells = within.with_columns(stretch=stretch).partition_by("block", "stretch", as_dict=True)
+        designs = [cell.select(f"{name} within" for name in columns[:-1]).to_numpy() for cell in cells.values()]
+        latencies = [cell["ms within"].to_numpy() for cell in cells.values()]
+        block, of_tape = np.array(list(cells)).T
+        return cls(
+            block,
+            of_tape,
+            _Sums(
+                np.array([[cell.height, cell[columns[0]].sum(), cell["gain"].sum()] for cell in cells.values()]),
+                np.array([design.T @ design for design in designs]),
+                np.array([design.T @ ms for design, ms in zip(designs, latencies, strict=True)]),
+            ),
+        )
+
+    def estimate(self, figure: Callable[[_Sums], Floats], *, known: bool, over_stretches: bool = True) -> Estimate:
+        """A figure, with its interval over blocks, or over blocks and stretches, if that is known."""
+        value = float(figure(self._of(np.ones((1, len(self.block)))))[0])
+        if not known:
+            return Estimate(value=value, ci95=list(NO_INTERVAL))
+        groups = [self.block]
+        if over_stretches:
+            groups = [self.block, self.stretch, np.arange(len(self.block))]
+        return Estimate(value=value, ci95=list(_spread([self._jackknife(figure, of) for of in groups]).around(value)))
+
+    def _jackknife(self, figure: Callable[[_Sums], Floats], groups: Labels) -> tuple[float, int]:
+        """Variance of a figure by leaving out one group of cells at a time, and its degrees of freedom."""
+        values = figure(self._of((groups != np.unique(groups)[:, None]).astype(np.float64)))
+        return (len(values) - 1) * float(values.var()), len(values) - 1
+
+    def _of(self, kept: Floats) -> _Sums:
+        """The sums over the cells that each row of 0 and 1 keeps."""
+        totals, square, right = (
+            np.tensordot(kept, of, 1) for of in (self.sums.totals, self.sums.square, self.sums.right)
+        )
+        return _Sums(totals, square, right)
+
+
+def _spread(variances: Sequence[tuple[float, int]]) -> Spread:
+    """The spread by one clustering, or by two and the one that both contain; freedom after Satterthwaite (1946)."""
+    (blocks, of_blocks), *others = variances
+    if not others:
+        return Spread(blocks**0.5, of_blocks)
+    (stretches, of_stretches), (cells, _) = others
+    both = max(blocks + stretches - cells, blocks, stretches)
+    terms = blocks**2 / of_blocks + stretches**2 / of_stretches
+    freedom = both**2 / terms if terms else of_blocks
+    return Spread(both**0.5, max(freedom, min(of_blocks, of_stretches)))

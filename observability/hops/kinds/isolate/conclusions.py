@@ -1,0 +1,25 @@
+"""What others gain without a kind of journey beside them, in sentences."""
+
+from __future__ import annotations
+
+from hops.elements.numbers import figure
+from hops.kinds.isolate.arms import in_words
+from hops.kinds.isolate.document import OTHERS, Isolation, IsolationRow
+from hops.run.documents.estimate import Estimate
+
+
+def isolation_sentences(isolation: Isolation) -> list[str]:
+    """A sentence for each arm, on all other journeys together."""
+    return [_sentence(row) for row in isolation["rows"] if row["journey"] == OTHERS]
+
+
+def _sentence(row: IsolationRow) -> str:
+    predicted = "nothing predicted" if row["predicted"] is None else f"predicted {_ms(row['predicted'])}"
+    told = f"{in_words(row['arm'])}: measured gain {_ms(row['measured'])}, {predicted}"
+    if row["verdict"] == "unknown" or row["difference"] is None:
+        return f"{told}; no verdict: {row['reason']}."
+    return f"{told}; they {row['verdict']}: difference {_ms(row['difference'])}."
+
+
+def _ms(estimate: Estimate) -> str:
+    return figure(estimate["value"], estimate["ci95"], "ms")

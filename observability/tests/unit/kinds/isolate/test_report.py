@@ -1,0 +1,82 @@
+"""The report of a made-up isolation."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from hops.kinds import make_report, shown
+from hops.kinds.isolate.arms import AS_IS, KIND
+from hops.run.files import HOPS_FILE, MANIFEST
+from hops.synthetic.run import Arm, write_generated_run
+from hops.terminal.console import terminal
+
+from ...report.pages import page_of
+
+WITHOUT, APART = "without-bulk_lines", "apart-bulk_lines"
+ARMS = (Arm(AS_IS, "graphql"), Arm(WITHOUT, "graphql"), Arm(APART, "graphql", {"apart": "bulk_lines"}))
+
+
+@pytest.fixture(scope="module")
+def isolated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("isolate") / "run"
+    slowed = {AS_IS: {"work:product": 4.0}}
+    write_generated_run(folder, kind=KIND, arms=ARMS, blocks=3, journeys_per_trial=600, delays_ms=slowed)
+    journeys = pl.read_parquet(folder / "journeys.parquet")
+    gone = (pl.col("topology") == WITHOUT) & (pl.col("journey") == "bulk_lines")
+    traces = journeys.filter(gone)["trace_id"]
+    journeys.filter(~gone).write_parquet(folder / "journeys.parquet")
+    hops = pl.read_parquet(folder / HOPS_FILE)
+    hops.filter((pl.col("topology") != WITHOUT) | ~pl.col("trace_id").is_in(traces.implode())).write_parquet(
+        folder / HOPS_FILE
+    )
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["loads"] = {
+        arm.label: {
+            "rate": 50.0,
+            "without": "",
+            "tape": "b" * 64 if arm.label == WITHOUT else "a" * 64,
+            "journeys": 600,
+        }
+        for arm in ARMS
+    }
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    make_report(folder)
+    return folder
+
+
+def test_every_figure_of_an_isolation_stands_in_its_report_too(isolated: Path) -> None:
+    out = io.StringIO()
+    terminal(out, width=400).print(shown(json.loads((isolated / "summary.json").read_text(encoding="utf-8"))))
+    figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
+    assert len(figures) > 12
+    text = (isolated / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert {figure for figure in figures if figure not in text} == set()
+
+
+def test_an_isolation_begins_with_what_others_gain(isolated: Path) -> None:
+    report = page_of(isolated)
+    assert report.sections[0] == "isolation"
+    head, *rows = report.tables["isolation"]
+    assert [cell.strip() for cell in head[:2]] == ["arm", "journey"]
+    assert [row[0].strip() for row in rows] == ["without bulk_lines", "bulk_lines apart"]
+    assert len(report.tables["isolation_journeys"]) > 2 * 5
+
+
+def test_each_arm_has_a_sentence_with_measured_beside_predicted(isolated: Path) -> None:
+    text = (isolated / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    for arm in ("without bulk_lines", "bulk_lines apart"):
+        (told,) = re.findall(rf"^- {arm}: .*$", text, re.MULTILINE)
+        assert re.search(r"measured gain \d\.\d ms \(\d\.\d to \d\.\d\), predicted −?\d", told)
+        assert re.search(r"; they (agree|differ): difference −?\d\.\d+ ms \(", told)
+
+
+def test_only_arms_with_the_same_journeys_are_compared_as_they_are(isolated: Path) -> None:
+    summary = json.loads((isolated / "summary.json").read_text(encoding="utf-8"))
+    assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {(APART, AS_IS)}
+    assert "bulk_lines" not in summary["topologies"][WITHOUT]["journeys"]
