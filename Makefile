@@ -65,6 +65,10 @@ rtt: setup ## Compare topologies at rtts=0,20,50,100 ms from their customers, an
 rates: setup ## Compare topologies at rates=10,20,30,40,60 journeys a second, or 20%,... of what each holds, about 25 min
 	@$(RUN) -m experiment rates $(options)
 
+.PHONY: isolate
+isolate: setup ## Take journey=bulk_lines away from beside the others, and give it components of its own; measured gain beside predicted
+	@$(RUN) -m experiment isolate $(options)
+
 .PHONY: sweep
 sweep: setup ## Find the highest rate that each topology sustains with p99 under objective=100ms
 	@$(RUN) -m experiment sweep $(options)

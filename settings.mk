@@ -1,15 +1,16 @@
 # Made by `make settings` from the options of the commands: do not edit.
 
-SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think
-SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort edges vus think resume retry
+SETTINGS_bench := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think
+SETTINGS_compare := topologies blocks precision profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort edges vus think resume retry
 SETTINGS_ladder := topology steps blocks profile rate seed workload trace http resume retry
 SETTINGS_rtt := topologies rtts blocks profile rate seed workload edge trace http bandwidth resume retry
 SETTINGS_rates := topologies rates blocks profile seed workload edge mesh mtls replicas trace http resume retry
+SETTINGS_isolate := topology journey blocks profile rate seed workload edge tls replicas trace http connections resume retry
 SETTINGS_sweep := topologies objective profile start max seed workload tls trace http connections
 SETTINGS_stress := topologies users think profile seed workload tls trace http connections
 SETTINGS_compare-runs := a b threshold metrics allow-suspect out
 SETTINGS_decide := run workload rate network rtt bandwidth
-SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas http
+SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary replicas apart http
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
@@ -19,11 +20,11 @@ SETTINGS_prove-queues := blocks seed resume
 SETTINGS_prove-resume := kills blocks seed
 SETTINGS_prove-statistics := experiments seed
 SETTINGS_chaos := kills replicas customers seed
-SETTINGS_up := topology edge plugins tls mesh mtls canary replicas store tracing scale http delay hold abort seed
+SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store tracing scale http delay hold abort seed
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates objective start max users a b threshold metrics allow-suspect out run samples journey traces hops sizes kills experiments customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples traces hops sizes kills experiments customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
@@ -37,6 +38,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? bench mtls off Mutual TLS between sidecars: off or on.
 #? bench canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? bench replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? bench apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? bench store postgres Where the services keep their data while they run: postgres or memory.
 #? bench runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? bench load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
@@ -68,6 +70,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? compare mtls off Mutual TLS between sidecars: off or on.
 #? compare canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? compare replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? compare apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? compare store postgres Where the services keep their data while they run: postgres or memory.
 #? compare runtime native Where everything runs: this machine, or the current kubectl context: native or kubernetes.
 #? compare load_nodes 1 Load generators in the cluster that share the tape, 1 to 32.
@@ -126,6 +129,21 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? rates http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? rates resume - Interrupted experiment to resume: latest, or its name.
 #? rates retry 0 Times to repeat a SUSPECT trial, 0 to 5.
+#? isolate topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
+#? isolate journey bulk_lines Kind of journey to take away from beside the others.
+#? isolate blocks 6 Number of blocks, 1 to 100; each runs every arm once.
+#? isolate profile compare Profile that sets a trial's duration and rate: smoke, compare, quick, full, rtt.
+#? isolate rate - Journeys per second of an open loop (default: the profile's rate).
+#? isolate seed 1 Seed of the tape and of everything else random, an integer ≥ 0.
+#? isolate workload default Workload: a name in load/workloads/, or the path of a YAML file.
+#? isolate edge envoy Edge proxy in front of the topology: envoy or kong or none.
+#? isolate tls off TLS 1.3 between client and edge: off or on.
+#? isolate replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? isolate trace 0.2 Share of journeys to trace, 0 to 1.
+#? isolate http 2 HTTP version between client and edge: 1 or 2 or 3.
+#? isolate connections 4 Client connections to the edge, or without one to each gateway, 1 to 256.
+#? isolate resume - Interrupted experiment to resume: latest, or its name.
+#? isolate retry 0 Times to repeat a SUSPECT trial, 0 to 5.
 #? sweep topologies rest,graphql,grpc,hybrid Topologies, comma-separated names or paths.
 #? sweep objective 100ms Latency objective that p99 must stay under, 1ms to 5s.
 #? sweep profile quick Profile that sets the duration of the steps: smoke, quick, full.
@@ -169,6 +187,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? parity mtls off Mutual TLS between sidecars: off or on.
 #? parity canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? parity replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? parity apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? parity http 2 HTTP version between client and edge: 1 or 2 or 3.
 #? report run latest Run: latest, the name of a folder in results/, or a path.
 #? trace run latest Run: latest, the name of a folder in results/, or a path.
@@ -202,6 +221,7 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? up mtls off Mutual TLS between sidecars: off or on.
 #? up canary 0 Percent of calls to product that go to a second instance, the canary, 0 to 100.
 #? up replicas - Processes to run per component, such as graphql-gateway:2,product:2.
+#? up apart - Kind of journey that gets gateways and services of its own behind the edge, such as bulk_lines.
 #? up store postgres Where the services keep their data while they run: postgres or memory.
 #? up tracing lean What records the components' spans: the instrument, or OpenTelemetry's SDK: lean or sdk.
 #? up scale 1 Scale of the generated data, in units of 10,000 users, products and orders, 1 to 100.

@@ -23,6 +23,11 @@ KINDS = {
         "Compare topologies at several rates: latency and CPU over load, at which rate their order turns round, and "
         "what is full first. Exit code 3 if SUSPECT.",
     ),
+    "isolate": (
+        "isolate",
+        "Take one kind of journey away from beside the others, and hold what they gain against what was predicted. "
+        "Exit code 3 if SUSPECT.",
+    ),
     "sweep": (
         "sweep",
         "Find the highest rate that each topology sustains. Exit code 3 if one was not confirmed, or is SUSPECT.",

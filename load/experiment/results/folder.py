@@ -17,7 +17,7 @@ from mesh.paths import ROOT
 
 NEEDED_BYTES = 1 << 30
 """Space that a run may need, with room to spare: its own files are a few MiB, its database and logs the rest."""
-FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,99}")
+FOLDER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 PARTIAL, INCOMPLETE, LOCK = ".partial", ".incomplete", ".lock"
 
 

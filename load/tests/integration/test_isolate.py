@@ -1,0 +1,76 @@
+"""An isolation on the real system, short: each arm in one block."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from experiment.arguments import workload_file
+from experiment.generator.shopload import BINARY
+from experiment.kinds.isolate import isolate_arms
+from experiment.plan.arms_in_blocks import Plan
+from experiment.plan.profiles import Profile
+from experiment.runner import begin, run_plan
+from hops.kinds.isolate.arms import KIND
+from hops.run.documents.summary import Summary
+from hops.run.files import RunFiles, read_run
+from mesh.description.ports import load_ports
+from mesh.description.topology import load_topology
+
+BASE = "22400"
+TINY = Profile("tiny", warmup_s=1, duration_s=5, rate=20.0, parity_samples=1)
+AS_IS, WITHOUT, APART = "as-is", "without-bulk_lines", "apart-bulk_lines"
+
+pytestmark = [
+    pytest.mark.integration,
+    pytest.mark.skipif(not BINARY.is_file(), reason="the generator is not built: run `make setup`"),
+]
+
+
+@pytest.fixture(scope="module")
+def isolated(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, RunFiles]:
+    """The finished isolation: its summary and its files."""
+    arms = isolate_arms(load_topology("hybrid"), "bulk_lines", {"trace": "0.5"})
+    plan = Plan(KIND, KIND, arms, 1, TINY, 7, workload_file("default"))
+    ports = load_ports({**os.environ, "SHOP_PORT_BASE": BASE})
+    summary, path = run_plan(plan, begin(plan, tmp_path_factory.mktemp("results")), ports)
+    return summary, read_run(path)
+
+
+def upstreams(folder: Path) -> set[str]:
+    return {str(line) for line in pl.read_ndjson(folder / "logs" / "edge.access.jsonl")["upstream"].unique() if line}
+
+
+def test_the_others_are_the_same_journeys_in_each_arm(isolated: tuple[Summary, RunFiles]) -> None:
+    _, run = isolated
+    asked = {arm: run.journeys.filter(pl.col("topology") == arm).select("seq", "journey") for arm in run.topologies}
+    others = asked[AS_IS].filter(pl.col("journey") != "bulk_lines")
+    assert 0 < others.height < asked[AS_IS].height
+    assert asked[WITHOUT].sort("seq").equals(others.sort("seq"))
+    assert asked[APART].sort("seq").equals(asked[AS_IS].sort("seq"))
+
+
+def test_only_the_disturber_apart_has_gateways_and_services_of_its_own(isolated: tuple[Summary, RunFiles]) -> None:
+    _, run = isolated
+    reached = {arm: upstreams(run.path / "trials" / f"1-{arm}") for arm in run.topologies}
+    assert reached[AS_IS] == {"graphql-gateway", "rest-gateway"}
+    assert reached[APART] == {"graphql-gateway", "rest-gateway", "rest-gateway-apart"}
+    # The second set is the same components, in budgets and in resources.
+    parts = {arm: set(run.hops.filter(pl.col("topology") == arm)["part"]) for arm in run.topologies}
+    assert not any("apart" in part for part in parts[APART])
+    cpu_s = {row["topology"]: set(row["cpu_s"]) for row in run.used}
+    assert cpu_s[APART] == cpu_s[AS_IS]
+
+
+def test_measured_stands_beside_too_few_to_predict(isolated: tuple[Summary, RunFiles]) -> None:
+    summary, run = isolated
+    rows = {row["arm"]: row for row in summary["isolation"]["rows"] if row["journey"] == "all others"}
+    assert set(rows) == {WITHOUT, APART}
+    assert all(row["predicted"] is None and row["verdict"] == "unknown" for row in rows.values())
+    assert all("too few" in (row["reason"] or "") for row in rows.values())
+    text = (run.path / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    assert "- without bulk_lines: measured gain " in text
+    assert "nothing predicted; no verdict: too few" in text

@@ -1,0 +1,46 @@
+"""Which arms an isolation has, and what is none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from experiment.arguments import workload_file
+from experiment.errors import UsageError
+from experiment.kinds.isolate import isolate_arms, require_others
+from mesh.description.topology import load_topology
+
+GRAPHQL = load_topology("graphql")
+DEFAULT = workload_file("default")
+
+
+def test_arms_differ_in_the_disturber_alone() -> None:
+    as_is, without, apart = isolate_arms(GRAPHQL, "bulk_lines", {"trace": "0.5"})
+    assert [arm.label for arm in (as_is, without, apart)] == ["as-is", "without-bulk_lines", "apart-bulk_lines"]
+    assert (as_is.without, without.without, apart.without) == ("", "bulk_lines", "")
+    assert as_is.switches == without.switches
+    one, other = as_is.switches.as_dict(), apart.switches.as_dict()
+    assert {key: other[key] for key in one if one[key] != other[key]} == {"apart": "bulk_lines"}
+    assert as_is.tape == apart.tape != without.tape
+
+
+def test_without_an_edge_nothing_leads_a_journey_elsewhere() -> None:
+    with pytest.raises(UsageError, match="arm apart-bulk_lines: apart=bulk_lines needs an edge"):
+        isolate_arms(GRAPHQL, "bulk_lines", {"edge": "none", "http": "1"})
+
+
+def test_a_journey_that_the_workload_lacks_is_named_with_those_that_it_has(tmp_path: Path) -> None:
+    require_others(DEFAULT, "bulk_lines")
+    with pytest.raises(
+        UsageError, match=r"journey=dance: the workload default has browse, bulk_lines, checkout, .*; give"
+    ):
+        require_others(DEFAULT, "dance")
+    alone = tmp_path / "alone.yaml"
+    alone.write_text(
+        "mix:\n- {journey: browse, channel: web, weight: 1}\n- {journey: login, channel: web, weight: 0}\n"
+    )
+    with pytest.raises(UsageError, match="journey=login: the workload alone has browse; give one of these"):
+        require_others(alone, "login")
+    with pytest.raises(UsageError, match="has nothing else, which could gain by it"):
+        require_others(alone, "browse")
