@@ -56,7 +56,8 @@ def command(
         first, second = (read_run(folder) for folder in folders)
         comparison = compare_runs(first, second, limit)
         if out:
-            text = markdown("Two runs compared", [], runs_sections(comparison), suspect=not comparison["valid"])
+            mark = "" if comparison["valid"] else "SUSPECT: "
+            text = markdown(f"{mark}Two runs compared", [], runs_sections(comparison))
             write_whole(Path(out), lambda scratch: scratch.write_text(text, encoding="utf-8"))
         if as_json:
             typer.echo(json.dumps(comparison, indent=2, ensure_ascii=False, allow_nan=False))

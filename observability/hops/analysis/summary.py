@@ -12,6 +12,7 @@ from hops.analysis.comparisons import compare_cpu, compare_latencies, correct
 from hops.analysis.cost import TOTAL, Used, cost, used_by_group
 from hops.analysis.distance import distance_of
 from hops.analysis.hop_differences import hop_differences
+from hops.analysis.in_use import in_use_of
 from hops.analysis.latencies import Latencies, latencies_of
 from hops.analysis.meetings import meetings_of
 from hops.analysis.observer import observer_effect_of
@@ -26,6 +27,7 @@ from hops.run.documents.topology import TopologySummary, WireSummary
 from hops.run.documents.trial import TrialRecord
 from hops.run.files import RunFiles
 from hops.run.network import network_summary
+from hops.run.switches import compares_edges
 
 _WIRE = ("wire_bytes_in", "wire_bytes_out", "opening_bytes_in", "opening_bytes_out", "connections_dialed")
 
@@ -116,6 +118,11 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         comparisons=comparisons,
         hop_differences=hop_differences(hops, load, blocks, pairs, run.first_stage),
     )
+    in_use = in_use_of(run)
+    if in_use:
+        summary["in_use"] = in_use
+    if compares_edges(manifest):
+        summary["compared"] = "edge"
     if manifest["mode"] == "open":  # in a closed loop, who arrives when follows from what it waited for
         # Only of one tape, the same arrivals met other work elsewhere.
         by_tape: dict[str, dict[str, pl.DataFrame]] = {}

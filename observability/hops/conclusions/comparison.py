@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from itertools import chain
 
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.distance import at_place, turn_sentences
-from hops.conclusions.notes import and_seen, cost_sentences, doubt_sentences, meeting_sentences, validity_sentences
+from hops.conclusions.notes import (
+    and_seen,
+    cost_sentences,
+    doubt_sentences,
+    load_sentences,
+    meeting_sentences,
+    validity_sentences,
+)
 from hops.conclusions.reasons import why
 from hops.conclusions.wording import clause, listed, plural, sentence, shown, turned
 from hops.elements.numbers import UNKNOWN, figure, p_value, times
@@ -19,6 +25,8 @@ from hops.units import ALL
 
 HEADLINE_METRICS = ("p50", "p99")
 """What a customer usually gets, and what the unlucky one in a hundred gets."""
+MOST_TURNS = 2
+"""Sentences on where the order turns round that stand in front; all others are among those on the whole mix."""
 BIG_RATIO = 1.5
 """Least ratio at which a difference is easier to grasp as "so many times as long"."""
 
@@ -45,14 +53,18 @@ class Conclusions:
     """Sentences by what they are about, in the order in which they are read.
 
     Args:
-        headline: Sentences over all journeys.
+        headline: What comes first: which topology is the fastest in how many journeys.
+        beside: What an architect must know beside it: distance, the slow end, who waits behind whom, the load.
+        mix: Sentences about the whole mix, with the reasons.
         journeys: Sentences by journey, `all` left out.
         cost: Sentences about CPU time.
         doubts: Sentences about what was not shown, and what could not be tested.
-        validity: Whether the figures may be trusted, and what tracing does to them.
+        validity: What to know of the run: failing gates, what drove the load, what tracing adds.
     """
 
     headline: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)
+    mix: list[str] = field(default_factory=list)
     journeys: dict[str, list[str]] = field(default_factory=dict)
     cost: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
@@ -60,7 +72,7 @@ class Conclusions:
 
 
 def grouped_conclusions(summary: Summary) -> Conclusions:
-    """Everything that can be said, in plain sentences; those of a run that is not valid begin with SUSPECT.
+    """Everything that can be said, in plain sentences; the first of a run that is not valid begins with SUSPECT.
 
     Args:
         summary: A summary as in `summary.json`.
@@ -70,14 +82,19 @@ def grouped_conclusions(summary: Summary) -> Conclusions:
     refusal = refused(summary) if many else None
     notice = fault_notice(summary["switches"])
     journeys = {name: _journey(summary, pairs, name, refusal) for name in pairs.journeys()}
-    grouped = Conclusions(
-        headline=[*([notice] if notice else []), *_headline(summary, pairs, refusal), *meeting_sentences(summary)],
+    fastest, slow_end, mix = _over_all(summary, pairs, refusal)
+    turns = turn_sentences(summary, summary["distance"]) if many and not refusal and "distance" in summary else []
+    meetings = meeting_sentences(summary)
+    headline = [*([notice] if notice else []), *fastest]
+    return Conclusions(
+        headline=headline if summary["valid"] else [f"SUSPECT: {headline[0]}", *headline[1:]] if headline else [],
+        beside=[*slow_end, *turns[:MOST_TURNS], *meetings[:1], *load_sentences(summary)],
+        mix=[*mix, *turns[MOST_TURNS:], *meetings[1:]],
         journeys={name: texts for name, texts in journeys.items() if texts},
         cost=cost_sentences(summary, pairs),
         doubts=doubt_sentences(summary) if many and refusal is None else [],
         validity=validity_sentences(summary),
     )
-    return grouped if summary["valid"] else _suspect(grouped)
 
 
 def refused(summary: Summary) -> str | None:
@@ -145,35 +162,22 @@ def no_difference(row: Comparison) -> str:
     return text + and_seen(row)
 
 
-def _headline(summary: Summary, pairs: Pairs, refusal: str | None) -> list[str]:
+def _over_all(summary: Summary, pairs: Pairs, refusal: str | None) -> tuple[list[str], list[str], list[str]]:
+    """Which topology is the fastest at the median, and at the slow end; then each one over the whole mix."""
     if len(summary["topologies"]) == 1:
-        return at_place(summary, _alone(summary, next(iter(summary["topologies"])), ALL))
+        return at_place(summary, _alone(summary, next(iter(summary["topologies"])), ALL)), [], []
     if refusal is not None:
-        return [
-            f"No conclusions about differences: {refusal}. The intervals below cover variation within the run, not "
-            "between runs.",
-            *at_place(summary, _all(summary)),
-        ]
-    sentences: list[list[str]] = []
-    for metric in HEADLINE_METRICS:
-        places = {name: standing(pairs, name, metric) for name in pairs.journeys()}
-        tested = {name: place for name, place in places.items() if place and not place.untested}
-        sentences.append(_tally(metric, tested, len(places), len(summary["topologies"])))
-        sentences.append(_ranked(summary, pairs, ALL, metric))
-    if "distance" in summary:
-        sentences.insert(1, turn_sentences(summary, summary["distance"]))
-    return at_place(summary, list(chain.from_iterable(sentences)))
+        return [f"No conclusions about differences: {refusal}."], [], at_place(summary, _all(summary))
+    usual, slow_end = (_tally(summary, pairs, metric) for metric in HEADLINE_METRICS)
+    mix = [text for metric in HEADLINE_METRICS for text in _ranked(summary, pairs, ALL, metric)]
+    return (at_place(summary, usual), slow_end, mix) if usual else (at_place(summary, mix), slow_end, [])
 
 
-def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: int) -> list[str]:
-    """For how many journeys which topology is the fastest.
-
-    Args:
-        metric: Name of the metric, p50 or p99.
-        places: Standings of the journeys for which every topology could be tested.
-        measured: How many journeys there are.
-        topologies: How many topologies there are.
-    """
+def _tally(summary: Summary, pairs: Pairs, metric: str) -> list[str]:
+    """For how many journeys which topology is the fastest, of those for which every topology could be tested."""
+    every = {name: standing(pairs, name, metric) for name in pairs.journeys()}
+    places = {name: place for name, place in every.items() if place and not place.untested}
+    measured, topologies = len(every), len(summary["topologies"])
     if not places:
         return []
     total = len(places)
@@ -193,7 +197,7 @@ def _tally(metric: str, places: dict[str, Standing], measured: int, topologies: 
     for name, place in places.items():
         if len(place.first) == 1:
             firsts.setdefault(place.first[0], []).append(name)
-    told = "; ".join(f"{name} alone leads {listed(led)}" for name, led in sorted(firsts.items()))
+    told = "; ".join(f"{name} alone is the fastest in {listed(led)}" for name, led in sorted(firsts.items()))
     rest = total - sum(len(led) for led in firsts.values())
     open_ones = f"in {plural(rest, 'journey')} no single fastest topology is shown" if rest else ""
     only = f"; only {total} of {measured} journeys have enough data" if total < measured else ""
@@ -209,7 +213,7 @@ def _journey(summary: Summary, pairs: Pairs, journey: str, refusal: str | None) 
         return _alone(summary, next(iter(summary["topologies"])), journey)
     if refusal is not None:
         values = _values(summary, pairs, journey, "p50")
-        return [f"{journey} at p50: {values}."] if values else []
+        return [f"{journey} at p50: {' to '.join(dict.fromkeys((values[0], values[-1])))}."] if values else []
     return [text for metric in HEADLINE_METRICS for text in _ranked(summary, pairs, journey, metric)]
 
 
@@ -225,13 +229,11 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     assert value is not None
     sentences: list[str] = []
     for row in place.behind:
-        text = f"{best} answers {what} {faster(row)}"
+        text = sentence(f"{best} answers {what} {faster(row)}")
         # The budgets are means: they explain the middle of the journeys, and the bands of the report the slow end.
-        reason = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else None
-        sentences.append(sentence(f"{text}; {reason}" if reason else text))
-    if place.level:
-        told = "; ".join(no_difference(row) for row in place.level)
-        sentences.append(sentence(f"{where} there is {told}"))
+        reasons = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else []
+        sentences.append(" ".join([text, *reasons]))
+    sentences += [sentence(f"{where} there is {no_difference(row)}") for row in place.level]
     # A journey that could not be tested at all stands among the doubts, with all others of the same reason.
     if place.untested and (sentences or journey == ALL):
         names, reason = listed(list(place.untested)), next(iter(place.untested.values()))
@@ -240,7 +242,7 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
     return sentences
 
 
-def _why(summary: Summary, pairs: Pairs, journey: str, left: str, right: str) -> str | None:
+def _why(summary: Summary, pairs: Pairs, journey: str, left: str, right: str) -> list[str]:
     waves = [summary["topologies"][name]["journeys"][journey]["waves_mean"] for name in (left, right)]
     return why(pairs.hops(journey, left, right), waves)
 
@@ -261,24 +263,11 @@ def _all(summary: Summary) -> list[str]:
     return [text for name in summary["topologies"] for text in _alone(summary, name, ALL)]
 
 
-def _values(summary: Summary, pairs: Pairs, journey: str, metric: str) -> str:
+def _values(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[str]:
     values = []
     for name in pairs.ranking(journey, metric):
         cell = summary["topologies"][name]["journeys"][journey]
         value = cell["latency_ms"][metric]
         assert value is not None
         values.append(f"{name} {figure(value, cell['latency_ci95'].get(metric, UNKNOWN), 'ms')}")
-    return ", ".join(values)
-
-
-def _suspect(grouped: Conclusions) -> Conclusions:
-    def marked(texts: list[str]) -> list[str]:
-        return [text if text.startswith("SUSPECT") else f"SUSPECT: {text}" for text in texts]
-
-    return Conclusions(
-        headline=marked(grouped.headline),
-        journeys={name: marked(texts) for name, texts in grouped.journeys.items()},
-        cost=marked(grouped.cost),
-        doubts=marked(grouped.doubts),
-        validity=marked(grouped.validity),
-    )
+    return values

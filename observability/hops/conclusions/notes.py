@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hops.analysis.pairs import Pairs
-from hops.budget.parts import GENERATOR
 from hops.conclusions.wording import listed, plural, sentence, turned
 from hops.elements.numbers import excess, figure, share
 from hops.gates.experiment import failed
@@ -20,10 +19,10 @@ from hops.units import ALL
 TOTAL = "total"
 STEADY = 0.9
 """A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing."""
+MOST_FIGURES = 3
+"""A sentence with more figures, each with its interval, is not read."""
 LEAST_WAIT_SHARE = 0.05
 """Share of a topology's mean that waiting behind one kind of journey makes up at least, to be told."""
-_BESIDE_THE_SHOP = (GENERATOR, "jaeger")
-MS_PER_S = 1e3
 _COST = "core-hours"
 """Unit of the cost of a million journeys, as `hops.analysis.cost` has it."""
 
@@ -35,7 +34,9 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
         return []
     ranked = sorted(totals, key=lambda name: totals[name]["value"])
     told = [f"{figure(totals[name]['value'], totals[name]['ci95'], _COST)} with {name}" for name in ranked]
-    sentences = [f"A million journeys cost {listed(told)}, excluding the load generator."]
+    sentences = [f"A million journeys cost {listed(told[:MOST_FIGURES])}, excluding the load generator."]
+    rest = range(MOST_FIGURES, len(told), MOST_FIGURES)
+    sentences += [f"They cost {listed(told[at : at + MOST_FIGURES])}." for at in rest]
     best = ranked[0]
     for other in ranked[1:]:
         row = pairs.comparison(ALL, "cpu_ms", best, other)
@@ -52,7 +53,7 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
 
 
 def meeting_sentences(summary: Summary) -> list[str]:
-    """In each topology, whom it costs most to meet, where that makes up a part of the mean worth a sentence."""
+    """In each topology, whom it costs most to meet, where that is worth a sentence; the largest share first."""
     sentences = []
     for name, one in summary["topologies"].items():
         mean_ms = one["journeys"][ALL]["latency_ms"]["mean"]
@@ -61,26 +62,36 @@ def meeting_sentences(summary: Summary) -> list[str]:
         low = None if row is None else row["more"]["ci95"][0]
         if row is None or low is None or low <= 0 or mean_ms is None or row["mean_ms"] < LEAST_WAIT_SHARE * mean_ms:
             continue
-        sentences.append(
-            f"In {name}, {share(row['share'])} of all journeys arrived while a {row['met']} was under way, and took "
-            f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer for it: "
-            f"{figure(row['mean_ms'], unit='ms')} of the {figure(mean_ms, unit='ms')} of their mean."
+        of_mean = row["mean_ms"] / mean_ms
+        text = (
+            f"In {name}, {share(row['share'])} of all journeys arrived while a {row['met']} was under way and took "
+            f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer for it, which makes up "
+            f"{share(of_mean, 0)} of the mean."
         )
-    return sentences
+        sentences.append((of_mean, text))
+    return [text for _, text in sorted(sentences, key=lambda one: -one[0])]
 
 
-def load_sentence(summary: Summary) -> str | None:
-    """How far from saturation the run was: the busiest component of each topology, by the CPU that it used."""
-    told, rates = [], []
-    for name, one in summary["topologies"].items():
-        used = {part: ms for part, ms in one["cpu_ms_per_journey"].items() if part not in _BESIDE_THE_SHOP}
-        if not used:
-            return None
-        busiest = max(used, key=used.__getitem__)
-        rates.append(one["throughput_per_s"])
-        told.append(f"{share(used[busiest] / MS_PER_S * rates[-1])} with {name} ({busiest})")
-    rate = figure(sum(rates) / len(rates))
-    return f"At {rate} journeys a second, the busiest component used {listed(told)} of the one core that it can use."
+def load_sentences(summary: Summary) -> list[str]:
+    """How far from saturation the run was: what the busiest topology used of the machine, and its busiest component."""
+    in_use = summary.get("in_use", {})
+    if not in_use:
+        return []
+    where = " in {}" if len(in_use) > 1 else ""
+    known = {name: one["machine"] for name, one in in_use.items() if one["machine"] is not None}
+    slowest = max(in_use, key=lambda name: in_use[name]["core"])
+    component = (
+        f"The busiest single component was {in_use[slowest]['component']}{where.format(slowest)}, with "
+        f"{share(in_use[slowest]['core'], 0)} of one processor."
+    )
+    if not known:
+        return [component]
+    most, least = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
+    others = f" and {least} {share(known[least], 0)}" if least != most else ""
+    rate = figure(summary["topologies"][most]["throughput_per_s"])
+    machine = "cluster" if "resources_from" in summary else "machine"
+    told = f"At {rate} journeys a second, {most} used {share(known[most], 0)} of this {machine}'s processors{others}."
+    return [told, component]
 
 
 def doubt_sentences(summary: Summary) -> list[str]:
@@ -104,13 +115,11 @@ def doubt_sentences(summary: Summary) -> list[str]:
             names = reasons.setdefault(row["metric"], {}).setdefault(row["reason"], [])
             if what not in names:
                 names.append(what)
-    sentences += [
-        f"Not tested at {metric}: "
-        + "; ".join(f"{listed(names)} ({reason})" for reason, names in by_reason.items())
-        + "."
+    return sentences + [
+        f"Not tested at {metric}: {listed(names)} ({reason})."
         for metric, by_reason in reasons.items()
+        for reason, names in by_reason.items()
     ]
-    return sentences
 
 
 def and_seen(row: Difference) -> str:
@@ -126,8 +135,8 @@ def visible_range(rows: Sequence[Difference]) -> str:
 
 
 def validity_sentences(summary: Summary) -> list[str]:
-    """Whether the gates hold, which trials are suspect, what drove the load, and the observer effect."""
-    sentences = [verdict_sentence(summary)]
+    """Which gates fail in how many trials, what drove the load, and the observer effect."""
+    sentences = []
     trials = _trials(summary)
     reasons = Counter(gate_name(name) for row in trials if row["used"] for name in row["reasons"])
     if reasons:
@@ -144,9 +153,6 @@ def validity_sentences(summary: Summary) -> list[str]:
     slow = _slowed_machine(trials)
     if slow:
         sentences.append(slow)
-    busy = load_sentence(summary)
-    if busy:
-        sentences.append(busy)
     if summary["closed"] is not None:
         sentences.append("The load is a closed loop: a slow topology gets less of it, which flatters its figures.")
     if summary["observer_effect_ms"]["p50"] is not None:
@@ -173,7 +179,7 @@ def precision_sentence(precision: Precision, blocks: int) -> str:
         return f"{asked}, and {plural(blocks, 'block')} reached it. {told}"
     return (
         f"{asked} and NOT REACHED: trials scatter by {share(scatter, 1)}, so it takes {needed:,} blocks, more than can "
-        f"be run; {blocks} ran. {told}"
+        f"be run. {plural(blocks, 'block')} ran. {told}"
     )
 
 

@@ -10,7 +10,7 @@ from hops.run.documents.difference import HopDifference, PartDifference
 
 LEAST_SHARE = 0.1
 """Groups with less of the whole difference are not worth a clause."""
-MOST_FOR = 3
+MOST_FOR = 2
 MOST_AGAINST = 2
 LEAST_WAVES = 0.1
 """Least difference at which the number of round trips is given with the groups that grow with them."""
@@ -32,44 +32,46 @@ _WORDS = {
 _BY_ROUND_TRIP = ("customer's network", "client wire")
 
 
-def why(row: HopDifference | None, waves: Sequence[float]) -> str | None:
-    """Where the time went that the left saved: `2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is ...`.
+def why(row: HopDifference | None, waves: Sequence[float]) -> list[str]:
+    """Where the time went that the left saved: `Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is ...`.
 
     Args:
         row: Difference whose left is the faster topology; None if the summary does not say.
         waves: How many round trips a client makes one after the other, left and right.
 
     Returns:
-        Words without a full stop; None if the budgets do not say anything.
+        Sentences; none if the budgets do not say anything.
     """
     if row is None:
-        return None
+        return []
     whole = -row["difference_ms"]
     if None in row["ci95"]:
-        return "too few of these journeys were traced to say why"
+        return ["Too few of these journeys were traced to say why."]
     if not shown(row["ci95"]):
-        return f"the traced means do not show it: they differ by {figure(whole, turned(row['ci95']), 'ms')}"
+        return [f"The traced means do not show it: they differ by {figure(whole, turned(row['ci95']), 'ms')}."]
     if whole < 0:
-        return (
-            f"but its traced mean is {figure(-whole, row['ci95'], 'ms')} higher: the slowest journeys reverse the order"
-        )
+        above = figure(-whole, row["ci95"], "ms")
+        return [f"But its traced mean is {above} higher: the slowest journeys reverse the order."]
     sure = [part for part in row["groups"] if shown(part["ci95"]) and abs(part["difference_ms"]) >= LEAST_SHARE * whole]
     saved = sorted((part for part in sure if part["difference_ms"] < 0), key=lambda part: part["difference_ms"])
     taken = sorted((part for part in sure if part["difference_ms"] > 0), key=lambda part: -part["difference_ms"])
     if not saved:
-        return f"no single group of parts explains the {figure(whole, unit='ms')} between their means"
+        return [f"No single group of parts explains the {figure(whole, unit='ms')} between their means."]
     first, *others = saved[:MOST_FOR]
     between = f"the {figure(whole, unit='ms')} between their means"
     if -first["difference_ms"] <= whole:
-        text = f"{_amount(first)} of {between} is {_words(first, waves)}"
+        text = f"Of {between}, {_amount(first)} is {_words(first)}"
     else:
-        text = f"{_amount(first)} is {_words(first, waves)} alone, more than {between}"
-    if others:
-        text += ", and " + ", ".join(f"{_amount(part)} {_words(part, waves)}" for part in others)
+        text = f"More than {between}, {_amount(first)}, is {_words(first)} alone"
+    texts = [" and ".join([text, *(f"{_amount(part)} {_words(part)}" for part in others)]) + "."]
     if taken:
-        less = " and ".join(f"{_amount(part)} in {_words(part, waves)}" for part in taken[:MOST_AGAINST])
-        text += f"; partly offset by {less}"
-    return text
+        less = " and ".join(f"{_amount(part)} in {_words(part)}" for part in taken[:MOST_AGAINST])
+        texts.append(f"It is partly offset by {less}.")
+    by_round_trip = any(part["part"] in _BY_ROUND_TRIP for part in (first, *others, *taken[:MOST_AGAINST]))
+    if by_round_trip and abs(waves[0] - waves[1]) >= LEAST_WAVES:
+        mine, other = (f"{value:.1f}".removesuffix(".0") for value in waves)
+        texts.append(f"It makes {mine} round trip{'' if mine == '1' else 's'} instead of {other}.")
+    return texts
 
 
 def _amount(part: PartDifference) -> str:
@@ -78,10 +80,5 @@ def _amount(part: PartDifference) -> str:
     return figure(abs(part["difference_ms"]), ends, "ms")
 
 
-def _words(part: PartDifference, waves: Sequence[float]) -> str:
-    text = _WORDS.get(part["part"], part["part"])
-    if part["part"] in _BY_ROUND_TRIP and abs(waves[0] - waves[1]) >= LEAST_WAVES:
-        mine, other = (f"{value:.1f}".removesuffix(".0") for value in waves)
-        trips = "round trip" if mine == "1" else "round trips"
-        text += f" ({mine} {trips} instead of {other})"
-    return text
+def _words(part: PartDifference) -> str:
+    return _WORDS.get(part["part"], part["part"])

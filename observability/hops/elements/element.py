@@ -88,11 +88,19 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Elements behind a line that opens them; in print they are open."""
+    """Elements behind a line that opens them; in print they are open.
+
+    Args:
+        title: Line that opens them.
+        elements: Elements behind it.
+        opened: Whether they are open from the start.
+        brief: Whether Markdown has them too; it leaves other folds to the page.
+    """
 
     title: str
     elements: Sequence[Element]
     opened: bool = False
+    brief: bool = False
 
 
 Element = Text | Points | Terms | Heading | Figures | Drawing | Fold | Table
@@ -106,8 +114,10 @@ class Section:
         key: Id of the section.
         title: Heading of the section.
         elements: Elements of the section, in order.
+        detail: Whether Markdown leaves the section to the page.
     """
 
     key: str
     title: str
     elements: Sequence[Element]
+    detail: bool = False

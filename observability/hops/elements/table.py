@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from hops.elements import numbers
 
 Value = str | float | int | None
+MOST_SPARE = 2
+"""Columns with a higher `spare` are in the page and in CSV files alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Column:
         numeric: Whether the cells are figures: aligned right, sorted by value.
         interval: Whether its cells have one; CSV then also has `_low` and `_high`.
         spare: Which columns a terminal leaves out where the table is too wide for it: those with the highest number
-            first, all of one number together. 0 stays.
+            first, all of one number together. 0 stays. Markdown leaves out those above `MOST_SPARE`.
     """
 
     name: str

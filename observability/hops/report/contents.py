@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hops.elements.element import Element, Points, Section
-from hops.elements.table import Table
+from hops.elements.element import Section
+from hops.elements.renamed import of_compared
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
 from hops.report.sections import (
@@ -21,7 +21,6 @@ from hops.report.sections import (
 from hops.report.sections import bytes as bytes_section
 from hops.report.sections import manifest as made_of
 from hops.report.view import View
-from hops.run.fault_notice import fault_notice
 
 
 def all_sections(view: View) -> list[Section]:
@@ -29,34 +28,32 @@ def all_sections(view: View) -> list[Section]:
     manifest = view.run.manifest
     tape = ("tape", str(view.summary["tape"].get("sha256", "")))
     modelled = view.kind.modelled(view) if view.kind.modelled else view
-    return [
+    sections = [
         pictured(view.kind.conclusions(view), view),
         budget.section(view),
         *([meetings.section(view)] if view.summary.get("meetings") else []),
         *([distance.section(modelled, view.summary["distance"])] if "distance" in view.summary else []),
+        resource.section(view),
         latency.section(view),
         *([spread.heat_section(view)] if len(view.looks) > 1 else []),
         spread.box_section(view),
         exemplar.section(view),
-        load.section(view),
-        resource.section(view),
         bytes_section.section(view),
+        load.section(view),
         validity.section(view),
-        setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
         made_of.observer_section(view),
+    ]
+    compared = view.summary.get("compared", "topology")
+    return [
+        *(of_compared(section, compared) for section in sections),
+        setup.section(manifest, [*load_facts(view), *machine_facts(manifest), tape]),
         made_of.manifest_section(manifest),
         glossary.glossary_section(),
     ]
 
 
 def pictured(said: Section, view: View) -> Section:
-    """The first section with its picture: one sentence, the picture, the table with its note, and then the words."""
+    """The first section with its picture behind what it begins with."""
     first, *others = said.elements
     picture = view.kind.picture or latency.picture
-    if not isinstance(first, Points):
-        return Section(said.key, said.title, [first, picture(view), *others])
-    lead = 1 + bool(fault_notice(view.summary["switches"]))
-    beside = 2 if others and isinstance(others[0], Table) else 0
-    words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
-    front: list[Element] = [Points(first.items[:lead], tone=first.tone), picture(view)]
-    return Section(said.key, said.title, [*front, *others[:beside], *words, *others[beside:]])
+    return Section(said.key, said.title, [first, picture(view), *others])

@@ -7,6 +7,7 @@ from typing import Any
 
 from hops.conclusions.wording import listed, plural
 from hops.elements import numbers
+from hops.elements.renamed import in_words_of
 from hops.report.view import View
 from hops.run.loads import rates_text
 from hops.run.network import SWITCHES as NETWORK
@@ -24,7 +25,8 @@ def load_facts(view: View) -> list[tuple[str, str]]:
     network = network_fact(view)
     closed = summary["closed"]
     load = f"open loop, {rates_text(manifest)}" if closed is None else f"closed loop, {loop_text(closed)}"
-    count, several = len(view.topologies), view.kind.arms or "topologies"
+    count = len(view.topologies)
+    several = view.kind.arms or in_words_of("topologies", view.summary.get("compared", "topology"))
     blocks = plural(summary["blocks"], "block")
     return [
         (

@@ -111,4 +111,4 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
 
 def glossary_section() -> Section:
     """The words of this report."""
-    return Section("glossary", "Words", [Terms(GLOSSARY)])
+    return Section("glossary", "Words", [Terms(GLOSSARY)], detail=True)

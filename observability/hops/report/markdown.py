@@ -1,32 +1,45 @@
-"""The report's words and tables as Markdown, for papers and pull requests."""
+"""The report in short as Markdown, for papers and pull requests: verdict, conclusions, main tables, failing gates.
+
+Folds, sections of details and spare columns are left to the page and to the CSV files, which the last line names.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from hops.elements.element import Drawing, Element, Figures, Fold, Heading, Points, Section, Terms, Text
-from hops.elements.table import Cell, Column, Table
+from hops.elements.table import MOST_SPARE, Cell, Column, Table
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 
-def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], *, suspect: bool) -> str:
-    """Writes the whole report.
+def markdown(title: str, lines: Sequence[str], sections: Iterable[Section], files: Sequence[str] = ()) -> str:
+    """Writes the report in short.
 
     Args:
         title: Heading of the page.
         lines: Lines below the heading.
         sections: Sections in order.
-        suspect: Whether each section says SUSPECT.
+        files: Names of the CSV files.
     """
     out = [f"# {_safe(title)}", ""]
     out += [*(f"{_safe(line)}  " for line in lines), ""] if lines else []
     for section in sections:
-        out += [f"## {'SUSPECT: ' if suspect else ''}{_safe(section.title)}", ""]
-        for element in section.elements:
-            out += _element(element)
+        inside = [] if section.detail else [line for one in _without_empty(section.elements) for line in _element(one)]
+        out += [f"## {_safe(section.title)}", "", *inside] if inside else []
+    if files:
+        out += [f"Charts and details are in report.html, whole tables in csv/: {_safe(', '.join(files))}."]
     return "\n".join(out).rstrip() + "\n"
+
+
+def _without_empty(elements: Sequence[Element]) -> Iterator[Element]:
+    """The elements without headings below which nothing is left."""
+    left = [one for one in elements if any(_element(one))]
+    for one, following in zip_longest(left, left[1:]):
+        if not isinstance(one, Heading) or not (following is None or isinstance(following, Heading)):
+            yield one
 
 
 def _element(element: Element) -> Iterator[str]:
@@ -40,9 +53,10 @@ def _element(element: Element) -> Iterator[str]:
         case Heading():
             yield from (f"### {_safe(element.text)}", "")
         case Fold():
-            yield from (f"### {_safe(element.title)}", "")
-            for inner in element.elements:
-                yield from _element(inner)
+            if element.brief:
+                yield from (f"### {_safe(element.title)}", "")
+                for inner in element.elements:
+                    yield from _element(inner)
         case Table():
             yield from _table(element)
         case Figures() | Drawing():
@@ -51,10 +65,12 @@ def _element(element: Element) -> Iterator[str]:
 
 def _table(table: Table) -> Iterator[str]:
     yield from (f"**{_safe(table.caption)}**", "")
-    yield "| " + " | ".join(_head(column) for column in table.columns) + " |"
-    yield "|" + "|".join("---:" if column.numeric else "---" for column in table.columns) + "|"
+    kept = [index for index, column in enumerate(table.columns) if column.spare <= MOST_SPARE]
+    columns = [table.columns[index] for index in kept]
+    yield "| " + " | ".join(map(_head, columns)) + " |"
+    yield "|" + "|".join("---:" if column.numeric else "---" for column in columns) + "|"
     for row in table.rows:
-        yield "| " + " | ".join(_cell(cell) for cell in row) + " |"
+        yield "| " + " | ".join(_cell(row[index]) for index in kept) + " |"
     yield ""
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hops.conclusions.notes import verdict_sentence
 from hops.elements.element import Section
+from hops.elements.renamed import in_words_of
 from hops.report import chart
 from hops.report.contents import all_sections
 from hops.report.csv_files import write_csv_files
@@ -67,10 +68,12 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
     """
     chart.restart_ids()
     view = View(summary, run, kind)
+    compared = summary.get("compared", "topology")
+    of_what = "" if compared == "topology" else f" of {compared}s"
     page = Page(
         name=summary["name"],
-        kind=kind.called or summary["kind"],
-        question=kind.question,
+        kind=(kind.called or summary["kind"]) + of_what,
+        question=in_words_of(kind.question, compared),
         measured=view.measured,
         valid=summary["valid"],
         verdict=verdict_sentence(summary),
@@ -81,7 +84,7 @@ def write_report(run: RunFiles, summary: Summary, folder: Path, kind: Kind) -> P
 
 
 def write_page(page: Page, folder: Path) -> Path:
-    """Writes a page as HTML, as Markdown, and its tables as CSV, each file whole or not at all.
+    """Writes a page as HTML, in short as Markdown, and its tables as CSV, each file whole or not at all.
 
     Returns:
         The file of the page.
@@ -101,8 +104,8 @@ def write_page(page: Page, folder: Path) -> Path:
     )
     lines = [page.verdict, *(f"{name}: {text}" for name, text in page.facts)]
     _write(folder / PAGE, str(html))
-    _write(folder / MARKDOWN, markdown(title, lines, page.sections, suspect=not page.valid))
-    write_csv_files(page.sections, folder / CSV)
+    files = write_csv_files(page.sections, folder / CSV)
+    _write(folder / MARKDOWN, markdown(title, lines, page.sections, [file.name for file in files]))
     return folder / PAGE
 
 

@@ -26,6 +26,7 @@ DEFAULTS: Switches = {
     "load_nodes": 1,
 }
 """What a run had that knows no such switch."""
+_OF_EDGES = ("edge", "plugins")
 _MESHES = {"envoy": "Envoy with static configuration", "istio": "Istio"}
 
 
@@ -33,6 +34,15 @@ def switches_of(manifest: Mapping[str, Any], topology: str) -> Switches:
     """The switches that a topology ran with; an older manifest has only those of all."""
     switches: Switches = manifest.get("arms", {}).get(topology, manifest["switches"])
     return switches
+
+
+def compares_edges(manifest: Mapping[str, Any]) -> bool:
+    """Whether a comparison is of one topology behind several edges, which differ in nothing but these."""
+    arms: Sequence[Switches] = list(manifest.get("arms", {}).values())
+    topologies = {str(one.get("name")) for one in manifest["topologies"].values()}
+    besides = [{name: value for name, value in arm.items() if name not in _OF_EDGES} for arm in arms]
+    alike = all(one == besides[0] for one in besides)
+    return manifest["kind"] == "compare" and len(topologies) == 1 and alike and len(arms) > 1
 
 
 def value_text(switches: Switches, name: str) -> str:

@@ -15,6 +15,7 @@ from hops.elements.table import Cell, Column, Table, number, words
 from hops.run.documents.topology import JourneySummary
 from hops.tables.net_budget import net_of
 from hops.tables.view import SummaryView
+from hops.units import NS_PER_MS
 
 MEAN, P99_BAND = "mean", "p99_band"
 LEAST_OF_A_TAIL = 100
@@ -34,8 +35,8 @@ def budget_elements(view: SummaryView, journey: str, *, least_share: float = 0.0
     if not traced:
         return [Text(view.titled(f"Hop budget of {journey}: no traces."))]
     sums = " ".join(
-        f"{name}: the parts add up to {sum(cell['budget_ms'][MEAN].values()):.6f} ms; the mean of its "
-        f"{plural(cell['traces'], 'trace')} is {cell['traced_mean_ms']:.6f} ms." + _net_sum(cell)
+        f"{name}: the parts of its {plural(cell['traces'], 'trace')} add up to {_whole_ns(cell)} ns, the "
+        f"traces themselves to {_traced_ns(cell)} ns." + _net_sum(cell)
         for name, cell in traced
     )
     return [parts_table(view, journey, least_share=least_share), Text(sums)]
@@ -165,6 +166,15 @@ def _cell(budget: Mapping[str, float], parts: list[str], *, bar: bool) -> Cell:
 def _net_sum(cell: JourneySummary) -> str:
     net = net_of(cell)
     return "" if net is None else f" Net of {net.tracing_ms:.6f} ms of tracing: {sum(net.ms.values()):.6f} ms."
+
+
+def _whole_ns(cell: JourneySummary) -> str:
+    """All traces' parts together: each mean times the traces is a whole number, since a part is one in every trace."""
+    return f"{sum(round(ms * cell['traces'] * NS_PER_MS) for ms in cell['budget_ms'][MEAN].values()):,}"
+
+
+def _traced_ns(cell: JourneySummary) -> str:
+    return f"{round((cell['traced_mean_ms'] or 0.0) * cell['traces'] * NS_PER_MS):,}"
 
 
 def _share(budget: Mapping[str, float], part: str) -> float:

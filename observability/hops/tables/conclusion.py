@@ -14,28 +14,29 @@ METRICS = {"p50": "median", "p99": "p99"}
 
 
 def conclusion_elements(view: SummaryView) -> list[Element]:
-    """The conclusions in sentences, with the table of the fastest between them."""
+    """The conclusions: a sentence, the table of the fastest, a few sentences more, and the rest behind folds."""
     conclusions = grouped_conclusions(view.summary)
     elements: list[Element] = [Points(conclusions.headline, tone="conclusions")]
-    if view.why_alone:
-        elements.append(Text(view.why_alone, tone="note"))
-    else:
+    if not view.is_alone:
         elements.append(fastest_table(view))
         elements.append(
             Text(
-                "Where a cell has several names, no difference between them was shown. “Ahead” is the lead over the "
-                "nearest topology that is shown to be slower, with its 95 % interval over blocks. A difference counts "
-                "as shown if p is below 5 % after correction for the many comparisons of this run.",
+                "Between several names in a cell no difference was shown, and “ahead” is the lead over the nearest "
+                "topology that is shown to be slower.",
                 tone="note",
             )
         )
+    elements.append(Points(conclusions.beside, tone="sentences"))
     inside = [sentence for sentences in conclusions.journeys.values() for sentence in sentences]
-    if inside:
-        elements.append(Fold("Journey by journey, in words", [Points(inside, tone="sentences")]))
-    if conclusions.cost:
-        elements.append(Fold("What it costs, in words", [Points(conclusions.cost, tone="sentences")]))
-    elements.append(Points([*conclusions.doubts, *conclusions.validity], tone="note"))
-    return elements
+    shown = "A difference counts as shown if p is below 5 % after correction for the many comparisons of this run."
+    doubts = conclusions.doubts if view.is_alone else [shown, *conclusions.doubts]
+    folds = (
+        Fold("The whole mix and its reasons, in words", [Points(conclusions.mix, tone="sentences")], brief=True),
+        Fold("Journey by journey, in words", [Points(inside, tone="sentences")]),
+        Fold("What it costs, in words", [Points(conclusions.cost, tone="sentences")]),
+        Fold("What to know of the run", [Points([*doubts, *conclusions.validity], tone="sentences")]),
+    )
+    return [*elements, *(fold for fold in folds if any(one.items for one in fold.elements if isinstance(one, Points)))]
 
 
 def fastest_table(view: SummaryView) -> Table:

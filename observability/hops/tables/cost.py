@@ -34,5 +34,5 @@ def cost_table(view: SummaryView) -> Table:
         ]
         for name, cost in costs.items()
     ]
-    over = "with 95 % intervals over blocks" if view.summary["blocks"] > 1 else "one block: no intervals over blocks"
-    return Table("cost", view.titled(f"Core-hours for a million journeys, {over}"), columns, rows)
+    over = ", with 95 % intervals over blocks" if view.summary["blocks"] > 1 else ""
+    return Table("cost", view.titled(f"Core-hours for a million journeys{over}"), columns, rows)

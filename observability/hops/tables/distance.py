@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from hops.conclusions.distance import break_even_words
 from hops.elements.element import Element, Fold, Text
@@ -90,19 +90,19 @@ def _named(view: SummaryView, distance: Distance, journey: str, topology: str) -
     return Cell(topology, topology, tone=view.mark(topology), note=f"{trips:.3g}")
 
 
-def named_table(view: SummaryView, distance: Distance) -> Table:
-    """The median of each journey at each named network."""
+def named_table(view: SummaryView, distance: Distance, journeys: Sequence[str], key: str) -> Table:
+    """The median of journeys at each named network."""
     places = distance["named"]
     columns = [Column("journey", numeric=False), view.topology_column]
     columns += [Column(name, "ms", interval=True) for name in places]
     rows = [
         [words(journey), view.name(topology), *(_cell(place, journey, topology) for place in places.values())]
-        for journey in view.journeys_and_all
+        for journey in journeys
         for topology in view.topologies
         if topology in distance["journeys"].get(journey, {"curves": {}})["curves"]
     ]
-    caption = "p50 at the networks that have names, ms, with 95 % intervals; ✓: shown to be the fastest there"
-    return Table("distance_named", view.titled(caption), columns, rows, heads=2)
+    caption = f"p50 at the networks that have names, ms, with 95 % intervals{_fastest(view)}"
+    return Table(key, view.titled(caption), columns, rows, heads=2)
 
 
 def model_table(view: SummaryView, distance: Distance) -> Table:
@@ -139,8 +139,12 @@ def channel_table(view: SummaryView, distance: Distance) -> Table:
         ]
         for name in names
     ]
-    caption = "p50 of each channel's journeys at the network that the workload gives it; ✓: shown to be the fastest"
+    caption = f"p50 of each channel's journeys at the network that the workload gives it{_fastest(view)}"
     return Table("distance_channels", view.titled(caption), columns, rows, heads=2, totals=1)
+
+
+def _fastest(view: SummaryView) -> str:
+    return "; ✓: shown to be the fastest there" if len(view.topologies) > 1 else ""
 
 
 def networks_text(places: Mapping[str, AtNetwork]) -> Text:
@@ -157,6 +161,6 @@ def _cell(place: AtNetwork, journey: str, topology: str) -> Cell:
     p50 = place["p50_ms"].get(journey, {}).get(topology)
     if p50 is None:
         return estimate(None, (None, None))
-    fastest = place["fastest"].get(journey) == [topology]
+    fastest = len(place["p50_ms"][journey]) > 1 and place["fastest"].get(journey) == [topology]
     cell = estimate(p50["value"], p50["ci95"])
     return Cell(cell.text, cell.value, cell.ends, note="✓") if fastest else cell

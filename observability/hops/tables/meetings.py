@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 from hops.elements import numbers
+from hops.elements.element import Element, Fold, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
 from hops.run.documents.meeting import Meeting
 from hops.tables.view import SummaryView
 from hops.units import ALL
 
 
-def meetings_tables(view: SummaryView) -> list[Table]:
-    """What arriving while a kind of journey is under way costs all journeys, and what it costs each kind."""
+def meetings_elements(view: SummaryView) -> list[Element]:
+    """What arriving while a kind of journey is under way costs all journeys where it is shown; then every other one."""
     meetings = view.summary.get("meetings", [])
     overall = [row for row in meetings if row["journey"] == ALL]
+    dear = [row for row in overall if is_shown(row) and row["mean_ms"] > 0]
     of_each = [row for row in meetings if row["journey"] != ALL and is_shown(row)]
+    caption = "What it costs to arrive while a journey of this kind is under way"
+    shown = _table("meetings", f"{caption}, where that is shown", dear, view)
     tables = [
-        _table("meetings", "What it costs to arrive while a journey of this kind is under way", overall, view),
+        _table("meetings_all", f"{caption}, shown or not", overall, view),
         _table("meetings_of_each", "The same for each kind of journey, where it is shown", of_each, view),
     ]
-    return [table for table in tables if table.rows]
+    first = shown if dear else Text("No kind of journey is shown to make those wait that arrive beside it.")
+    return [first, Fold("Every kind of journey", [table for table in tables if table.rows])]
 
 
 def is_shown(row: Meeting) -> bool:

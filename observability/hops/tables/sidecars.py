@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from hops.analysis.cost import SIDECAR_SUFFIX, component_group
 from hops.budget.parts import INBOUND, OUTBOUND, beside
-from hops.conclusions.wording import listed
 from hops.elements import numbers
 from hops.elements.element import Element, Heading, Text
 from hops.elements.numbers import figure
@@ -77,18 +76,22 @@ def _direction(summary: TopologySummary, proxy: str) -> list[Cell]:
 
 
 def _sentence(topology: str, summary: TopologySummary) -> str:
-    """`hybrid: a journey crosses sidecars 9.4 times; they take …`, with what was measured."""
-    crossed, taken = "", []
+    """`hybrid: a journey crosses sidecars 9.4 times, which takes …. They use …`, with what was measured."""
+    told = []
     budget = summary["journeys"][ALL]["budget_ms"].get(MEAN, {})
     if budget:
         crossings = sum(one["crossings_per_journey"] for one in summary["sidecars"].values())
         own = by_group(budget).get("sidecars", 0.0)
-        crossed = f"a journey crosses sidecars {numbers.plain(crossings)} times; "
-        taken.append(f"{figure(own, unit='ms')} of its time ({numbers.share(own / sum(budget.values()))})")
+        told.append(
+            f"a journey crosses sidecars {numbers.plain(crossings)} times, which takes {figure(own, unit='ms')} of its "
+            f"time ({numbers.share(own / sum(budget.values()))})."
+        )
     processes = _processes(summary)
     if processes:
         cpu_ms = sum(summary["cpu_ms_per_journey"][name] for name in processes)
         memory_mb = sum(summary["rss_mb"].get(name, 0.0) for name in processes)
-        taken.append(f"{figure(cpu_ms, unit='ms')} of CPU for each journey")
-        taken.append(f"{figure(memory_mb, unit='MiB')} of memory together")
-    return f"{topology}: {crossed}they take {listed(taken)}."
+        told.append(
+            f"{'They' if told else 'sidecars'} use {figure(cpu_ms, unit='ms')} of CPU for each journey and "
+            f"{figure(memory_mb, unit='MiB')} of memory together."
+        )
+    return f"{topology}: {' '.join(told)}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hops.conclusions.notes import suspect_sentences, verdict_sentence
 from hops.elements.element import Element, Heading, Points, Text
@@ -18,10 +19,38 @@ def validity_elements(view: SummaryView) -> list[Element]:
     elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
     if view.summary["blocks"] < 2:
         elements.append(Text("One block: no intervals over blocks, and no spread over them.", tone="note"))
-    trials = sum(row["topology"] is not None for row in view.summary["verdicts"])
-    elements += gate_elements(view.summary["gates"], trials)
-    left_out = [f"Not checked: {gate_name(row['name'])}: {row['reason']}." for row in view.summary["gates_left_out"]]
-    return [*elements, Points(left_out, tone="note")] if left_out else elements
+    return [*elements, *gate_elements(view.summary["gates"], _trials(view)), *left_out_elements(view)]
+
+
+def failing_elements(view: SummaryView) -> list[Element]:
+    """The verdict, and if it is SUSPECT the gates that fail, what to do about them, and each trial with its reasons."""
+    elements: list[Element] = [Text(verdict_sentence(view.summary), tone="verdict")]
+    failing = [gate for gate in view.summary["gates"] if not gate["ok"]]
+    elements += [
+        replace(one, key="gates_failed", caption="Gates that fail") if isinstance(one, Table) else one
+        for one in (gate_elements(failing, _trials(view)) if failing else ())
+    ]
+    trials = [] if view.summary["valid"] else suspect_sentences(view.summary)
+    told = [text.removeprefix("SUSPECT: ") for text in trials]
+    return [*elements, Heading("In which trials"), Points(told, tone="sentences")] if told else elements
+
+
+def left_out_elements(view: SummaryView) -> list[Element]:
+    """Which gates were not checked, and why."""
+    by_reason: dict[str, list[str]] = {}
+    for row in view.summary["gates_left_out"]:
+        by_reason.setdefault(row["reason"], []).append(gate_name(row["name"]))
+    left_out = [f"Not checked: {'; '.join(names)}: {reason}." for reason, names in by_reason.items()]
+    return [Points(left_out, tone="note")] if left_out else []
+
+
+def every_gate(view: SummaryView) -> Table:
+    """Every gate of the run."""
+    return gates_table(view.summary["gates"], _trials(view), "trial")
+
+
+def _trials(view: SummaryView) -> int:
+    return sum(row["topology"] is not None for row in view.summary["verdicts"])
 
 
 def trust_elements(view: SummaryView) -> list[Element]:

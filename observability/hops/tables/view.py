@@ -11,10 +11,6 @@ from hops.run.documents.summary import Summary
 from hops.run.documents.topology import JourneySummary
 from hops.units import ALL
 
-ONE_BLOCK = "One block: no intervals over blocks, no comparison."
-ONE_TOPOLOGY = "One topology: no comparison."
-"""Notes that stand in place of an interval over blocks, and of a comparison."""
-
 
 @dataclass(frozen=True)
 class SummaryView:
@@ -43,11 +39,9 @@ class SummaryView:
         return [*self.journeys, ALL]
 
     @property
-    def why_alone(self) -> str:
-        """Why there is no comparison; empty if there is one."""
-        if self.summary["blocks"] < 2:
-            return ONE_BLOCK
-        return "" if len(self.topologies) > 1 else ONE_TOPOLOGY
+    def is_alone(self) -> bool:
+        """Whether there is no comparison: of one topology, or of one block."""
+        return self.summary["blocks"] < 2 or len(self.topologies) == 1
 
     def cell(self, topology: str, journey: str) -> JourneySummary | None:
         """The figures of one journey of one topology; None if it has none."""

@@ -15,7 +15,7 @@ from hops.kinds.capacity.document import (
 )
 
 ABOVE = {
-    "shop": "{failed:g} failed",
+    "shop": "{failed:g} a second were too many",
     "generator": "at {failed:g} the generator could not keep up, so the shop's limit may be higher",
     "max_rate": "no higher rate was allowed",
     "unknown": "the search ended before a rate failed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from markupsafe import Markup
@@ -9,7 +10,7 @@ from markupsafe import Markup
 from hops.budget.bands import BANDS
 from hops.budget.groups import GROUPS
 from hops.elements import numbers
-from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
+from hops.elements.element import Chart, Element, Figures, Fold, Section, Text
 from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.report.chart import Spec, draw
 from hops.report.encodings import amount, label, stacked, topology_axis
@@ -17,9 +18,10 @@ from hops.report.facts import http_fact
 from hops.report.palette import group_class, group_fill
 from hops.report.sections.differences import difference_elements
 from hops.report.view import View
-from hops.tables.budget import SLOWEST, band_name, budget_elements, by_group, used_groups
+from hops.tables.budget import MEAN, SLOWEST, band_name, budget_elements, by_group, used_groups
 from hops.tables.net_budget import net_text
 from hops.tables.sidecars import sidecar_elements
+from hops.units import ALL
 
 BAND_TITLES = {"mean": "mean of all traces", "p50_band": "around the median", "p99_band": "above p99"}
 _CHARTED = ("p50_band", "p99_band")
@@ -40,26 +42,27 @@ def section(view: View) -> Section:
         Text(
             "A hop budget splits the time that a customer waited into parts along the critical path; the parts of "
             "each trace add up to its whole, to the nanosecond. Percentiles do not add up, so each bar is the mean of "
-            "the traces in a band: those around the median, and those above p99. Each band has a scale of its own."
+            "all traces, or of those in a band: around the median, and above p99. Each band has a scale of its own."
             + (HTTP3_SENDS_INSIDE if http_fact(view) else "")
         ),
         Figures(
-            [chart for journey in traced if (chart := budget_chart(view, journey))],
+            [mean_chart(view), *(chart for journey in traced if (chart := budget_chart(view, journey)))],
             [(f"fill {group_class(group)}", group) for group in used_groups(view)],
         ),
-        Fold("The budgets by group, as a table", [groups_table(view, traced)]),
+        groups_table(view, [ALL], (MEAN,), "budget_groups_all"),
+        Fold("The budgets by group, journey by journey", [groups_table(view, traced, BANDS, "budget_groups")]),
         Fold(
             "Every part of every budget",
             [*explained, *(element for journey in traced for element in budget_elements(view, journey))],
         ),
         *sidecar_elements(view),
     ]
-    if len(view.looks) > 1:
-        elements += [Heading("Why two topologies differ"), *difference_elements(view)]
+    if view.pairs():
+        elements.append(Fold("Why two topologies differ", difference_elements(view), opened=True))
     return Section("budgets", "Where the wait goes", elements)
 
 
-def groups_table(view: View, journeys: list[str]) -> Table:
+def groups_table(view: View, journeys: Sequence[str], bands: Sequence[str], key: str) -> Table:
     """Budgets by group, a row per journey, topology and band."""
     groups = used_groups(view)
     columns = [Column(name, numeric=False) for name in ("journey", "topology", "band")]
@@ -67,7 +70,7 @@ def groups_table(view: View, journeys: list[str]) -> Table:
     rows: list[list[Cell]] = []
     for journey in journeys:
         for name, cell in view.cells(journey):
-            for band in BANDS:
+            for band in bands:
                 sums = by_group(cell["budget_ms"].get(band, {}))
                 rows.append(
                     [
@@ -80,34 +83,46 @@ def groups_table(view: View, journeys: list[str]) -> Table:
                     ]
                 )
     caption = "Hop budgets by group of parts, ms; “traces” counts all traces of the journey"
-    return Table("budget_groups", caption, columns, rows, heads=3)
+    return Table(key, caption, columns, rows, heads=3)
+
+
+def mean_chart(view: View) -> Chart:
+    """Stacked bars of all journeys together, a row per topology, on one scale."""
+    rows, described = _stacks(view, ALL, MEAN)
+    spec = _bars(view, rows, BAND_TITLES[MEAN])
+    return draw("The whole mix", f"Mean hop budgets of all journeys: {described}; parts in the table.", spec, rows)
 
 
 def budget_chart(view: View, journey: str) -> Chart | None:
     """Stacked bars of one journey, a row per topology, for each of two bands; None if it has no traces."""
-    bands: dict[str, list[dict[str, Any]]] = {band: [] for band in _CHARTED}
-    described: dict[str, list[str]] = {band: [] for band in _CHARTED}
-    for name, cell in view.cells(journey):
-        for band, rows in bands.items():
-            groups = by_group(cell["budget_ms"].get(band, {}))
-            total = sum(groups.values())
-            text = numbers.plain(total)
-            rows += [
-                {"topology": name, "group": group, "ms": ms, "order": GROUPS.index(group), "sum": total, "text": text}
-                for group, ms in groups.items()
-            ]
-            described[band].append(f"{name} {text} ms")
     drawn = [
         draw(
             f"{journey}, {BAND_TITLES[band]}",
-            f"Hop budgets of {journey}, {BAND_TITLES[band]}: {'; '.join(described[band])}; parts in the table.",
+            f"Hop budgets of {journey}, {BAND_TITLES[band]}: {described}; parts in the table.",
             _bars(view, rows, BAND_TITLES[band]),
             rows,
         )
-        for band, rows in bands.items()
+        for band in _CHARTED
+        for rows, described in (_stacks(view, journey, band),)
         if rows
     ]
     return Chart(journey, "", lambda: Markup("").join(chart.svg for chart in drawn)) if drawn else None
+
+
+def _stacks(view: View, journey: str, band: str) -> tuple[list[dict[str, Any]], str]:
+    """The rows of a chart, and the sums in words."""
+    rows: list[dict[str, Any]] = []
+    described = []
+    for name, cell in view.cells(journey):
+        groups = by_group(cell["budget_ms"].get(band, {}))
+        total = sum(groups.values())
+        text = numbers.plain(total)
+        rows += [
+            {"topology": name, "group": group, "ms": ms, "order": GROUPS.index(group), "sum": total, "text": text}
+            for group, ms in groups.items()
+        ]
+        described.append(f"{name} {text} ms")
+    return rows, "; ".join(described)
 
 
 def _bars(view: View, rows: list[dict[str, Any]], title: str) -> Spec:

@@ -23,7 +23,7 @@ def section(view: View) -> Section:
         bytes_table(view),
         wire_table(view),
     ]
-    return Section("bytes", "Requests and bytes", elements)
+    return Section("bytes", "Requests and bytes", elements, detail=True)
 
 
 def bytes_chart(view: View, journey: str) -> Chart | None:

@@ -17,16 +17,13 @@ WHOLE = "whole"
 
 def difference_elements(view: View) -> list[Element]:
     """A fold for each pair, the first one open."""
-    pairs = view.pairs()
-    if not pairs:
-        return [Text(view.why_alone or "No pair of topologies has traces of the same journey.", tone="note")]
     elements: list[Element] = [
         Text(
             "The difference between the means of traced journeys, split by hop budget. The rows of a journey add up to "
             "its whole difference. Left of zero the first topology spends less there; right of zero the second does."
         )
     ]
-    for index, (left, right) in enumerate(pairs):
+    for index, (left, right) in enumerate(view.pairs()):
         rows = view.hop_differences(left, right)
         elements.append(
             Fold(

@@ -32,12 +32,9 @@ _NEAREST_MARKED_MS = 1.5
 
 def section(view: View, distance: Distance) -> Section:
     """Makes the section."""
-    elements: list[Element] = [
-        Text(
-            "On one machine a round trip is free. To a customer it is not, and topologies differ in how many a journey "
-            f"needs. {MODEL}"
-        )
-    ]
+    differ = "" if view.is_alone else ", and topologies differ in how many a journey needs"
+    elements: list[Element] = [Text(f"On one machine a round trip is free. To a customer it is not{differ}. {MODEL}")]
+    rings = "" if view.is_alone else "Rings: break-even distances that are shown, with their 95 % intervals. "
     sentences = turn_sentences(view.summary, distance)
     elements += [Points(sentences, tone="sentences")] if sentences else []
     elements += [
@@ -50,21 +47,28 @@ def section(view: View, distance: Distance) -> Section:
             ],
             view.topology_key,
             "Lines: predicted p50 at the bandwidth of the run, each in its 95 % interval. Points: measured, likewise. "
-            "Rings: break-even distances that are shown, with their 95 % intervals. Dashed: round-trip times of the "
-            "networks that have names. Both scales show ratios: lines of equal round trips draw nearer to each other "
-            "because their difference matters less.",
+            f"{rings}Dashed: round-trip times of the networks that have names. Both scales show ratios"
+            + (
+                ": lines of equal round trips draw nearer to each other because their difference matters less."
+                if len(view.topologies) > 1
+                else "."
+            ),
         ),
     ]
     pairs = break_even_elements(view, distance)
     elements += [Heading("Break-even distances"), *pairs] if pairs else []
     elements += [
         Heading("At networks that have names"),
-        named_table(view, distance),
-        networks_text(distance["named"]),
+        named_table(view, distance, [ALL], "distance_named_all"),
         *([channel_table(view, distance)] if distance["channels"] else []),
-        Heading("What the model has and has not"),
-        Text(LIMITS),
-        Fold("Own time, round trips and bytes", [model_table(view, distance)]),
+        Fold(
+            "Every journey, and what the networks are",
+            [named_table(view, distance, view.journeys_and_all, "distance_named"), networks_text(distance["named"])],
+        ),
+        Fold(
+            "What the model has and has not: own time, round trips and bytes",
+            [Text(LIMITS), model_table(view, distance)],
+        ),
     ]
     return Section("distance", "How far away are your customers?", elements)
 

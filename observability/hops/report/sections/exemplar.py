@@ -63,7 +63,7 @@ def section(view: View) -> Section:
         elements = [Text("No trace was kept.", tone="note")]
     else:
         elements.insert(1, Drawing(render("key.html", key=key)))
-    return Section("exemplars", "One journey, hop by hop", elements)
+    return Section("exemplars", "One journey, hop by hop", elements, detail=True)
 
 
 def waterfall(look: Look, journey: str, tree: Tree, root: Node, scale: int) -> Markup:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from hops.elements import numbers
-from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
+from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section
 from hops.report.chart import PAPER, Spec, draw, milliseconds_axis, ticks
 from hops.report.encodings import amount, layer, topology_axis, topology_color, topology_dash, topology_shape
 from hops.report.view import View, latencies_ms
@@ -24,16 +24,12 @@ _PERCENT_LABELS = "datum.value==0?'0':datum.value==1?'90':datum.value==2?'99':'9
 
 def picture(view: View) -> Figures:
     """Median and p99 of each journey and topology, with their intervals."""
-    intervals = (
-        "over blocks"
-        if view.summary["blocks"] > 1
-        else "within the one block; an end is open where it is too short to determine it"
-    )
+    intervals = "over blocks" if view.summary["blocks"] > 1 else "within the one block"
     return Figures(
         [interval_chart(view, journey) for journey in view.journeys_and_all],
         view.topology_key,
-        f"Filled: median; hollow: p99. The line through each is its 95 % interval, {intervals}. A p99 of too few "
-        "journeys for either end is left out. Logarithmic scale.",
+        "Filled marks are medians and hollow ones p99, left out where there are too few journeys, each with its "
+        f"95 % interval {intervals}, on a logarithmic scale.",
     )
 
 
@@ -50,9 +46,7 @@ def section(view: View) -> Section:
         ),
         Heading("Figures"),
         latency_table(view),
-        Fold("Every comparison of two topologies", [comparison_table(view)])
-        if not view.why_alone
-        else Text(view.why_alone, tone="note"),
+        *([] if view.is_alone else [Fold("Every comparison of two topologies", [comparison_table(view)])]),
     ]
     return Section("latency", "Latency of each journey", elements)
 

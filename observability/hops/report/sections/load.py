@@ -1,4 +1,4 @@
-"""Rate over time: what was asked of each topology, and what it answered."""
+"""The load: what was asked of each topology, what it answered, and how busy that kept the processors."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from hops.conclusions.notes import load_sentences
+from hops.elements import numbers
 from hops.elements.element import Chart, Figures, Section, Text
-from hops.elements.table import Column, Table, number, whole
+from hops.elements.table import Cell, Column, Table, number, whole, words
 from hops.report.chart import SOFT, Spec, draw
 from hops.report.encodings import amount, layer
 from hops.report.palette import Look
@@ -21,13 +23,14 @@ _NS_PER_S = 1e9
 
 def section(view: View) -> Section:
     """Makes the section."""
-    is_open = view.summary["closed"] is None
-    text = "Journeys a second that ended ok, one thin line per block."
+    is_open, several = view.summary["closed"] is None, view.summary["blocks"] > 1
+    text = f"Journeys a second that ended ok{', one thin line per block' if several else ''}."
     if is_open:
         text += " The dashed line is the planned rate; random arrivals scatter around it."
     charts = [rate_chart(view, look, rate_of(view.run.manifest, look.name) if is_open else None) for look in view.looks]
-    key = [("line plain", "one block"), *([("line dashed", "planned")] if is_open else [])]
-    return Section("rate", "Rate over time", [Text(text), Figures(charts, key), rate_table(view)])
+    key = [*([("line plain", "one block")] if several else []), *([("line dashed", "planned")] if is_open else [])]
+    busy = [Text(" ".join(sentences))] if (sentences := load_sentences(view.summary)) else []
+    return Section("rate", "Load", [Text(text), Figures(charts, key), *busy, rate_table(view)], detail=True)
 
 
 def rate_chart(view: View, look: Look, planned: float | None) -> Chart:
@@ -61,7 +64,7 @@ def rate_table(view: View) -> Table:
     """What each topology answered on the whole."""
     rows = []
     for look in view.looks:
-        figures = view.summary["topologies"][look.name]
+        figures, in_use = view.summary["topologies"][look.name], view.summary.get("in_use", {}).get(look.name)
         frame = view.run.journeys.filter(pl.col("topology") == look.name)
         rows.append(
             [
@@ -69,10 +72,19 @@ def rate_table(view: View) -> Table:
                 whole(frame.height),
                 number(figures["throughput_per_s"]),
                 whole(sum(figures["errors"].values())),
+                _share(in_use["machine"] if in_use else None),
+                words(in_use["component"] if in_use else numbers.NOTHING),
+                _share(in_use["core"] if in_use else None),
             ]
         )
     columns = [Column("topology", numeric=False), Column("journeys sent"), Column("ended ok", "1/s"), Column("failed")]
-    return Table("rate", "Rate over all blocks", columns, rows)
+    columns += [Column("of all processors", "%"), Column("busiest component", numeric=False)]
+    columns += [Column("of one processor", "%")]
+    return Table("rate", "Rate over all blocks, and how much of the processors it kept busy", columns, rows)
+
+
+def _share(value: float | None) -> Cell:
+    return number(None if value is None else 100 * value)
 
 
 def _ok(view: View, topology: str) -> pl.DataFrame:

@@ -30,7 +30,7 @@ def observer_section(view: View) -> Section:
     )
     tables = observer_tables(view)
     texts = [observer_text(view), Text(how), *([Text(where)] if len(tables) > 1 else [])]
-    return Section("observer", "What tracing itself costs", [*texts, *tables])
+    return Section("observer", "What tracing itself costs", [*texts, *tables], detail=True)
 
 
 def manifest_section(manifest: Mapping[str, Any]) -> Section:
@@ -48,6 +48,7 @@ def manifest_section(manifest: Mapping[str, Any]) -> Section:
         "manifest",
         "What the run was made of",
         [Text("Enough to run it again: code, versions, seeds, tapes, machine."), *folds],
+        detail=True,
     )
 
 

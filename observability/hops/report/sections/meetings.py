@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hops.elements.element import Section, Text
 from hops.report.view import View
-from hops.tables.meetings import meetings_tables
+from hops.tables.meetings import meetings_elements
 
 
 def section(view: View) -> Section:
@@ -15,4 +15,4 @@ def section(view: View) -> Section:
         "together is told apart. A component that is busy with one of them shows in the budgets of the others as "
         "queue:<component>."
     )
-    return Section("meetings", "Who waits behind whom", [Text(text), *meetings_tables(view)])
+    return Section("meetings", "Who waits behind whom", [Text(text), *meetings_elements(view)])

@@ -10,7 +10,7 @@ import polars as pl
 
 from hops.analysis.cost import GENERATOR_GROUP, GROUPS, TOTAL, component_group
 from hops.elements import numbers
-from hops.elements.element import Chart, Element, Figures, Heading, Section, Text
+from hops.elements.element import Chart, Element, Figures, Fold, Heading, Section, Text
 from hops.elements.table import Column, Table, number, words
 from hops.report.chart import INK, Spec, draw
 from hops.report.encodings import amount, label, layer, stacked, topology_axis
@@ -55,8 +55,7 @@ def section(view: View) -> Section:
             "Cores in use, mean over the blocks, second by second since the start of the load.",
         ),
         Figures([memory_chart(view, look) for look in view.looks], key, "Memory in MiB, mean over the blocks."),
-        cpu_table(view),
-        memory_table(view),
+        Fold("CPU and memory by component", [cpu_table(view), memory_table(view)]),
         *_origin(view),
     ]
     return Section("resources", "Resources and cost", elements)

@@ -57,7 +57,7 @@ def section(manifest: Mapping[str, Any], facts: Sequence[tuple[str, str]], *note
         setup_table(facts),
         *notes,
     ]
-    return Section("setup", "What was measured", elements)
+    return Section("setup", "What was measured", elements, detail=True)
 
 
 def setup_table(facts: Sequence[tuple[str, str]]) -> Table:

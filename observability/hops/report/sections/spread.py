@@ -25,6 +25,7 @@ def heat_section(view: View) -> Section:
         "heat",
         "Journeys and topologies at a glance",
         [Text(text), heat_table(view, "p50", "Median"), heat_table(view, "p99", "p99")],
+        detail=True,
     )
 
 
@@ -70,6 +71,7 @@ def box_section(view: View) -> Section:
             Figures([box_chart(view, journey) for journey in view.journeys_and_all], view.topology_key),
             Fold("Percentiles behind the boxes", [box_table(view)]),
         ],
+        detail=True,
     )
 
 

@@ -9,14 +9,18 @@ from hops.gates.experiment import failed
 from hops.gates.limits import gate_name
 from hops.report.view import View
 from hops.tables.seconds import seconds_table
-from hops.tables.validity import validity_elements
+from hops.tables.validity import every_gate, failing_elements, left_out_elements
 
 
 def section(view: View) -> Section:
     """Makes the section."""
     seconds = seconds_table(view.run.trials, view.run.manifest["profile"])
-    elements = [*validity_elements(view), trials_table(view), Fold("Where the trials' seconds went", [seconds])]
-    return Section("validity", "Can it be trusted?", elements)
+    folds = [
+        Fold("Every gate", [every_gate(view), *left_out_elements(view)], opened=True),
+        Fold("Every trial", [trials_table(view)], opened=True),
+        Fold("Where the trials' seconds went", [seconds]),
+    ]
+    return Section("validity", "Can it be trusted?", [*failing_elements(view), *folds])
 
 
 def trials_table(view: View) -> Table:

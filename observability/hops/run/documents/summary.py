@@ -6,6 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
 from hops.run.documents.gate import Gate, LeftOut, Verdict
+from hops.run.documents.in_use import InUse
 from hops.run.documents.meeting import Meeting
 from hops.run.documents.network import NetworkSummary
 from hops.run.documents.precision import Precision
@@ -29,7 +30,8 @@ class Summary(OfCluster):
 
     `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology). `precision` is there
     only if one was asked for, `meetings` not in a closed loop, `distance` only where the model of distance was
-    computed, and `network` only if one was emulated, the same one for all topologies.
+    computed, and `network` only if one was emulated, the same one for all topologies. `compared` says what its
+    topologies are where that is something else: `edge` for one topology behind several edges.
     """
 
     schema: int
@@ -48,6 +50,8 @@ class Summary(OfCluster):
     observer_effect_ms: ObserverEffect
     comparisons: list[Comparison]
     hop_differences: list[HopDifference]
+    in_use: NotRequired[dict[str, InUse]]
+    compared: NotRequired[str]
     meetings: NotRequired[list[Meeting]]
     precision: NotRequired[Precision]
     distance: NotRequired[Distance]

@@ -116,8 +116,8 @@ def test_sentences_say_it(summaries):
     missed = {**summaries[1]["precision"], "needed": 312, "met": False, "reached": 0.111}
     assert precision_sentence(missed, 10) == (
         "A precision of 5.0 % was asked for and NOT REACHED: trials scatter by 4.0 %, so it takes 312 blocks, more "
-        "than can be run; 10 ran. The widest 95 % interval of a ratio of two topologies' p50, over all journeys, "
-        "reaches 11.1 % beyond the ratio."
+        "than can be run. 10 blocks ran. The widest 95 % interval of a ratio of two topologies' p50, over all "
+        "journeys, reaches 11.1 % beyond the ratio."
     )
     unknown = {**missed, "scatter": None, "needed": None}
     assert "it is not known how many blocks it takes: a pair of topologies has no interval" in precision_sentence(

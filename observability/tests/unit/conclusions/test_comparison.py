@@ -9,6 +9,7 @@ import pytest
 
 from hops.analysis.pairs import Pairs, mirror, mirror_hops
 from hops.conclusions.comparison import grouped_conclusions, standing
+from hops.conclusions.notes import load_sentences, verdict_sentence
 from hops.elements.numbers import decimals_for, figure
 from hops.kinds.compare.terminal import compare
 from hops.terminal.console import terminal
@@ -28,7 +29,8 @@ def conclusions(summary):
     """All sentences, one after the other."""
     grouped = grouped_conclusions(summary)
     inside = [text for texts in grouped.journeys.values() for text in texts]
-    return [*grouped.headline, *inside, *grouped.cost, *grouped.doubts, *grouped.validity]
+    about_all = [*grouped.headline, *grouped.beside, *grouped.mix]
+    return [*about_all, *inside, *grouped.cost, *grouped.doubts, *grouped.validity]
 
 
 def test_a_lead_reads_from_the_faster_side_whatever_the_order_of_the_row():
@@ -38,8 +40,8 @@ def test_a_lead_reads_from_the_faster_side_whatever_the_order_of_the_row():
         )
         assert found.journeys["order_history"][0] == (
             "hybrid answers order_history 3.1 ms (2.7 to 3.6) faster than rest at p50, p = 0.004 after "
-            "correction; 2.4 ms (2.1 to 2.7) of the 3.0 ms between their means is the wire from the client "
-            "(1 round trip instead of 2), and 0.8 ms (0.5 to 1.1) the services' work."
+            "correction. Of the 3.0 ms between their means, 2.4 ms (2.1 to 2.7) is the wire from the client "
+            "and 0.8 ms (0.5 to 1.1) the services' work. It makes 1 round trip instead of 2."
         )
 
 
@@ -54,7 +56,7 @@ def test_a_group_may_save_more_than_the_whole_and_another_take_it_back():
     row = made.compared("order_history", "p50", "a", "b", (10.0, 12.0), [-2.5, -1.5], 0.01, "left_lower")
     hops = made.split("order_history", "a", "b", [made.part("client wire", 1.0, 5.0), made.part("gateways", 2.0, 0.0)])
     text = grouped_conclusions(made.summary({"a": 10.0, "b": 12.0}, [row], [hops])).journeys["order_history"][0]
-    assert "4.0 ms (3.7 to 4.3) is the wire from the client alone, more than the 2.0 ms between" in text
+    assert "More than the 2.0 ms between their means, 4.0 ms (3.7 to 4.3), is the wire from the client alone." in text
     assert "partly offset by 2.0 ms (1.7 to 2.3) in the gateways' work" in text
 
 
@@ -75,14 +77,14 @@ def test_a_comparison_that_the_summary_lacks_is_not_taken_for_a_lead():
 def test_means_that_do_not_show_what_the_medians_show_explain_nothing():
     hops = made.split("order_history", "rest", "hybrid", [made.part("services", 4.0, 3.9)], reach=2.0)
     text = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [hops]))
-    assert "the traced means do not show it" in text.journeys["order_history"][0]
+    assert "The traced means do not show it" in text.journeys["order_history"][0]
 
 
 def test_with_too_few_traces_for_an_interval_nothing_is_said_of_the_traced_means():
     untold = ROUND_TRIPS | {"ci95": [None, None]}
     text = grouped_conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [untold]))
     told = text.journeys["order_history"][0]
-    assert told.endswith("after correction; too few of these journeys were traced to say why.")
+    assert told.endswith("after correction. Too few of these journeys were traced to say why.")
 
 
 def test_what_was_not_shown_is_said_and_not_called_equal():
@@ -185,24 +187,26 @@ def test_a_pair_that_could_not_be_tested_is_named_beside_those_that_could():
     )
 
 
-def test_every_sentence_of_a_suspect_run_begins_with_the_word():
-    texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False))
-    assert len(texts) > 4
-    assert all(text.startswith("SUSPECT") for text in texts)
-    assert "SUSPECT: CPU steal. 2 of 2 trials fail a gate: do not rely on these figures." in texts
+def test_the_first_sentence_of_a_suspect_run_says_so_and_no_other_one():
+    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS], valid=False)
+    first, *others = conclusions(summary)
+    assert first.startswith("SUSPECT: With no distance between customer and edge, at p50 hybrid")
+    assert len(others) > 4
+    assert not any("SUSPECT" in text for text in others)
+    assert verdict_sentence(summary) == ("SUSPECT: CPU steal. 2 of 2 trials fail a gate: do not rely on these figures.")
 
 
 def test_a_valid_run_says_so():
-    texts = conclusions(made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST]))
-    assert "VALID: every gate holds, in 2 trials." in texts
-    assert not any("SUSPECT" in text for text in texts)
+    summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
+    assert verdict_sentence(summary) == "VALID: every gate holds, in 2 trials."
+    assert not any("SUSPECT" in text for text in conclusions(summary))
 
 
 def test_trials_that_were_repeated_are_not_counted_among_those_that_hold():
     summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST])
     first = next(row for row in summary["verdicts"] if row["topology"] is not None)
     summary["verdicts"].append(first | {"used": False, "valid": False, "reasons": ["steal_share"]})
-    assert "VALID: every gate holds, in 2 trials; 1 was repeated." in conclusions(summary)
+    assert verdict_sentence(summary) == "VALID: every gate holds, in 2 trials; 1 was repeated."
 
 
 def test_a_machine_that_changed_its_own_speed_is_told():
@@ -213,6 +217,29 @@ def test_a_machine_that_changed_its_own_speed_is_told():
     )
     assert not any("equally fast" in text for text in steady)
     assert any(told in text for text in slowed)
+
+
+@pytest.mark.parametrize(
+    ("machines", "told"),
+    [
+        (
+            {"rest": 0.33, "hybrid": 0.61},
+            "At 20.0 journeys a second, hybrid used 61 % of this machine's processors and rest 33 %.",
+        ),
+        ({"rest": None, "hybrid": None}, None),
+        ({"hybrid": 0.61}, "At 20.0 journeys a second, hybrid used 61 % of this machine's processors."),
+    ],
+    ids=["both", "processors not counted", "one topology"],
+)
+def test_how_far_from_saturation_the_run_was_is_told(machines, told):
+    component = {"component": "graphql-gateway", "core": 0.48}
+    summary = made.summary(dict.fromkeys(machines, 10.0), [])
+    summary["in_use"] = {name: {"machine": machine, **component} for name, machine in machines.items()}
+    *machine, busiest = load_sentences(summary)
+    assert machine == ([] if told is None else [told])
+    where = " in rest" if len(machines) > 1 else ""
+    assert busiest == f"The busiest single component was graphql-gateway{where}, with 48 % of one processor."
+    assert conclusions(summary).count(busiest) == 1
 
 
 def test_a_closed_loop_says_what_that_does():
@@ -280,7 +307,7 @@ def test_components_that_were_slowed_are_told_before_anything_else():
 @pytest.mark.parametrize(
     ("low", "mean_ms", "told"),
     [
-        (28.0, 3.5, ["In hybrid, 11.3 % of all journeys arrived while a bulk_lines was under way, and took 31.0 ms "]),
+        (28.0, 3.5, ["In hybrid, 11.3 % of all journeys arrived while a bulk_lines was under way and took 31.0 ms "]),
         (-1.0, 3.5, []),
         (28.0, 0.2, []),
     ],
@@ -291,5 +318,5 @@ def test_whom_it_costs_most_to_meet_is_told_where_it_is_a_part_of_the_mean(low, 
     meeting = {"topology": "hybrid", "journey": "all", "met": "bulk_lines", "meetings": 500, "share": 0.113}
     summary = made.summary({"rest": 13.1, "hybrid": 10.0}, [SLOW_REST], [ROUND_TRIPS])
     summary["meetings"] = [{**meeting, "more": more, "mean_ms": mean_ms}]
-    found = [text for text in grouped_conclusions(summary).headline if "under way" in text]
+    found = [text for text in grouped_conclusions(summary).beside if "under way" in text]
     assert [text[: len(begin)] for text, begin in zip(found, told, strict=True)] == told

@@ -86,8 +86,8 @@ def test_arms_at_different_networks_have_no_place_in_common():
 
 
 def test_the_headline_says_next_where_the_order_turns_round():
-    headline = grouped_conclusions(summary(all=row(at_ms=20.0, ci95=(15.0, 25.0)), order_history=row())).headline
-    assert headline[1:3] == [
+    found = grouped_conclusions(summary(all=row(at_ms=20.0, ci95=(15.0, 25.0)), order_history=row()))
+    assert found.beside[:2] == [
         "From 20.0 ms (15.0 to 25.0) of round-trip time on, hybrid answers the whole mix faster than rest.",
         "From 9.0 ms (7.0 to 12.0) of round-trip time on, hybrid answers order_history faster than rest.",
     ]

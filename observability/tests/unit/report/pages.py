@@ -10,23 +10,25 @@ SECTIONS = [
     "budgets",
     "meetings",
     "distance",
+    "resources",
     "latency",
     "heat",
     "boxes",
     "exemplars",
-    "rate",
-    "resources",
     "bytes",
+    "rate",
     "validity",
-    "setup",
     "observer",
+    "setup",
     "manifest",
     "glossary",
 ]
 
+_UNREAD = ("style", "script", "svg")
+
 
 class Page(HTMLParser):
-    """Collects what the tests ask about: sections, headings, tables, and whatever loads or runs something."""
+    """Collects what the tests ask about: sections, headings, tables, words, and whatever loads or runs something."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -37,11 +39,19 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self._heading = self._table = ""
         self._cell = False
+        self._words: list[str] = []
+        self._unread = 0
         self.feed(text)
+
+    @property
+    def text(self) -> str:
+        """Its words, without those of drawings."""
+        return " ".join(" ".join(self._words).split())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = dict(attrs)
         self.tags.append(tag)
+        self._unread += tag in _UNREAD
         self.loads += [value for name in ("src", "href", "srcset", "action") if (value := found.get(name))]
         if tag == "section":
             self.sections.append(found["id"] or "")
@@ -58,6 +68,7 @@ class Page(HTMLParser):
             self._cell = True
 
     def handle_endtag(self, tag: str) -> None:
+        self._unread -= tag in _UNREAD
         if tag == "h2":
             self._heading = ""
         if tag in ("td", "th"):
@@ -66,6 +77,8 @@ class Page(HTMLParser):
             self._table = ""
 
     def handle_data(self, data: str) -> None:
+        if not self._unread:
+            self._words.append(data)
         if self._heading:
             self.headings[self._heading] += data
         if self._cell:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hops.run.switches import mesh_text, replicas_text, switches_text, value_text
+from hops.run.switches import compares_edges, mesh_text, replicas_text, switches_text, value_text
 
 OLD = {"edge": "envoy", "mesh": "none", "mtls": "off", "scale": 1, "delay_ms": {}}
 NEW = OLD | {"canary": 0, "replicas": {}, "abort_share": {}, "store": "postgres"}
@@ -58,3 +58,24 @@ def test_what_is_on_is_listed():
 )
 def test_a_switch_that_a_run_lacks_has_its_default(name, text):
     assert value_text(OLD, name) == text
+
+
+@pytest.mark.parametrize(
+    ("names", "arms", "edges"),
+    [
+        (["hybrid", "hybrid"], [{"edge": "envoy", "tls": "off"}, {"edge": "kong", "tls": "off"}], True),
+        (["hybrid", "hybrid"], [{"edge": "envoy", "plugins": "typical"}, {"edge": "none", "plugins": "none"}], True),
+        (["hybrid", "hybrid"], [{"edge": "envoy", "tls": "off"}, {"edge": "kong", "tls": "on"}], False),
+        (["hybrid", "rest"], [{"edge": "envoy"}, {"edge": "kong"}], False),
+        (["hybrid"], [{"edge": "envoy"}], False),
+    ],
+    ids=["edges alone", "plugins of an edge", "TLS too", "topologies too", "one arm"],
+)
+def test_a_comparison_of_one_topology_behind_several_edges_is_known(names, arms, edges):
+    labels = [str(number) for number, _ in enumerate(names)]
+    manifest = {
+        "kind": "compare",
+        "topologies": {label: {"name": name} for label, name in zip(labels, names, strict=True)},
+        "arms": dict(zip(labels, arms, strict=True)),
+    }
+    assert compares_edges(manifest) is edges

@@ -99,7 +99,7 @@ def test_a_share_is_a_bar_beside_its_figure_and_sums_stand_apart():
 
 
 def test_a_cell_reads_the_same_in_markdown():
-    lines = markdown("Run", [], [Section("latency", "Latency", [LATENCY])], suspect=False).splitlines()
+    lines = markdown("Run", [], [Section("latency", "Latency", [LATENCY])]).splitlines()
     text = shown(LATENCY, width=200)
     for cell in ("4.50 to 5.50", f"15.0 to {OPEN}", "31.0", "154"):
         assert cell in text

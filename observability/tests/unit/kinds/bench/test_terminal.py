@@ -200,8 +200,8 @@ def test_a_run_with_a_mesh_shows_its_groups_first_and_its_sidecars(meshed, width
     assert text.index("Hop budgets of all by group") < text.index("Parts of the hop budgets of all")
     flat = " ".join(text.split())
     assert (
-        "hybrid: a journey crosses sidecars 3.25 times; they take 0.25 ms of its time (4.5 %), 0.75 ms of CPU for each "
-        "journey and 100 MiB of memory together." in flat
+        "hybrid: a journey crosses sidecars 3.25 times, which takes 0.25 ms of its time (4.5 %). They use 0.75 ms of "
+        "CPU for each journey and 100 MiB of memory together." in flat
     )
 
 
@@ -220,7 +220,7 @@ def test_sidecars_of_a_run_without_traces_show_what_they_use(meshed):
     topology["journeys"] = {"all": cell(100, 5.0)}
     topology["sidecars"] = {}
     flat = " ".join(rendered(bench(meshed), 120).split())
-    assert "hybrid: they take 0.75 ms of CPU for each journey and 100 MiB of memory together." in flat
+    assert "hybrid: sidecars use 0.75 ms of CPU for each journey and 100 MiB of memory together." in flat
 
 
 def test_what_was_not_counted_is_not_made_up(summary):

@@ -33,7 +33,7 @@ def test_every_figure_of_a_ladder_stands_in_its_report_too(climbed: Path) -> Non
     terminal(out, width=400).print(shown(json.loads((climbed / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
     assert len(figures) > 60
-    text = (climbed / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    text = page_of(climbed).text
     assert {figure for figure in figures if figure not in text} == set()
 
 

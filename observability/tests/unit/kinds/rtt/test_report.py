@@ -16,6 +16,8 @@ from hops.synthetic.experiment import Noise
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
 
+from ...report.pages import page_of
+
 
 @pytest.fixture(scope="module")
 def distant(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -32,11 +34,12 @@ def text(distant: Path) -> str:
     return (distant / "report.md").read_text(encoding="utf-8").replace("\\", "")
 
 
-def test_every_figure_of_the_terminal_stands_in_the_report_too(distant: Path, text: str) -> None:
+def test_every_figure_of_the_terminal_stands_in_the_report_too(distant: Path) -> None:
     out = io.StringIO()
     terminal(out, width=400).print(shown(json.loads((distant / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
     assert len(figures) > 40
+    text = page_of(distant).text
     assert {figure for figure in figures if figure not in text} == set()
 
 
@@ -57,8 +60,9 @@ def test_a_break_even_is_told_as_measured_and_as_predicted(text: str) -> None:
     )
 
 
-def test_the_arms_are_listed_as_they_ran(text: str) -> None:
-    assert "5 blocks of 6 arms (one for each topology and round-trip time) in random order" in text
+def test_the_arms_are_listed_as_they_ran(distant: Path, text: str) -> None:
+    told = "5 blocks of 6 arms (one for each topology and round-trip time) in random order"
+    assert told in page_of(distant).text
     assert re.search(r"network: 0, 20 and [0-9]+ ms, by arm, connections open", text)
 
 

@@ -225,7 +225,7 @@ def test_where_no_difference_is_shown_it_says_what_would_have_been(found):
 
 
 def test_markdown_has_every_row(found):
-    text = markdown("Two runs", [], runs_sections(found), suspect=False)
+    text = markdown("Two runs", [], runs_sections(found))
     assert text.count("\n| ") >= len(found["rows"])
     assert r"| order\_status | p50 |" in text
 

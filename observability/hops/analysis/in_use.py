@@ -1,0 +1,46 @@
+"""How far from saturation a run was: the share of the processors that each topology kept busy."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from hops.analysis.cost import GENERATOR_GROUP, TELEMETRY, component_group
+from hops.run.documents.in_use import InUse
+from hops.run.files import RunFiles
+
+_NS_PER_S = 1e9
+
+
+def in_use_of(run: RunFiles) -> dict[str, InUse]:
+    """How busy each topology kept the processors, over the load of all its trials.
+
+    Args:
+        run: Files of the run.
+
+    Returns:
+        By topology; one whose components nobody accounted for is left out.
+    """
+    cores = run.manifest["cluster" if "cluster" in run.manifest else "machine"].get("cores")
+    load = run.journeys.group_by("topology", "block").agg(
+        ((pl.col("ended_ns").max() - pl.col("intended_ns").min()) / _NS_PER_S).alias("s")
+    )
+    seconds = dict(load.group_by("topology").agg(pl.col("s").sum()).iter_rows())
+    found = {}
+    for topology in run.topologies:
+        used: dict[str, float] = {}
+        for trial in run.used:
+            if trial["topology"] == topology:
+                used |= {name: used.get(name, 0.0) + cpu_s for name, cpu_s in trial["cpu_s"].items()}
+        shop = {name: cpu_s for name, cpu_s in used.items() if _is_shop(name)}
+        if shop and seconds[topology]:
+            busiest = max(shop, key=shop.__getitem__)
+            found[topology] = InUse(
+                machine=sum(used.values()) / seconds[topology] / cores if cores else None,
+                component=busiest,
+                core=shop[busiest] / seconds[topology],
+            )
+    return found
+
+
+def _is_shop(component: str) -> bool:
+    return component != TELEMETRY and component_group(component) != GENERATOR_GROUP

@@ -1,0 +1,132 @@
+"""What stands first is short: few sentences with few figures, one picture and one table; so is Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from hops.elements.element import Element, Figures, Fold, Points, Section, Text
+from hops.elements.table import Table
+from hops.kinds import analyse, kind_of, make_report
+from hops.report.contents import all_sections
+from hops.report.view import View
+from hops.run.files import read_run
+from hops.synthetic.experiment import Noise
+from hops.synthetic.run import Arm, write_generated_run
+
+from .pages import page_of
+
+MOST_SENTENCES, MOST_FIGURES = 10, 3
+_INTERVAL = re.compile(r"\([^()]* to [^()]*\)")
+_NAME = re.compile(r"\bp\d+\b|95 % interval")
+_FIGURE = re.compile(r"\d[\d,.]*\d|\d")
+
+
+@pytest.fixture(scope="module", params=["comparison", "suspect", "one block", "one topology"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("run") / "run"
+    noise, four = Noise(sigma=0.2, block=0.01, trial=0.01), ("rest", "graphql", "grpc", "hybrid")
+    match request.param:
+        case "comparison":
+            write_generated_run(path, topologies=four, noise=noise)
+        case "suspect":
+            write_generated_run(path, topologies=four, noise=noise, failing={(2, "rest"): "steal_share"})
+        case "one block":
+            write_generated_run(path, topologies=four, blocks=1, journeys_per_trial=300)
+        case _:
+            write_generated_run(path, topologies=("hybrid",), blocks=1, journeys_per_trial=300)
+    make_report(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def sections(folder: Path) -> Sequence[Section]:
+    run = read_run(folder)
+    return all_sections(View(analyse(run, name="run"), run, kind_of(run)))
+
+
+def test_few_sentences_stand_above_the_folds(sections: Sequence[Section]) -> None:
+    elements = list(sections[0].elements)
+    folds = [index for index, one in enumerate(elements) if isinstance(one, Fold)]
+    above = elements[: folds[0]]
+    assert all(isinstance(one, Fold) for one in elements[folds[0] :])
+    # the verdict, which stands above them, has two when it is SUSPECT
+    told = [sentence for text in _texts(above) for sentence in _sentences(text)]
+    assert 2 <= len(told) <= MOST_SENTENCES - 1
+    assert sum(isinstance(one, Figures) for one in above) == 1
+    assert sum(isinstance(one, Table) for one in above) <= 1
+
+
+def test_no_sentence_has_more_than_three_figures(sections: Sequence[Section]) -> None:
+    crowded = [
+        sentence
+        for text in _texts(sections[0].elements)
+        for sentence in _sentences(text)
+        if len(_FIGURE.findall(_NAME.sub("", _INTERVAL.sub("", sentence)))) > MOST_FIGURES
+    ]
+    assert crowded == []
+
+
+def test_markdown_is_short_and_names_the_files_that_have_the_rest(folder: Path) -> None:
+    text = (folder / "report.md").read_text(encoding="utf-8")
+    several = "graphql" in page_of(folder).tables["setup"][-1] or "·" in text.partition("\n")[0]
+    assert 300 < len(text.split()) <= (6000 if several else 2500)
+    *_, last = text.splitlines()
+    named = re.findall(r"[a-z0-9_]+\.csv", last.replace("\\", ""))
+    assert "report.html" in last
+    assert sorted(named) == sorted(path.name for path in (folder / "csv").iterdir())
+
+
+def test_markdown_has_the_gates_that_fail_and_no_other(folder: Path) -> None:
+    gates = (folder / "report.md").read_text(encoding="utf-8").partition("## Can it be trusted?")[2]
+    failing = re.findall(r"\| FAILS \|", gates)
+    assert bool(failing) == ("SUSPECT" in gates)
+    assert "| yes |" not in gates
+
+
+def test_a_section_has_more_than_its_heading(sections: Sequence[Section]) -> None:
+    assert all(section.elements for section in sections)
+    assert [title for section in sections for title in _empty(section.elements)] == []
+
+
+def test_a_comparison_of_edges_speaks_of_edges(tmp_path: Path) -> None:
+    arms = [Arm(f"hybrid-{edge}", "hybrid", {"edge": edge}) for edge in ("envoy", "kong")]
+    write_generated_run(tmp_path / "run", kind="compare", arms=arms, blocks=3, journeys_per_trial=300)
+    make_report(tmp_path / "run")
+    text = (tmp_path / "run" / "report.md").read_text(encoding="utf-8")
+    assert "Fastest edge for each journey" in text
+    assert re.search("[Tt]opolog", text) is None
+    assert "Which edge is faster" in page_of(tmp_path / "run").text
+
+
+def _texts(elements: Sequence[Element]) -> Iterator[str]:
+    for one in elements:
+        match one:
+            case Text() | Figures():
+                yield one.text
+            case Points():
+                yield from one.items
+            case Fold():
+                yield from _texts(one.elements)
+
+
+def _sentences(text: str) -> list[str]:
+    return [one for one in re.split(r"(?<=[.!?]) +(?=[A-Z])", text) if one]
+
+
+def _empty(elements: Sequence[Element]) -> Iterator[str]:
+    for one in elements:
+        match one:
+            case Fold():
+                if not one.elements:
+                    yield one.title
+                yield from _empty(one.elements)
+            case Table():
+                if not one.rows:
+                    yield one.caption
+            case Points():
+                if not one.items:
+                    yield "no sentence"
