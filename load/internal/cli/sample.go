@@ -28,7 +28,7 @@ type sampleLine struct {
 	OrderID int64           `json:"order_id,omitempty"`
 
 	Requests   int64 `json:"requests"`
-	Waves      int64 `json:"waves"`        // times that a request began while none was under way
+	Waves      int64 `json:"waves"`        // round trips one after the other; see exchange.Shape
 	Parallel   int64 `json:"parallel"`     // most requests under way at a time
 	WireIn     int64 `json:"wire_in"`      // every byte received on the connections, headers and framing included
 	WireOut    int64 `json:"wire_out"`     // every byte sent

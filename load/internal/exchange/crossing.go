@@ -30,8 +30,9 @@ type crossing struct {
 	mu         sync.Mutex
 	connection *connection // on which the request goes; nil so far
 	got        time.Time   // when it got the connection
-	waited     bool        // for the connection to be opened
+	opened     time.Time   // when that was open, if the request waited for it; else zero
 	trips      int         // that opening the connection took
+	behind     *crossing   // of the request that it waited for, which had the connection; nil if it waited for none
 	request    sentRequest
 	wrote      time.Time
 	rpc        string // traceparent of a request of gRPC
@@ -63,22 +64,26 @@ func (w *crossing) gotConnection(info httptrace.GotConnInfo) {
 	if c == nil {
 		return
 	}
-	c.mu.Lock()
-	if !info.Reused && c.opened.IsZero() {
-		c.opened = now
-	}
-	waited := c.opened.After(w.began)
-	c.mu.Unlock()
+	opened, before := c.given(w, now, info)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.got, w.connection = now, c
-	w.open(waited)
+	w.got, w.connection, w.behind = now, c, before
+	switch {
+	case before == nil && opened.After(w.began):
+		w.open(now)
+	case opened.After(w.began):
+		w.open(opened)
+	default:
+		w.open(time.Time{})
+	}
 }
 
-// open notes whether the request waited for its connection to be opened.
-func (w *crossing) open(waited bool) {
+// open notes until when the request waited for its connection to be opened; zero if it did not. Behind another request, the round
+// trips are that one's.
+func (w *crossing) open(until time.Time) {
 	w.request, w.wrote = sentRequest{}, time.Time{}
-	if w.waited = waited; waited {
+	w.opened, w.trips = until, 0
+	if !until.IsZero() && w.behind == nil {
 		w.trips = w.connection.RoundTrips()
 	}
 }
@@ -151,7 +156,7 @@ func (w *crossing) queued(local net.Addr, traceparent string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.connection, w.rpc = c, traceparent
-	w.open(!w.got.IsZero())
+	w.open(w.got)
 }
 
 // stretch is a part of the time that a request took.
@@ -164,9 +169,12 @@ func (s stretch) length() time.Duration { return s.to.Sub(s.from) }
 type crossed struct {
 	whole     stretch
 	handshake stretch // waiting for a connection that was not open
+	waiting   stretch // then for one that another request had
 	up        stretch // from the request's first byte to its last at the far end
 	down      stretch // the answer's last byte, from the far end
 	trips     int     // round trips of the handshake
+
+	way, behind *crossing // its own, and of the request that it waited for
 }
 
 // end ends the following.
@@ -177,7 +185,8 @@ func (w *crossing) end() (c crossed) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	ended := w.began.Add(time.Since(w.began))
-	c.whole, c.trips = stretch{w.began, ended}, w.trips
+	c.whole, c.trips, c.way, c.behind = stretch{w.began, ended}, w.trips, w, w.behind
+	w.behind = nil // which knows one before it, and so on
 	// Times are relative to the beginning, by the monotonic clock, as those of spans are.
 	next := w.began
 	follow := func(from, to time.Time) (s stretch) {
@@ -189,8 +198,9 @@ func (w *crossing) end() (c crossed) {
 		next = s.to
 		return s
 	}
-	if w.waited {
-		c.handshake = follow(w.began, w.got)
+	c.handshake = follow(w.began, w.opened)
+	if c.behind != nil {
+		c.waiting = follow(next, w.got)
 	}
 	request := w.request
 	if w.rpc != "" {
@@ -213,7 +223,7 @@ type part struct {
 
 // parts are the stretches that took any time: Jaeger makes a nanosecond of a span that took none.
 func (c crossed) parts() []part {
-	all := []part{{telemetry.Handshake, c.handshake}, {telemetry.LinkUp, c.up}, {telemetry.LinkDown, c.down}}
+	all := []part{{telemetry.Handshake, c.handshake}, {telemetry.Waiting, c.waiting}, {telemetry.LinkUp, c.up}, {telemetry.LinkDown, c.down}}
 	return slices.DeleteFunc(all, func(p part) bool { return p.length() == 0 })
 }
 

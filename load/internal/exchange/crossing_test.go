@@ -46,7 +46,7 @@ func distant(t *testing.T, protocol target.Protocol, version int, n target.Netwo
 func (c crossed) check(t *testing.T, rtt time.Duration) {
 	t.Helper()
 	moment := c.whole.from
-	for _, part := range []stretch{c.handshake, c.up, c.down, {from: c.whole.to}} {
+	for _, part := range []stretch{c.handshake, c.waiting, c.up, c.down, {from: c.whole.to}} {
 		if part.from.IsZero() {
 			continue
 		}
@@ -146,6 +146,87 @@ func TestRequestsSideBySide(t *testing.T) {
 	}
 }
 
+// Over HTTP/1.1, requests beyond a browser's connections wait until those before them are answered: a round trip more for the journey,
+// and no handshake, even if all of them were opened meanwhile.
+func TestRequestsBehindOthers(t *testing.T) {
+	const rtt, beyond = 20 * time.Millisecond, 2
+	for _, visit := range link.Visits() {
+		t.Run(string(visit), func(t *testing.T) {
+			t.Parallel()
+			shop, client := distant(t, target.REST, 1, target.Network{RTTMs: rtt.Seconds() * 1e3}, visit)
+			x := Untraced(client.At(shop.URL))
+			shop.Fault = func(http.ResponseWriter, shoptest.Seen) bool {
+				for x.Shape().Requests < browserConnections+beyond {
+					time.Sleep(time.Millisecond)
+				}
+				return false
+			}
+			sideBySide(t, x, browserConnections+beyond)
+			holders, waiters := map[*crossing]bool{}, 0
+			for _, request := range x.crossed {
+				request.check(t, rtt)
+				holders[request.way] = request.behind == nil
+			}
+			for _, request := range x.crossed {
+				if request.behind == nil {
+					continue
+				}
+				waiters++
+				if !holders[request.behind] || request.trips != 0 || request.waiting.length() < rtt/4 {
+					t.Errorf("waited for %v behind one that waited or none, and %d round trips", request.waiting.length(), request.trips)
+				}
+			}
+			trips := int64(0)
+			if visit == link.First {
+				trips = 2
+			}
+			if shape := x.Shape(); waiters != beyond || shape.Waves != 2 || shape.OpeningRoundTrips != trips || shape.Network < 2*rtt {
+				t.Errorf("%d waited; %+v", waiters, shape)
+			}
+		})
+	}
+}
+
+// On a first visit a request that opens a connection takes another's that is free sooner. The new one then lies idle, and whoever takes
+// it waits for nothing.
+func TestAConnectionThatIsFreeBeforeAnotherIsOpen(t *testing.T) {
+	t.Parallel()
+	const rtt = 40 * time.Millisecond
+	shop, client := distant(t, target.REST, 1, target.Network{RTTMs: rtt.Seconds() * 1e3}, link.First)
+	x := Untraced(client.At(shop.URL))
+	sideBySide(t, x, 1)
+	sideBySide(t, x, 2)
+	time.Sleep(rtt) // the connection is opened
+	sideBySide(t, x, 2)
+	var waited []string
+	for _, request := range x.crossed {
+		request.check(t, rtt)
+		for _, part := range request.parts() {
+			if part.name == telemetry.Handshake || part.name == telemetry.Waiting {
+				waited = append(waited, part.name)
+			}
+		}
+	}
+	shape := x.Shape()
+	if !slices.Equal(waited, []string{telemetry.Handshake, telemetry.Waiting}) || shape.Waves != 4 || shape.OpeningRoundTrips != 2 {
+		t.Errorf("waited for %v; %+v", waited, shape)
+	}
+}
+
+// sideBySide sends so many requests at once, and returns when all are answered.
+func sideBySide(t *testing.T, x *Exchange, count int) {
+	t.Helper()
+	var requests sync.WaitGroup
+	for range count {
+		requests.Go(func() {
+			if err := ask(t.Context(), x, target.REST); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	requests.Wait()
+}
+
 // messageHead is the size of what precedes a message of gRPC.
 const messageHead = 5
 
@@ -183,6 +264,20 @@ func TestCritical(t *testing.T) {
 	x := &Exchange{crossed: []crossed{short, first, last, long}}
 	if took := x.Shape().Network; took != 34*time.Millisecond {
 		t.Errorf("%v of %v", took, critical(x.crossed))
+	}
+}
+
+// Behind another request's connection, the journey waited for that request, whenever it began.
+func TestCriticalBehindAnother(t *testing.T) {
+	at := func(from, to int, behind *crossing) crossed {
+		instant := func(ms int) time.Time { return time.Unix(0, int64(ms)*int64(time.Millisecond)) }
+		return crossed{whole: stretch{instant(from), instant(to)}, way: &crossing{}, behind: behind}
+	}
+	before, holder := at(0, 10, nil), at(10, 20, nil)
+	short, waiter := at(11, 19, nil), at(12, 30, holder.way)
+	path := critical([]crossed{holder, waiter, short, before})
+	if len(path) != 3 || path[0].way != waiter.way || path[1].way != holder.way || path[2].way != before.way {
+		t.Errorf("%+v", path)
 	}
 }
 

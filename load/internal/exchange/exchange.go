@@ -55,7 +55,7 @@ func (x *Exchange) Status() int { return int(x.status.Load()) }
 // Shape says how a journey's requests followed each other.
 type Shape struct {
 	Requests int64 // sent
-	Waves    int64 // times that a request began while none was under way
+	Waves    int64 // times that the journey began to wait for a request: none was under way, or another one had the connection for the next
 	Parallel int64 // most requests under way at a time
 
 	Network           time.Duration // that the link took of the journey
@@ -70,20 +70,31 @@ func (x *Exchange) Shape() Shape {
 	for _, c := range critical(x.crossed) {
 		shape.Network += c.network()
 		shape.OpeningRoundTrips += int64(c.trips)
+		if c.behind != nil {
+			shape.Waves++
+		}
 	}
 	return shape
 }
 
 // critical returns the requests that the journey waited for: the one that ended last, before it the one that ended last before that
-// began, and so on.
+// began, and so on. Before a request that waited for another's connection it is that other one.
 func critical(requests []crossed) (path []crossed) {
 	latest := slices.SortedFunc(slices.Values(requests), func(a, b crossed) int { return b.whole.to.Compare(a.whole.to) })
 	for _, request := range latest {
-		if len(path) == 0 || !request.whole.to.After(path[len(path)-1].whole.from) {
+		if len(path) == 0 || path[len(path)-1].follows(request) {
 			path = append(path, request)
 		}
 	}
 	return path
+}
+
+// follows says whether a request could not be sent before an earlier one was answered.
+func (c crossed) follows(earlier crossed) bool {
+	if c.behind != nil {
+		return c.behind == earlier.way
+	}
+	return !earlier.whole.to.After(c.whole.from)
 }
 
 func (x *Exchange) begin() {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"context"
 	"net"
+	"net/http/httptrace"
 	"net/netip"
 	"sync"
 	"time"
@@ -70,9 +71,29 @@ var (
 type connection struct {
 	traffic
 	mu      sync.Mutex
-	opened  time.Time              // when the first request got it that had waited for it; zero if it was there before the journey
+	opened  time.Time              // as the first request tells that got it; zero where none says that it waited for that
+	latest  *crossing              // of the request that got it last, over HTTP/1.1
 	streams map[string]uint32      // of gRPC, by traceparent
 	sent    map[uint32]sentRequest // of gRPC, by stream
+}
+
+// given notes that a request got the connection. It returns when that was open, and of HTTP/1.1 what follows the request that had it
+// until now; nil if it lay idle.
+func (c *connection) given(to *crossing, now time.Time, info httptrace.GotConnInfo) (opened time.Time, before *crossing) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	oneByOne := to.client.http == 1
+	// A connection of HTTP/1.1 that was opened for one request and lay idle, or went to another, is called reused.
+	if c.opened.IsZero() && (oneByOne || !info.Reused) {
+		c.opened = now.Add(-info.IdleTime)
+	}
+	if oneByOne {
+		if !info.WasIdle {
+			before = c.latest
+		}
+		c.latest = to
+	}
+	return c.opened, before
 }
 
 // sentRequest is how a request went to the link.

@@ -42,7 +42,7 @@ type Row struct {
 	BytesInRaw        int64          `json:"bytes_in_raw"` // the same, decompressed
 	BytesOut          int64          `json:"bytes_out"`    // bodies sent
 	Requests          int64          `json:"requests"`
-	Waves             int64          `json:"waves"`               // times that a request began while none was under way
+	Waves             int64          `json:"waves"`               // round trips one after the other; see exchange.Shape
 	Parallel          int64          `json:"parallel"`            // most requests under way at a time
 	NetworkNs         int64          `json:"network_ns"`          // what the customer's link took of the journey; 0 without an emulated network
 	OpeningRoundTrips int64          `json:"opening_round_trips"` // of the link, while requests waited for connections to be opened

@@ -77,6 +77,7 @@ type Call struct {
 // Names of spans of what a request takes before it has reached the edge, and its answer after it has left it.
 const (
 	Handshake = "handshake" // waiting for a connection that was not open
+	Waiting   = "waiting"   // for a connection that another request had
 	LinkUp    = "link_up"   // from the request's first byte until its last has crossed the customer's link
 	LinkDown  = "link_down" // while the answer's last byte crosses it
 )

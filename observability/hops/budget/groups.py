@@ -9,6 +9,7 @@ from hops.budget.parts import (
     HANDSHAKE_PART,
     NETWORK_PART,
     START_LAG_PART,
+    WAITING_PART,
     is_sidecar,
 )
 
@@ -50,6 +51,8 @@ def group_of(part: str) -> str:
         return NETWORK_GROUP
     if part == HANDSHAKE_PART:
         return HANDSHAKE_GROUP
+    if part == WAITING_PART:
+        return "client wire"
     kind, _, name = part.partition(":")
     match kind:
         case "wire":

@@ -5,6 +5,7 @@
 | `work:<component>` | in its SERVER and INTERNAL spans |
 | `network` | on the emulated link between the customer and the edge: the generator's `link_up` and `link_down` spans |
 | `handshake` | in the generator's `handshake` spans, waiting for a connection to the edge to be opened |
+| `client:waiting` | in the generator's `waiting` spans, for a connection to the edge that another request had |
 | `wire:<caller>→<callee>` | in the caller's CLIENT span, outside the callee's SERVER span |
 | `queue:<component>` | of a wire's time, what its end spent waiting for an event loop that was busy with others |
 | `proxy:<edge or sidecar>` | in a proxy's SERVER and INTERNAL spans, and in its tries to connect that failed |
@@ -36,6 +37,7 @@ direction."""
 POOL_SPAN = "pool.acquire"
 START_LAG_SPAN = "start_lag"
 HANDSHAKE_SPAN = "handshake"
+WAITING_SPAN = "waiting"
 DELAY_TOOK = "shop.injected_delay_took_ms"
 """Attribute of the SERVER span of a request that was delayed on purpose: for how long, ms."""
 
@@ -48,6 +50,7 @@ CLIENT_PART = "client"
 START_LAG_PART = "start_lag"
 NETWORK_PART = "network"
 HANDSHAKE_PART = "handshake"
+WAITING_PART = "client:waiting"
 UNATTRIBUTED = "unattributed"
 
 
@@ -374,6 +377,7 @@ _GENERATOR_PARTS = {
     LINK_UP_SPAN: NETWORK_PART,
     LINK_DOWN_SPAN: NETWORK_PART,
     HANDSHAKE_SPAN: HANDSHAKE_PART,
+    WAITING_SPAN: WAITING_PART,
 }
 _COUNTED_INTERNAL = frozenset({POOL_SPAN, *_GENERATOR_PARTS})
 _OF_GENERATOR = frozenset({CLIENT_PART, *_GENERATOR_PARTS.values()})

@@ -81,7 +81,7 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "client wire",
         "Between the client and the first component, without an emulated network: queues, encoding and decoding of "
-        "messages.",
+        "messages; and the wait for a connection that another request has (client:waiting).",
     ),
     ("internal calls", "The same, between two components of the shop."),
     ("busy components", "What of a call was spent waiting for an event loop that was busy with others (queue:…)."),

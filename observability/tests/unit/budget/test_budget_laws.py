@@ -15,7 +15,7 @@ from hops.traces.span import Kind, Span
 from hops.traces.tree import grow
 
 SERVICES = ("client", "edge", "graphql-gateway", "order", "order-outbound", "product-inbound")
-NAMES = ("start_lag", "pool.acquire", "link_up", "link_down", "handshake", "call")
+NAMES = ("start_lag", "pool.acquire", "link_up", "link_down", "handshake", "waiting", "call")
 ATTRIBUTES = ({}, {"db.system.name": "postgresql"}, {"response_flags": "URX,UF"}, {"canceled": "true"})
 
 
@@ -141,6 +141,7 @@ class MeshJourney:
         with self._span("client", Kind.CLIENT, root) as request:
             self._pass("wire:client→edge")
             self._cross(request, "handshake", "handshake")
+            self._cross(request, "waiting", "client:waiting")
             self._pass("wire:client→edge")
             up_ns = self._cross(request, "link_up", "network")
             with self._span("edge", Kind.SERVER, request) as entry:

@@ -11,6 +11,7 @@ EXPECTED = {
     "handshake": "handshakes",
     "wire:client→edge": "client wire",
     "wire:client→product": "client wire",
+    "client:waiting": "client wire",
     "proxy:edge": "edge",
     "work:graphql-gateway": "gateways",
     "work:rest-gateway": "gateways",

@@ -50,6 +50,19 @@ client order_status                    INTERNAL 0..100
    `- client link_down                 INTERNAL 67..96
 """
 
+REQUEST_BEHIND_ANOTHER_ON_ITS_CONNECTION = """
+client order_status                    INTERNAL 0..100
+|- client GET                          CLIENT   1..51
+|  |- client link_up                   INTERNAL 2..12
+|  |- payment GET                      SERVER   13..35
+|  `- client link_down                 INTERNAL 36..48
+`- client GET                          CLIENT   2..98
+   |- client waiting                   INTERNAL 3..50
+   |- client link_up                   INTERNAL 51..61
+   |- payment GET                      SERVER   62..84
+   `- client link_down                 INTERNAL 85..97
+"""
+
 LINK_THAT_TAKES_NOTHING = """
 client order_status                    INTERNAL 0..100
 `- client GET                          CLIENT   0..100
@@ -254,6 +267,10 @@ CASES = {
         DISTANT_CUSTOMER_WITH_REQUESTS_SIDE_BY_SIDE,
         {"client": 4, "wire:client→payment": 6, "network": 49, "work:payment": 41},
     ),
+    "a request whose connection another one had: waiting for that is no wire": (
+        REQUEST_BEHIND_ANOTHER_ON_ITS_CONNECTION,
+        {"client": 4, "client:waiting": 47, "wire:client→payment": 5, "network": 22, "work:payment": 22},
+    ),
     "a link that takes nothing": (LINK_THAT_TAKES_NOTHING, {"wire:client→edge": 20, "proxy:edge": 80}),
     "a request that was given up on its way": (REQUEST_GIVEN_UP_ON_ITS_WAY, {"wire:client→edge": 5, "network": 95}),
     "parallel children: the one in the shadow costs nothing": (
@@ -427,7 +444,7 @@ def test_a_step_inside_a_component_enters_no_part_but_counts_on_the_path(draw):
         ("work:order", ("order", "SERVER")), ("proxy:order-inbound", ("order-inbound", "SERVER")),
         ("pool:order", ("order", "INTERNAL")), ("db:order", ("order", "CLIENT")),
         ("wire:order→user", ("order", "CLIENT")), ("client", ("client", "INTERNAL")),
-        ("network", ("client", "INTERNAL")), ("unattributed", None),
+        ("network", ("client", "INTERNAL")), ("client:waiting", ("client", "INTERNAL")), ("unattributed", None),
     ],
 )  # fmt: skip
 def test_a_part_tells_whose_spans_enter_it(part, maker):
