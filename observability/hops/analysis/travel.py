@@ -4,7 +4,7 @@
 
 The own time is what remains of a measured latency once what the run's network took is taken off. Round trips are those
 of the row; bytes are those that the generator's sample counted on the wire for this kind of journey, or else the row's
-bodies.
+bodies, with the headers of the segments that carry them.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ AT_EDGE, OWN = "at_edge_ms", "own_ms"
 """Starts of the lines, columns of `travel_of`: at the edge at the run's bandwidth, and at unlimited bandwidth too."""
 
 _KIND = ("journey", "channel")
+SEGMENT, SEGMENT_HEADERS = 1460, 40
+"""Bytes of payload in a full TCP segment, and of headers (IPv4 and TCP) in each, as the emulated link has them."""
 _SIDES = {"down": ("wire_in", "bytes_in"), "up": ("wire_out", "bytes_out")}
 
 
@@ -38,11 +40,17 @@ def travel_of(run: RunFiles, topology: str) -> pl.DataFrame:
     sample = run.sample(topology).group_by(_KIND).agg(pl.col(wire).mean() for wire, _ in _SIDES.values())
     rows = ok.join(sample, on=_KIND, how="left", maintain_order="left").with_columns(
         (pl.col("waves") + pl.col("opening_round_trips")).cast(pl.Float64).alias("round_trips"),
-        *(pl.coalesce(wire, body).cast(pl.Float64).alias(side) for side, (wire, body) in _SIDES.items()),
+        *(_in_segments(pl.coalesce(wire, body).cast(pl.Float64)).alias(side) for side, (wire, body) in _SIDES.items()),
     )
     trips, bits = _taken_ms(networks_of(switches_of(run.manifest, topology)))
     at_edge = pl.col("latency_ns") / NS_PER_MS - trips
     return rows.select("block", *_KIND, at_edge.alias(AT_EDGE), (at_edge - bits).alias(OWN), *COSTS)
+
+
+def _in_segments(payload: pl.Expr) -> pl.Expr:
+    """Bytes with headers, of as many messages of one size as the journey has requests."""
+    segments = (payload / pl.col("requests") / SEGMENT).ceil().clip(1) * pl.col("requests")
+    return payload + segments * SEGMENT_HEADERS
 
 
 def means_of(travel: pl.DataFrame) -> dict[str, tuple[float, float, float]]:

@@ -56,7 +56,10 @@ class MeasuredPoint(Estimate):
 
 
 class WireMeans(TypedDict):
-    """Mean bytes of a journey towards the customer and from there, on the wire where a sample has them, else bodies."""
+    """Mean bytes of a journey towards the customer and from there, on the wire where a sample has them, else bodies.
+
+    The headers of TCP segments are counted.
+    """
 
     down: float
     up: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import ceil
 
 import numpy as np
 import polars as pl
@@ -172,7 +173,19 @@ def test_round_trips_to_open_a_connection_count_as_any_other(run):
 def test_without_a_sample_the_bodies_stand_for_the_bytes(run, tmp_path):
     rows = travel_of(replace(run, path=tmp_path), "rest")
     bodies = run.journeys.filter((pl.col("topology") == "rest") & (pl.col("outcome") == "ok"))
-    assert rows["down"].to_list() == bodies["bytes_in"].to_list()
+    assert rows["down"].to_list() == [
+        journey["bytes_in"] + 40 * max(1, ceil(journey["bytes_in"] / journey["requests"] / 1460)) * journey["requests"]
+        for journey in bodies.iter_rows(named=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("requests", "body", "carried"), [(1, 0, 40), (1, 1460, 1500), (2, 1460, 1540), (1, 1461, 1541), (2, 4000, 4160)]
+)
+def test_segments_have_headers(run, tmp_path, requests, body, carried):
+    sent = run.journeys.with_columns(pl.lit(requests).alias("requests"), pl.lit(body).alias("bytes_out"))
+    rows = travel_of(replace(run, path=tmp_path, journeys=sent), "rest")
+    assert set(rows["up"]) == {carried}
 
 
 def test_two_blocks_give_figures_and_no_verdict(tmp_path):
