@@ -123,6 +123,12 @@ def test_clocks_apart_trip_their_gate_which_one_machine_does_not_have():
     gates = evaluate(dataclasses.replace(IN_A_CLUSTER, clock_offset_ms=0.2))
     assert [gate["name"] for gate in gates if not gate["ok"]] == ["clock_offset_ms"]
     assert "clock_offset_ms" not in {gate["name"] for gate in evaluate(SOUND)}
+
+
+@pytest.mark.parametrize(("offset_ms", "held"), [(None, True), (0.0, True), (0.1, False)])
+def test_spans_outside_of_their_callers_are_an_error_wherever_all_have_one_clock(offset_ms, held):
+    gates = evaluate(dataclasses.replace(SOUND, clock_offset_ms=offset_ms, spans_outside=1))
+    assert ("spans_outside" in {gate["name"] for gate in gates if not gate["ok"]}) == held
     assert left_out(SOUND) == []
 
 
