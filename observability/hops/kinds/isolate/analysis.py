@@ -99,7 +99,7 @@ class _Sums:
     """What all figures follow from, of several choices of journeys.
 
     Args:
-        totals: How many journeys, how many of them met the disturber, and all that they gained, ms; a row for each choice.
+        totals: Journeys, of them those that met the disturber, and all that they gained, ms; a row for each choice.
         square: The regression's design, times itself; the disturber comes first.
         right: The design, times the latencies.
     """

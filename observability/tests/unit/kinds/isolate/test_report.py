@@ -55,7 +55,7 @@ def test_every_figure_of_an_isolation_stands_in_its_report_too(isolated: Path) -
     terminal(out, width=400).print(shown(json.loads((isolated / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
     assert len(figures) > 12
-    text = (isolated / "report.md").read_text(encoding="utf-8").replace("\\", "")
+    text = page_of(isolated).text
     assert {figure for figure in figures if figure not in text} == set()
 
 

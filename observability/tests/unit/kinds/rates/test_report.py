@@ -17,6 +17,8 @@ from hops.synthetic.experiment import Noise
 from hops.synthetic.run import write_generated_run
 from hops.terminal.console import terminal
 
+from ...report.pages import page_of
+
 
 @pytest.fixture(scope="module")
 def loaded(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -47,11 +49,12 @@ def test_it_begins_with_what_load_does(text: str) -> None:
     assert re.search(r"fills (the machine's 2 cores|.*'s event loop) at [\d.]+ journeys a second", text)
 
 
-def test_the_terminal_says_what_the_page_says(loaded: Path, text: str) -> None:
+def test_the_terminal_says_what_the_page_says(loaded: Path) -> None:
     out = io.StringIO()
     terminal(out, width=400).print(shown(json.loads((loaded / "summary.json").read_text(encoding="utf-8"))))
     figures = set(re.findall(r"[−+]?\d[\d.,]*\d", out.getvalue()))
     assert len(figures) > 30
+    text = page_of(loaded).text
     assert {figure for figure in figures if figure not in text} == set()
 
 
