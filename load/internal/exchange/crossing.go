@@ -31,7 +31,8 @@ type crossing struct {
 	connection *connection // on which the request goes; nil so far
 	got        time.Time   // when it got the connection
 	opened     time.Time   // when that was open, if the request waited for it; else zero
-	trips      int         // that opening the connection took
+	trips      int         // that opening the connection took, and the answer waited for its window
+	slowed     int         // round trips that answers before this one had waited for the window
 	behind     *crossing   // of the request that it waited for, which had the connection; nil if it waited for none
 	request    sentRequest
 	wrote      time.Time
@@ -82,7 +83,7 @@ func (w *crossing) gotConnection(info httptrace.GotConnInfo) {
 // trips are that one's.
 func (w *crossing) open(until time.Time) {
 	w.request, w.wrote = sentRequest{}, time.Time{}
-	w.opened, w.trips = until, 0
+	w.opened, w.trips, w.slowed = until, 0, w.connection.SlowStart()
 	if !until.IsZero() && w.behind == nil {
 		w.trips = w.connection.RoundTrips()
 	}
@@ -131,6 +132,7 @@ func (w *crossing) read() {
 	defer w.mu.Unlock()
 	if w.connection != nil {
 		w.down = w.connection.Received()
+		w.trips += w.connection.SlowStart() - w.slowed
 	}
 }
 
@@ -172,7 +174,7 @@ type crossed struct {
 	waiting   stretch // then for one that another request had
 	up        stretch // from the request's first byte to its last at the far end
 	down      stretch // the answer's last byte, from the far end
-	trips     int     // round trips of the handshake
+	trips     int     // round trips of the handshake, and that the answer waited for the connection's window
 
 	way, behind *crossing // its own, and of the request that it waited for
 }

@@ -213,6 +213,29 @@ func TestAConnectionThatIsFreeBeforeAnotherIsOpen(t *testing.T) {
 	}
 }
 
+// On a new connection the first large answer takes further round trips, one for each time that the window doubles; the next one does not,
+// nor does any on a connection from an earlier visit.
+func TestLargeAnswersOnANewConnection(t *testing.T) {
+	const rtt, size = 20 * time.Millisecond, 60_000 // behind 14,600 and 29,200 bytes
+	for visit, want := range map[link.Visit][]int{link.First: {2 + 2, 0}, link.Warm: {0, 0}} {
+		t.Run(string(visit), func(t *testing.T) {
+			t.Parallel()
+			shop, client := distant(t, target.REST, 2, target.Network{RTTMs: rtt.Seconds() * 1e3}, visit)
+			shop.Fault = func(w http.ResponseWriter, _ shoptest.Seen) bool {
+				_, _ = w.Write(make([]byte, size))
+				return true
+			}
+			x := Untraced(client.At(shop.URL))
+			for i := range want {
+				sideBySide(t, x, 1)
+				if trips := x.crossed[i].trips; trips != want[i] {
+					t.Errorf("answer %d took %d round trips more, expected %d", i, trips, want[i])
+				}
+			}
+		})
+	}
+}
+
 // sideBySide sends so many requests at once, and returns when all are answered.
 func sideBySide(t *testing.T, x *Exchange, count int) {
 	t.Helper()

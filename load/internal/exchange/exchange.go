@@ -59,7 +59,7 @@ type Shape struct {
 	Parallel int64 // most requests under way at a time
 
 	Network           time.Duration // that the link took of the journey
-	OpeningRoundTrips int64         // that requests waited for connections to be opened
+	OpeningRoundTrips int64         // that requests waited for connections to be opened, and answers for the windows of new ones
 }
 
 // Shape returns the shape of the journey so far.

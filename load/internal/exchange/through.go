@@ -60,6 +60,7 @@ type traffic interface {
 	SentSince(time.Time) link.Crossing
 	Received() link.Passage
 	RoundTrips() int
+	SlowStart() int
 }
 
 var (

@@ -85,6 +85,9 @@ func (l *Link) wrap(far net.Conn) *Conn {
 	return c
 }
 
+// SlowStart returns how many round trips what came down so far has waited for the window of a new connection.
+func (c *Conn) SlowStart() int { return c.down.slowStart() }
+
 // sendUp hands what comes out of the link to the real connection, and closes that at the stream's end.
 func (c *Conn) sendUp() {
 	if err := c.up.drain(func(p *parcel) error {

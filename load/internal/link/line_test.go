@@ -56,6 +56,9 @@ func TestWindowDoubles(t *testing.T) {
 		if out := s.carry(zero, segment); !out.Equal(want) {
 			t.Fatalf("segment %d is out after %v, expected %v", i, out.Sub(zero), want.Sub(zero))
 		}
+		if slowed := s.slowStart(); slowed != trip {
+			t.Fatalf("segment %d has waited for %d round trips, expected %d", i, slowed, trip)
+		}
 	}
 }
 

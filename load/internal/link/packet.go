@@ -27,6 +27,9 @@ func (l *Link) Packets(far net.PacketConn) *PacketConn {
 	return c
 }
 
+// SlowStart returns 0: how QUIC's window grows is not the link's to know.
+func (c *PacketConn) SlowStart() int { return 0 }
+
 func (c *PacketConn) sendUp() {
 	_ = c.up.drain(func(p *parcel) error {
 		_, _ = c.PacketConn.WriteTo(p.data, p.address) // a datagram that cannot be sent is lost, as on any network

@@ -11,8 +11,9 @@ type stream struct {
 	line   *line
 	back   time.Duration // that an acknowledgement travels
 	mu     sync.Mutex
-	window *window   // nil if it is as large as the line needs
-	left   time.Time // when the last byte so far leaves
+	window *window       // nil if it is as large as the line needs
+	slowed time.Duration // that its bytes so far wait for the window
+	left   time.Time     // when the last byte so far leaves
 }
 
 func (l *Link) stream(over *line) *stream {
@@ -40,6 +41,17 @@ func (s *stream) send(data []byte) {
 	}
 }
 
+// slowStart returns how many round trips its bytes so far wait for the window.
+func (s *stream) slowStart() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	roundTrip := s.line.delay + s.back
+	if roundTrip == 0 {
+		return 0
+	}
+	return int((s.slowed + roundTrip/2) / roundTrip)
+}
+
 // end hands the stream's end in, behind all that was sent, and returns when it comes out.
 func (s *stream) end(err error) time.Time {
 	s.mu.Lock()
@@ -57,7 +69,9 @@ func (s *stream) carry(now time.Time, payload int) time.Time {
 		earliest = s.left
 	}
 	if s.window != nil {
-		earliest = s.window.opens(earliest, payload)
+		opens := s.window.opens(earliest, payload)
+		s.slowed += opens.Sub(earliest)
+		earliest = opens
 	}
 	due := s.line.carry(now, earliest, onWire(payload))
 	s.left = due.Add(-s.line.delay)

@@ -45,7 +45,7 @@ type Row struct {
 	Waves             int64          `json:"waves"`               // round trips one after the other; see exchange.Shape
 	Parallel          int64          `json:"parallel"`            // most requests under way at a time
 	NetworkNs         int64          `json:"network_ns"`          // what the customer's link took of the journey; 0 without an emulated network
-	OpeningRoundTrips int64          `json:"opening_round_trips"` // of the link, while requests waited for connections to be opened
+	OpeningRoundTrips int64          `json:"opening_round_trips"` // of the link, while requests waited for connections to be opened, and answers for the windows of new ones
 	Sampled           bool           `json:"sampled"`
 	TraceID           string         `json:"trace_id"`
 	AnswerSHA256      string         `json:"answer_sha256"` // of the canonical answer; empty for a failure
