@@ -110,6 +110,10 @@ prove-statistics: setup ## Check coverage, false positives and power of the stat
 	@$(RUN) -m experiment prove power $(options)
 	@$(RUN) -m experiment prove precision $(options)
 
+.PHONY: prove-meetings
+prove-meetings: setup ## Look for who waits behind whom on synthetic experiments where it is known
+	@$(RUN) -m experiment prove meetings $(options)
+
 .PHONY: prove-siblings
 prove-siblings: setup ## Compare rules for overlapping spans on synthetic traces whose true waits are known
 	@$(RUN) -m experiment prove siblings $(options)

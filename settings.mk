@@ -14,6 +14,7 @@ SETTINGS_parity := topologies samples seed edge plugins tls mesh mtls canary rep
 SETTINGS_report := run
 SETTINGS_trace := run journey topology
 SETTINGS_audit := run
+SETTINGS_prove-meetings := experiments seed
 SETTINGS_prove-siblings := traces seed
 SETTINGS_prove-delays := hops sizes blocks seed resume
 SETTINGS_prove-queues := blocks seed resume
@@ -194,6 +195,8 @@ SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canar
 #? trace journey - Journey whose exemplars to print as trees (default: list all exemplars).
 #? trace topology - Topology whose exemplars to show, for a comparison (default: its first).
 #? audit run - Run to audit: latest, a name or a path (default: the topology that is up, else latest).
+#? prove-meetings experiments 1000 Number of synthetic experiments.
+#? prove-meetings seed 1 Seed of the synthetic data, an integer ≥ 0.
 #? prove-siblings traces 5000 Number of synthetic traces for each cause of a wait.
 #? prove-siblings seed 1 Seed of the synthetic data, an integer ≥ 0.
 #? prove-delays hops payment,product,user Components to slow, comma-separated: payment, product, user, order, graphql-gateway.

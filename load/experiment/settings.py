@@ -22,7 +22,10 @@ PAGE = Path("docs/settings.md")
 
 TARGETS: Mapping[str, tuple[str, ...]] = {
     **{name: ("experiment.cli", name) for name in (*KINDS, "parity", "report", "trace", "audit")},
-    **{f"prove-{name}": ("experiment.cli", "prove", name) for name in ("siblings", "delays", "queues", "resume")},
+    **{
+        f"prove-{name}": ("experiment.cli", "prove", name)
+        for name in ("meetings", "siblings", "delays", "queues", "resume")
+    },
     "prove-statistics": ("experiment.cli", "prove", "coverage"),
     "chaos": ("chaos.__main__",),
     **{name: ("mesh.cli", name) for name in ("up", "manifests", "compose")},

@@ -1,11 +1,18 @@
 """Who waits behind whom: how much longer journeys take that arrive while another one of some kind is under way.
 
-It takes no traces: every journey's row says when it was meant to start and when it ended. A journey's latency is
-regressed on which kinds were under way when it arrived, all kinds at once, so that what a burst brings together is told
-apart. What a journey is by itself (its kind, its parameters) and what a block was like would be taken for what it met:
-kinds are compared within blocks only, and the same arrival in the other topologies, where it met other work, is a
-regressor more. All blocks replay one tape, so that chance lies in which arrivals met whom, and not in the blocks: the
-intervals are a jackknife that leaves out one stretch of the tape after the other.
+It takes no traces: every journey's row says when it was meant to start and when it ended. Mean and percentiles of those
+who met a kind are compared with those of journeys that did not but are like them: weights give these the others' mix of
+kinds, blocks and further meetings, so that what a burst brings together is told apart, and the others' pace elsewhere:
+how long the same arrivals took in the other topologies, where they met other work (calibration: Deville and Särndal,
+*Journal of the American Statistical Association* 87, 1992).
+
+Chance lies in which arrivals met whom, as all blocks replay one tape, and in the blocks. So the intervals are a
+jackknife of two ways, over stretches of the tape and over blocks: its variances add up, less that of what is left out
+in turn of every block, which both have in them (Cameron, Gelbach and Miller, *Journal of Business & Economic
+Statistics* 29, 2011).
+
+At which component they wait, the traces say: a call's row tells when the callee began, and for how long before that its
+event loop was busy with others; and all journeys' rows, which of them were under way then.
 """
 
 from __future__ import annotations
@@ -13,18 +20,31 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from hops.run.documents.estimate import Estimate
-from hops.run.documents.meeting import Meeting
-from hops.statistics.intervals import Floats, t_quantile
+from hops.run.documents.meeting import Meeting, Queue
+from hops.statistics.intervals import PERCENTILES, Floats, t_quantile
 from hops.units import ALL, NS_PER_MS
 
 STRETCHES = 20
 """Into how many stretches the tape is cut for the intervals."""
 LEAST_MEETINGS = 40
 """Fewer meetings, or fewer journeys that met nobody, say nothing."""
+LEAST_STRETCHES = 5
+"""Meetings in fewer stretches, as many as would be evenly full, are of too few arrivals to say anything."""
+LEAST_FOR_P99 = 200
+"""Fewer journeys on either side say nothing of p99: no two of them are expected beyond it."""
+LEAST_BEYOND = 10
+"""Fewer journeys above p99 have no share that met somebody."""
+METRICS = ("p50", "p99")
+"""Percentiles of which is told what a meeting costs, beside the mean."""
 _CONTROL = "in other topologies"
+_RIDGE = 1e-9
+"""Share of the mean square that keeps equations solvable of what no journey has."""
+
+_Groups = npt.NDArray[np.int64]
 
 
 def meetings_of(journeys: Mapping[str, pl.DataFrame]) -> list[Meeting]:
@@ -69,50 +89,209 @@ def _met(kind: str) -> str:
 
 
 def _with_control(rows: pl.DataFrame, others: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Adds how long the same arrivals took elsewhere, relative to their kind; 0 where there is no other topology."""
-    if not others:
+    """Adds how long the same arrivals took elsewhere, relative to those of their kind that met the same there."""
+    columns = []
+    for other in others:
+        alike = [name for name in other.columns if name == "journey" or name.startswith(_met(""))]
+        beyond = pl.col("ms") / pl.col("ms").mean().over(alike) - 1
+        columns.append(other.select("seq", "journey", beyond.alias(_CONTROL)))
+    if not columns:
         return rows.with_columns(pl.lit(0.0).alias(_CONTROL))
-    beyond = pl.col("ms") / pl.col("ms").mean().over("block", "journey") - 1
-    elsewhere = pl.concat([other.select("seq", beyond.alias(_CONTROL)) for other in others])
-    return rows.join(elsewhere.group_by("seq").mean(), on="seq", how="left").with_columns(pl.col(_CONTROL).fill_null(0))
+    elsewhere = pl.concat(columns).group_by("seq", "journey", maintain_order=True).mean()
+    # What is the same share of a long journey and of a short one is not the same time.
+    usual = pl.col("ms").mean().over("journey")
+    joined = rows.join(elsewhere, on=["seq", "journey"], how="left")
+    return joined.with_columns(pl.col(_CONTROL).fill_null(0) * usual)
 
 
 def _costs(rows: pl.DataFrame, topology: str, journey: str, kinds: Sequence[str]) -> list[Meeting]:
-    counts = {kind: int(rows[_met(kind)].sum()) for kind in kinds}
-    enough = [kind for kind in kinds if LEAST_MEETINGS <= counts[kind] <= rows.height - LEAST_MEETINGS]
-    if not enough:
+    if rows.height < 2 * LEAST_MEETINGS:
         return []
-    columns = [*map(_met, enough), _CONTROL, "ms"]
-    within = rows.select("seq", *(pl.col(name).cast(pl.Float64) for name in columns), "block", "journey").with_columns(
-        pl.col(name) - pl.col(name).mean().over("block", "journey") for name in columns
-    )
-    seq = within["seq"].to_numpy()
+    rows = rows.sort("ms")
+    seq, block, ms = (rows[name].to_numpy() for name in ("seq", "block", "ms"))
     stretch = seq * STRETCHES // (seq.max() + 1)
-    *met, control, ms = (within[name].to_numpy() for name in columns)
-    design = np.column_stack([*met, control] if np.any(control) else met)
-    found = _jackknife(design, ms, stretch)
-    return [
-        Meeting(
-            topology=topology,
-            journey=journey,
-            met=kind,
-            meetings=counts[kind],
-            share=counts[kind] / rows.height,
-            more=Estimate(value=float(value), ci95=[float(value - reach), float(value + reach)]),
-            mean_ms=float(value) * counts[kind] / rows.height,
+    # A group of the last has another stretch of every block.
+    ways = [stretch, block, (stretch + block) % STRETCHES] if np.unique(block).size > 1 else [stretch]
+    met = {kind: rows[_met(kind)].to_numpy() for kind in kinds}
+    enough = [kind for kind in kinds if _is_enough(met[kind], ways)]
+    beyond = ms > np.quantile(ms, PERCENTILES["p99"])
+    alike = [*_dummies(rows["block"]), *_dummies(rows["journey"])[1:], rows[_CONTROL].to_numpy()]
+    found = []
+    for kind in enough:
+        design = np.column_stack([*alike, *(met[other] for other in enough if other != kind)])
+        more, *percentiles = _compared(ms, design, met[kind], ways)
+        count = int(met[kind].sum())
+        known = METRICS if LEAST_FOR_P99 <= count <= rows.height - LEAST_FOR_P99 else METRICS[:1]
+        found.append(
+            Meeting(
+                topology=topology,
+                journey=journey,
+                met=kind,
+                meetings=count,
+                share=count / rows.height,
+                more=more,
+                mean_ms=more["value"] * count / rows.height,
+                percentiles=dict(zip(known, percentiles, strict=False)),
+                beyond_p99=float(met[kind][beyond].mean()) if beyond.sum() >= LEAST_BEYOND else None,
+            )
         )
-        for kind, value, reach in zip(enough, *found, strict=False)
+    return found
+
+
+def _is_enough(met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> bool:
+    """Whether both sides are large enough, and neither is gone where a group is left out."""
+    return all(
+        side.sum() >= LEAST_MEETINGS
+        and _even(ways[0][side]) >= LEAST_STRETCHES
+        and all(np.unique(groups[side]).size > 1 for groups in ways)
+        for side in (met, ~met)
+    )
+
+
+def _even(groups: _Groups) -> float:
+    """In how many evenly full groups these would lie (Kish, *Survey Sampling*, 1965)."""
+    sizes = np.bincount(groups)
+    return float(groups.size**2 / (sizes**2).sum())
+
+
+def _dummies(column: pl.Series) -> list[Floats]:
+    return [(column == value).cast(pl.Float64).to_numpy() for value in sorted(column.unique())]
+
+
+def _compared(ms: Floats, design: Floats, met: npt.NDArray[np.bool_], ways: Sequence[_Groups]) -> list[Estimate]:
+    """By how much mean and percentiles of those who met lie above those of the others that are like them.
+
+    Args:
+        ms: Latencies, in order.
+        design: What the others have to be like those who met in: a column for each.
+        met: Who met.
+        ways: The groups to leave out: stretches of the tape; of several blocks also these, and those of both.
+    """
+    value = _without(ms, design, met, ways[0], [-1])[0]
+    variances, freedoms = [], []
+    for groups in ways:
+        numbers = np.unique(groups)
+        off = _without(ms, design, met, groups, numbers) - value
+        variances.append((numbers.size - 1) / numbers.size * (off**2).sum(axis=0))
+        freedoms.append(max(_even(groups[met]) - 1, 1.0))
+    by_stretch, *others = variances
+    variance = by_stretch
+    if others:
+        by_block, by_both = others
+        variance = np.maximum(np.maximum(by_stretch, by_block), by_stretch + by_block - by_both)
+    spread = np.sum([one**2 / freedom for one, freedom in zip(variances, freedoms, strict=True)], axis=0)
+    # Satterthwaite's degrees of freedom; what does not scatter at all has an interval without length.
+    freedom = np.divide(variance**2, spread, out=np.ones_like(spread), where=spread > 0)
+    reaches = np.sqrt(variance) * [t_quantile(one) for one in freedom]
+    return [
+        Estimate(value=float(at), ci95=[float(at - reach), float(at + reach)])
+        for at, reach in zip(value, reaches, strict=True)
     ]
 
 
-def _jackknife(design: Floats, ms: Floats, stretch: Floats) -> tuple[Floats, Floats]:
-    """Coefficients of least squares, and how far their 95 % intervals reach, leaving out one stretch at a time."""
-    parts = [stretch == number for number in np.unique(stretch)]
-    products = [(design[part].T @ design[part], design[part].T @ ms[part]) for part in parts]
-    square, right = (np.sum(sums, axis=0) for sums in zip(*products, strict=True))
-    solve = np.linalg.pinv
-    value = solve(square) @ right
-    without = np.array([solve(square - one) @ (right - other) for one, other in products])
-    count = len(parts)
-    error = np.sqrt((count - 1) / count * ((without - without.mean(axis=0)) ** 2).sum(axis=0))
-    return value, error * t_quantile(count - 1)
+def _without(
+    ms: Floats, design: Floats, met: npt.NDArray[np.bool_], groups: _Groups, numbers: Sequence[int] | _Groups
+) -> Floats:
+    """The differences of mean and percentiles without each of these groups, a row for each."""
+    like, other = design[met], design[~met]
+    kept, rest = (groups[side] != np.array(numbers)[:, None] for side in (met, ~met))
+    target = kept.astype(np.float64) @ like / kept.sum(axis=1, keepdims=True)
+    square = other.T @ other
+    parts = (other[groups[~met] == number] for number in numbers)
+    squares = np.stack([square - part.T @ part for part in parts])
+    squares += _RIDGE * np.trace(square) * np.eye(square.shape[0])
+    slopes = np.linalg.solve(squares, target[:, :, None])[:, :, 0]
+    weights = np.maximum(slopes @ other.T, 0) * rest
+    return _figures(ms[met], kept.astype(np.float64)) - _figures(ms[~met], weights)
+
+
+def _figures(ms: Floats, weights: Floats) -> Floats:
+    """Mean and percentiles of latencies in order, a row for each row of weights."""
+    totals = weights.sum(axis=1)
+    below = np.cumsum(weights, axis=1) - weights / 2
+    shares = np.array([PERCENTILES[name] for name in METRICS])
+    percentiles = [np.interp(shares * total, one, ms) for total, one in zip(totals, below, strict=True)]
+    return np.column_stack([weights @ ms / totals, percentiles])
+
+
+def queues_of(journeys: Mapping[str, pl.DataFrame], calls: pl.DataFrame) -> list[Queue]:
+    """Finds which kinds were under way while calls waited for components.
+
+    Args:
+        journeys: Rows of `rows.JOURNEYS` with `block` in front, by topology.
+        calls: Rows of `rows.CALLS` and `rows.QUEUED` with `block` and `topology` in front.
+
+    Returns:
+        For each topology and component that was waited for, a row for all and for each kind, those with most first;
+        none if no call waited, or the run kept no times of calls.
+    """
+    waits = calls.filter(pl.col("queued_ns") > 0)
+    found = []
+    for name, rows in journeys.items():
+        found += _queues(name, rows, waits.filter(pl.col("topology") == name))
+    return found
+
+
+def _queues(topology: str, journeys: pl.DataFrame, waits: pl.DataFrame) -> list[Queue]:
+    ok = journeys.filter(pl.col("outcome") == "ok")
+    traced = ok.filter(pl.col("sampled"))
+    waits = waits.filter(pl.col("trace_id").is_in(traced["trace_id"].implode()))
+    if not waits.height:
+        return []
+    slow = traced.filter(pl.col("latency_ns") > ok["latency_ns"].quantile(PERCENTILES["p99"], "linear"))
+    kinds = sorted(journeys["journey"].unique())
+    blocks, under_way_ns, wall_ns = [], dict.fromkeys(kinds, 0.0), 0.0
+    for (block,), trial in journeys.partition_by("block", as_dict=True).items():
+        of_block = waits.filter(pl.col("block") == block)
+        first, last = int(trial["started_ns"].to_numpy().min()), int(trial["ended_ns"].to_numpy().max())
+        ended = (of_block["began_ns"] - first).to_numpy().astype(np.float64)
+        began = ended - of_block["queued_ns"].to_numpy()
+        columns = {ALL: ended - began}
+        for kind in kinds:
+            of_kind = trial.filter(pl.col("journey") == kind)
+            times = [(of_kind[name] - first).to_numpy() for name in ("started_ns", "ended_ns")]
+            at, one, two = _under_way(*times)
+            own = (of_block["journey"] == kind).to_numpy()
+            for_one, for_two = (np.interp(ended, at, ns) - np.interp(began, at, ns) for ns in (one, two))
+            columns[kind] = np.where(own, for_two, for_one)
+            under_way_ns[kind] += one[-1]
+        blocks.append(of_block.select("trace_id", "callee").with_columns(**_series(columns)))
+        wall_ns += last - first
+    rows = pl.concat(blocks)
+    beyond = rows.filter(pl.col("trace_id").is_in(slow["trace_id"].implode()))
+    found = []
+    for component in sorted(rows["callee"].unique()):
+        for kind in (ALL, *kinds):
+            mean, most = (
+                frame.filter(pl.col("callee") == component)[kind].sum() / max(count, 1) / NS_PER_MS
+                for frame, count in ((rows, traced.height), (beyond, slow.height))
+            )
+            found.append(
+                Queue(
+                    topology=topology,
+                    component=component,
+                    met=kind,
+                    share=1.0 if kind == ALL else float(under_way_ns[kind] / wall_ns),
+                    mean_ms=float(mean),
+                    beyond_p99=slow.height,
+                    beyond_p99_ms=float(most) if slow.height >= LEAST_BEYOND else None,
+                )
+            )
+    waited = {row["component"]: row["mean_ms"] for row in found if row["met"] == ALL}
+    return sorted(found, key=lambda row: (-waited[row["component"]], row["met"] != ALL, -row["mean_ms"]))
+
+
+def _under_way(starts: Floats, ends: Floats) -> tuple[Floats, Floats, Floats]:
+    """Moments, and for how long until each of them one or more, and two or more, were under way."""
+    if not starts.size:
+        return np.zeros(1), np.zeros(1), np.zeros(1)
+    at = np.concatenate([starts, ends]).astype(np.float64)
+    order = np.argsort(at, kind="stable")
+    at = at[order]
+    depth = np.cumsum(np.where(order < starts.size, 1, -1))[:-1]
+    one, two = (np.concatenate([[0.0], np.cumsum(np.diff(at) * (depth >= least))]) for least in (1, 2))
+    return at, one, two
+
+
+def _series(columns: Mapping[str, Floats]) -> dict[str, pl.Series]:
+    return {name: pl.Series(values, dtype=pl.Float64) for name, values in columns.items()}

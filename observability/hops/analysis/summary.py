@@ -14,7 +14,7 @@ from hops.analysis.distance import distance_of
 from hops.analysis.hop_differences import hop_differences
 from hops.analysis.in_use import in_use_of
 from hops.analysis.latencies import Latencies, latencies_of
-from hops.analysis.meetings import meetings_of
+from hops.analysis.meetings import meetings_of, queues_of
 from hops.analysis.observer import observer_effect_of
 from hops.analysis.precision import precision_of
 from hops.analysis.topology import summarise_topology
@@ -129,6 +129,8 @@ def summarise(run: RunFiles, *, name: str, pairs_of: PairsOf, figures_of: Figure
         for topology, frame in rows.items():
             by_tape.setdefault(run.tape_of(topology), {})[topology] = frame
         summary["meetings"] = [meeting for sharing in by_tape.values() for meeting in meetings_of(sharing)]
+        if queues := queues_of(rows, run.calls):
+            summary["queues"] = queues
     precision = precision_of(run, comparisons)
     if precision is not None:
         summary["precision"] = precision

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 from hops.analysis.pairs import Pairs, value_of
 from hops.conclusions.distance import at_place, turn_sentences
+from hops.conclusions.meetings import meeting_sentences, wait_sentences
 from hops.conclusions.notes import (
     and_seen,
     cost_sentences,
     doubt_sentences,
     load_sentences,
-    meeting_sentences,
     validity_sentences,
 )
 from hops.conclusions.reasons import why
@@ -232,7 +232,8 @@ def _ranked(summary: Summary, pairs: Pairs, journey: str, metric: str) -> list[s
         text = sentence(f"{best} answers {what} {faster(row)}")
         # The budgets are means: they explain the middle of the journeys, and the bands of the report the slow end.
         reasons = _why(summary, pairs, journey, best, row["right"]) if metric == "p50" else []
-        sentences.append(" ".join([text, *reasons]))
+        waits = wait_sentences(summary, journey, metric, best, row["right"])
+        sentences.append(" ".join([text, *reasons, *waits]))
     sentences += [sentence(f"{where} there is {no_difference(row)}") for row in place.level]
     # A journey that could not be tested at all stands among the doubts, with all others of the same reason.
     if place.untested and (sentences or journey == ALL):

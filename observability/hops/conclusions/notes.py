@@ -21,8 +21,6 @@ STEADY = 0.9
 """A machine whose slowest trial has more than this share of its fastest one's speed is steady enough to say nothing."""
 MOST_FIGURES = 3
 """A sentence with more figures, each with its interval, is not read."""
-LEAST_WAIT_SHARE = 0.05
-"""Share of a topology's mean that waiting behind one kind of journey makes up at least, to be told."""
 _COST = "core-hours"
 """Unit of the cost of a million journeys, as `hops.analysis.cost` has it."""
 
@@ -50,26 +48,6 @@ def cost_sentences(summary: Summary, pairs: Pairs) -> list[str]:
             text = f"No difference in CPU shown between {best} and {other}: {amount} per journey"
             sentences.append(f"{text}{and_seen(row)}.")
     return sentences
-
-
-def meeting_sentences(summary: Summary) -> list[str]:
-    """In each topology, whom it costs most to meet, where that is worth a sentence; the largest share first."""
-    sentences = []
-    for name, one in summary["topologies"].items():
-        mean_ms = one["journeys"][ALL]["latency_ms"]["mean"]
-        rows = [row for row in summary.get("meetings", []) if (row["topology"], row["journey"]) == (name, ALL)]
-        row = max(rows, key=lambda row: row["mean_ms"], default=None)
-        low = None if row is None else row["more"]["ci95"][0]
-        if row is None or low is None or low <= 0 or mean_ms is None or row["mean_ms"] < LEAST_WAIT_SHARE * mean_ms:
-            continue
-        of_mean = row["mean_ms"] / mean_ms
-        text = (
-            f"In {name}, {share(row['share'])} of all journeys arrived while a {row['met']} was under way and took "
-            f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer for it, which makes up "
-            f"{share(of_mean, 0)} of the mean."
-        )
-        sentences.append((of_mean, text))
-    return [text for _, text in sorted(sentences, key=lambda one: -one[0])]
 
 
 def load_sentences(summary: Summary) -> list[str]:

@@ -17,7 +17,7 @@ from hops.run.documents.manifest import Manifest
 from hops.run.documents.summary import Summary
 from hops.run.documents.trial import ResourcesFrom, TrialRecord
 from hops.run.loads import tape_of
-from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, RESOURCES, SAMPLE, read_sample, write_whole
+from hops.run.rows import AT_EDGE, CALLS, HOPS, JOURNEYS, QUEUED, RESOURCES, SAMPLE, read_sample, write_whole
 
 MANIFEST = "manifest.json"
 TRIALS = "trials.json"
@@ -40,7 +40,7 @@ class RunFiles:
         journeys: Rows of `run.rows.JOURNEYS` with `block` and `topology` in front, of the used trials.
         hops: Rows of `run.rows.HOPS`, likewise.
         resources: Rows of `run.rows.RESOURCES`, likewise.
-        calls: Rows of `run.rows.CALLS`, likewise; none if the run kept none.
+        calls: Rows of `run.rows.CALLS` and `run.rows.QUEUED`, likewise; none if the run kept none.
         labels: What its trials' folders call a topology, where that is not its name.
     """
 
@@ -159,7 +159,8 @@ def read_run(path: Path) -> RunFiles:
         raise MalformedRunError(f"{path / TRIALS}: {', '.join(unknown)} is not among the topologies of {MANIFEST}")
     frames = {name: _read_frame(path / f"{name}.parquet", schema) for name, schema in FRAMES.items()}
     file = path / CALLS_FILE
-    calls = _read_frame(file, CALLS) if file.exists() else pl.Schema([*LABELS.items(), *CALLS.items()]).to_frame()
+    of_call = pl.Schema([*CALLS.items(), *QUEUED.items()])
+    calls = _read_frame(file, of_call) if file.exists() else pl.Schema([*LABELS.items(), *of_call.items()]).to_frame()
     return RunFiles(path, manifest, trials, frames["journeys"], frames["hops"], frames["resources"], calls)
 
 
@@ -204,8 +205,8 @@ def _read_frame(path: Path, schema: pl.Schema) -> pl.DataFrame:
         raise MalformedRunError(f"{path}: the file is missing; the run's folder is incomplete") from error
     except (OSError, pl.exceptions.PolarsError) as error:
         raise MalformedRunError(f"{path}: not a valid parquet file; the file may be truncated: {error}") from error
-    # Without an edge that keeps a log, there are no such columns.
-    absent = [name for name in AT_EDGE if name not in frame.columns]
+    # Without an edge that keeps a log, or event loops that give account, there are no such columns.
+    absent = [name for name in (*AT_EDGE, *QUEUED) if name not in frame.columns]
     frame = frame.with_columns(pl.lit(None, pl.Int64()).alias(name) for name in absent)
     lacking = [name for name in (*LABELS, *schema) if name not in frame.columns]
     if lacking:

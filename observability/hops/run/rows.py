@@ -73,6 +73,8 @@ CALLS = pl.Schema(
     }
 )
 """A row per call of a component by another."""
+QUEUED = pl.Schema({"began_ns": pl.Int64, "queued_ns": pl.Int64})
+"""What a call's row has too where event loops gave account: when the callee began, and for how long it was busy."""
 _CALLS_MADE = pl.Schema(
     [
         *CALLS.items(),

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from hops.analysis.meetings import METRICS
+from hops.conclusions.wording import shown
 from hops.elements import numbers
 from hops.elements.element import Element, Fold, Text
 from hops.elements.table import Cell, Column, Table, estimate, number, whole, words
-from hops.run.documents.meeting import Meeting
+from hops.run.documents.estimate import Estimate
+from hops.run.documents.meeting import Meeting, Queue
 from hops.tables.view import SummaryView
 from hops.units import ALL
+
+LEAST_QUEUE_SHARE = 0.02
+"""Share of a topology's mean, or of its p99, that waiting for a component makes up at least, to be in the table."""
+LEAST_OF_QUEUE = 0.25
+"""Share of such a wait that falls into a kind's journeys at least, to be told."""
 
 
 def meetings_elements(view: SummaryView) -> list[Element]:
@@ -27,15 +35,56 @@ def meetings_elements(view: SummaryView) -> list[Element]:
 
 
 def is_shown(row: Meeting) -> bool:
-    """Whether a meeting costs something beyond doubt."""
-    low, high = row["more"]["ci95"]
-    return low is not None and high is not None and not low <= 0 <= high
+    """Whether a meeting costs something beyond doubt, in the mean or at a percentile."""
+    return any(shown(one["ci95"]) for one in (row["more"], *row["percentiles"].values()))
+
+
+def queues_table(view: SummaryView) -> Table | None:
+    """For which components journeys waited, and what was under way meanwhile; None if there is nothing to tell."""
+    columns = [Column("topology", numeric=False), Column("waiting for", numeric=False)]
+    columns += [Column("while one was under way", numeric=False), Column("of the time", "%")]
+    columns += [Column("mean", "ms"), Column("above p99", "ms"), Column("traces above p99")]
+    rows = [
+        [
+            view.name(row["topology"]),
+            words(row["component"]),
+            words("of any kind" if row["met"] == ALL else row["met"]),
+            Cell(numbers.share(row["share"]), row["share"]),
+            number(row["mean_ms"]),
+            number(row["beyond_p99_ms"]),
+            whole(row["beyond_p99"]),
+        ]
+        for row in _told(view)
+    ]
+    title = "How long a traced journey's calls waited for a busy component, by what was under way"
+    return Table("queues", view.titled(title), columns, rows, heads=3) if rows else None
+
+
+def _told(view: SummaryView) -> list[Queue]:
+    """The waits that matter, and of each the kinds that a part of it falls into."""
+    queues = view.summary.get("queues", [])
+    waits = {(row["topology"], row["component"]): row for row in queues if row["met"] == ALL}
+    told = []
+    for row in queues:
+        wait = waits[row["topology"], row["component"]]
+        latency = view.summary["topologies"][row["topology"]]["journeys"][ALL]["latency_ms"]
+        figures = [
+            (row["mean_ms"], wait["mean_ms"], latency["mean"]),
+            (row["beyond_p99_ms"] or 0.0, wait["beyond_p99_ms"] or 0.0, latency["p99"]),
+        ]
+        if any(
+            whole and of_wait >= LEAST_QUEUE_SHARE * whole and of_kind >= LEAST_OF_QUEUE * of_wait
+            for of_kind, of_wait, whole in figures
+        ):
+            told.append(row)
+    return told
 
 
 def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) -> Table:
     columns = [Column("topology", numeric=False), Column("who arrives", numeric=False)]
     columns += [Column("meets", numeric=False), Column("meetings"), Column("share", "%")]
-    columns += [Column("takes longer by", "ms", interval=True), Column("adds to the mean", "ms")]
+    columns += [Column(f"{name} longer by", "ms", interval=True) for name in ("mean", *METRICS)]
+    columns += [Column("adds to the mean", "ms"), Column("share above p99", "%")]
     rows = [
         [
             view.name(row["topology"]),
@@ -43,9 +92,14 @@ def _table(name: str, title: str, meetings: list[Meeting], view: SummaryView) ->
             words(row["met"]),
             whole(row["meetings"]),
             Cell(numbers.share(row["share"]), row["share"]),
-            estimate(row["more"]["value"], row["more"]["ci95"], signed=True),
+            *(_longer(one) for one in (row["more"], *map(row["percentiles"].get, METRICS))),
             number(row["mean_ms"]),
+            Cell(numbers.share(row["beyond_p99"]), row["beyond_p99"]),
         ]
         for row in meetings
     ]
     return Table(name, view.titled(title), columns, rows, heads=3)
+
+
+def _longer(one: Estimate | None) -> Cell:
+    return estimate(None, numbers.UNKNOWN) if one is None else estimate(one["value"], one["ci95"], signed=True)

@@ -10,7 +10,9 @@ class Meeting(TypedDict):
 
     `journey` is who arrives, `all` for every journey, and `met` who is under way. `share` is the share of the former
     that met one, 0 to 1; `more` is how much longer those took in the mean than they would have, ms, whatever else they
-    met; `mean_ms` is what that makes of the mean over all: the product.
+    met; `mean_ms` is what that makes of the mean over all: the product. `percentiles` has by how much their p50 and p99
+    are higher, ms, p99 only of enough journeys. `beyond_p99` is the share that met one of those above the p99 of all
+    the former; None if these are too few.
     """
 
     topology: str
@@ -20,3 +22,22 @@ class Meeting(TypedDict):
     share: float
     more: Estimate
     mean_ms: float
+    percentiles: dict[str, Estimate]
+    beyond_p99: float | None
+
+
+class Queue(TypedDict):
+    """How long calls waited for a component that was busy with others, while a journey of one kind was under way.
+
+    `met` is that kind; `all` is whatever was under way. `share` is the share of the time in which one was. `mean_ms` is
+    the wait of a traced journey in the mean, and `beyond_p99_ms` that of those above the topology's p99, of which there
+    are `beyond_p99`; None if these are too few. A wait that falls into several journeys is with each of them.
+    """
+
+    topology: str
+    component: str
+    met: str
+    share: float
+    mean_ms: float
+    beyond_p99: int
+    beyond_p99_ms: float | None

@@ -7,7 +7,7 @@ from hops.run.documents.difference import Comparison, HopDifference
 from hops.run.documents.distance import Distance
 from hops.run.documents.gate import Gate, LeftOut, Verdict
 from hops.run.documents.in_use import InUse
-from hops.run.documents.meeting import Meeting
+from hops.run.documents.meeting import Meeting, Queue
 from hops.run.documents.network import NetworkSummary
 from hops.run.documents.precision import Precision
 from hops.run.documents.topology import TopologySummary
@@ -29,9 +29,10 @@ class Summary(OfCluster):
     """The whole file, as far as every kind of experiment has it; `hops.kinds` has what some kinds add.
 
     `closed` is None in an open loop. `verdicts` has a row per trial, and per block (no topology). `precision` is there
-    only if one was asked for, `meetings` not in a closed loop, `distance` only where the model of distance was
-    computed, and `network` only if one was emulated, the same one for all topologies. `compared` says what its
-    topologies are where that is something else: `edge` for one topology behind several edges.
+    only if one was asked for, `meetings` not in a closed loop, `queues` only beside them and where calls that waited
+    were recorded, `distance` only where the model of distance was computed, and `network` only if one was emulated, the
+    same one for all topologies. `compared` says what its topologies are where that is something else: `edge` for one
+    topology behind several edges.
     """
 
     schema: int
@@ -53,6 +54,7 @@ class Summary(OfCluster):
     in_use: NotRequired[dict[str, InUse]]
     compared: NotRequired[str]
     meetings: NotRequired[list[Meeting]]
+    queues: NotRequired[list[Queue]]
     precision: NotRequired[Precision]
     distance: NotRequired[Distance]
     network: NotRequired[NetworkSummary]

@@ -24,7 +24,12 @@ def test_power_is_printed_as_json_and_as_a_table(capsys):
 
 
 @pytest.mark.parametrize(
-    ("command", "words"), [("aa", "False differences in 3"), ("coverage", "Coverage of 95 % intervals")]
+    ("command", "words"),
+    [
+        ("aa", "False differences in 3"),
+        ("coverage", "Coverage of 95 % intervals"),
+        ("meetings", "what meetings cost, in 3"),
+    ],
 )
 def test_commands_print_tables_and_json(command, words):
     plain = CliRunner().invoke(app, [command, "--experiments", "3"])

@@ -7,7 +7,7 @@ import pytest
 
 from hops.errors import MalformedRunError
 from hops.run.files import read_run
-from hops.run.rows import AT_EDGE
+from hops.run.rows import AT_EDGE, QUEUED
 from hops.synthetic.run import write_generated_run
 
 
@@ -28,3 +28,12 @@ def test_a_column_that_every_run_has_is_missed(tmp_path):
     without(folder, "network_ns")
     with pytest.raises(MalformedRunError, match=r"journeys\.parquet: the column network_ns is missing"):
         read_run(folder)
+
+
+def test_calls_say_when_they_waited_where_the_run_kept_it(tmp_path):
+    folder = write_generated_run(tmp_path, topologies=["rest"], blocks=1, journeys_per_trial=100)
+    calls = read_run(folder).calls
+    assert [calls[name].null_count() for name in QUEUED] == [calls.height] * 2
+    path = folder / "calls.parquet"
+    pl.read_parquet(path).with_columns(pl.lit(7).alias(name) for name in QUEUED).write_parquet(path)
+    assert [read_run(folder).calls[name].unique().to_list() for name in QUEUED] == [[7], [7]]

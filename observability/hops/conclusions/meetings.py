@@ -1,0 +1,113 @@
+"""What waiting behind other journeys makes of a topology's latencies, in sentences."""
+
+from __future__ import annotations
+
+from hops.conclusions.wording import shown
+from hops.elements.numbers import figure, share
+from hops.run.documents.meeting import Meeting
+from hops.run.documents.summary import Summary
+from hops.units import ALL
+
+LEAST_WAIT_SHARE = 0.05
+"""Share of a topology's mean that waiting behind one kind of journey makes up at least, to be told."""
+LEAST_OF_DIFFERENCE = 0.1
+"""Share of the difference between two means that it makes up at least, to be told as their reason."""
+LEAST_OF_TAIL = 0.5
+"""Share of the journeys above p99 that met one of a kind at least, for these to make the tail."""
+
+
+def meeting_sentences(summary: Summary) -> list[str]:
+    """In each topology, whom it costs most to meet, where that is worth a sentence; the largest share first."""
+    sentences = []
+    for name, one in summary["topologies"].items():
+        mean_ms = one["journeys"][ALL]["latency_ms"]["mean"]
+        row = _costliest(summary, name, ALL)
+        if row is None or mean_ms is None or row["mean_ms"] < LEAST_WAIT_SHARE * mean_ms:
+            continue
+        of_mean = row["mean_ms"] / mean_ms
+        text = (
+            f"In {name}, {share(row['share'])} of all journeys arrived while a {row['met']} was under way and took "
+            f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer for it, which makes up "
+            f"{share(of_mean, 0)} of the mean."
+        )
+        sentences.append((of_mean, text))
+    return [text for _, text in sorted(sentences, key=lambda one: -one[0])]
+
+
+def wait_sentences(summary: Summary, journey: str, metric: str, left: str, right: str) -> list[str]:
+    """Why the right topology is behind the left, as far as those who wait behind others are the reason.
+
+    Args:
+        summary: A summary as in `summary.json`.
+        journey: Kind of journey, or `all`.
+        metric: Metric of the comparison, p50 or p99.
+        left: The faster topology.
+        right: The slower one.
+    """
+    text = _of_means(summary, journey, left, right) if metric == "p50" else _of_tail(summary, journey, right)
+    return [text] if text else []
+
+
+def _of_means(summary: Summary, journey: str, left: str, right: str) -> str | None:
+    """What of the difference between two means comes from waiting behind one kind, in the slower topology, the right.
+
+    What meeting that kind costs in the other topology is taken off.
+    """
+    means = [summary["topologies"][name]["journeys"][journey]["latency_ms"]["mean"] for name in (left, right)]
+    row = _costliest(summary, right, journey)
+    if row is None or means[0] is None or means[1] is None:
+        return None
+    beside = (one["mean_ms"] for one in _rows(summary, left, journey) if one["met"] == row["met"])
+    saved, between = row["mean_ms"] - next(beside, 0.0), means[1] - means[0]
+    if between <= 0 or saved < LEAST_OF_DIFFERENCE * between:
+        return None
+    whole = f"the {figure(between, unit='ms')} between the means of {_all_of(journey)}"
+    part = f"{figure(saved)} of {whole}" if saved <= between else f"{figure(saved, unit='ms')}, more than {whole}"
+    return (
+        f"With {right}, {share(row['share'])} of {_all_of(journey)} met a {row['met']}, and took "
+        f"{figure(row['more']['value'], row['more']['ci95'], 'ms')} longer. That is {part}."
+    )
+
+
+def _of_tail(summary: Summary, journey: str, topology: str) -> str | None:
+    """Whom those met that make a topology's tail; None if that is nobody beyond doubt.
+
+    Where too few met that kind for a p99 of theirs, it says how much longer they took in the mean.
+    """
+    rows = [
+        row
+        for row in _rows(summary, topology, journey)
+        if (row["beyond_p99"] or 0.0) >= max(LEAST_OF_TAIL, row["share"])
+        and _is_longer(row["percentiles"].get("p99", row["more"])["ci95"])
+    ]
+    row = max(rows, key=lambda row: row["beyond_p99"] or 0.0, default=None)
+    if row is None:
+        return None
+    if "p99" in row["percentiles"]:
+        more = row["percentiles"]["p99"]
+        text = f"have a p99 {figure(more['value'], more['ci95'], 'ms')} higher"
+    else:
+        text = f"took {figure(row['more']['value'], row['more']['ci95'], 'ms')} longer in the mean"
+    return (
+        f"Of {'the journeys' if journey == ALL else f'the {journey} journeys'} of {topology} above its p99, "
+        f"{share(row['beyond_p99'], 0)} met a {row['met']} ({share(row['share'], 0)} of all did); those who met one "
+        f"{text}."
+    )
+
+
+def _costliest(summary: Summary, topology: str, journey: str) -> Meeting | None:
+    """Whom it costs most to meet in the mean; None if that is nobody beyond doubt."""
+    row = max(_rows(summary, topology, journey), key=lambda row: row["mean_ms"], default=None)
+    return row if row is not None and _is_longer(row["more"]["ci95"]) else None
+
+
+def _rows(summary: Summary, topology: str, journey: str) -> list[Meeting]:
+    return [row for row in summary.get("meetings", []) if (row["topology"], row["journey"]) == (topology, journey)]
+
+
+def _is_longer(ends: list[float | None]) -> bool:
+    return shown(ends) and ends[0] is not None and ends[0] > 0
+
+
+def _all_of(journey: str) -> str:
+    return "all journeys" if journey == ALL else f"all {journey} journeys"
