@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from hops.elements.element import Section
+from hops.elements.element import Element, Points, Section
 from hops.elements.renamed import of_compared
+from hops.elements.table import Table
 from hops.report import glossary
 from hops.report.facts import load_facts, machine_facts
 from hops.report.sections import (
@@ -21,6 +22,7 @@ from hops.report.sections import (
 from hops.report.sections import bytes as bytes_section
 from hops.report.sections import manifest as made_of
 from hops.report.view import View
+from hops.run.fault_notice import fault_notice
 
 
 def all_sections(view: View) -> list[Section]:
@@ -53,7 +55,13 @@ def all_sections(view: View) -> list[Section]:
 
 
 def pictured(said: Section, view: View) -> Section:
-    """The first section with its picture behind what it begins with."""
+    """The first section with its picture: one sentence, the picture, the table with its note, and then the words."""
     first, *others = said.elements
     picture = view.kind.picture or latency.picture
-    return Section(said.key, said.title, [first, picture(view), *others])
+    if not isinstance(first, Points):
+        return Section(said.key, said.title, [first, picture(view), *others])
+    lead = 1 + bool(fault_notice(view.summary["switches"]))
+    beside = 2 if others and isinstance(others[0], Table) else 0
+    words: list[Element] = [Points(first.items[lead:], tone="sentences")] if len(first.items) > lead else []
+    front: list[Element] = [Points(first.items[:lead], tone=first.tone), picture(view)]
+    return Section(said.key, said.title, [*front, *others[:beside], *words, *others[beside:]])
