@@ -109,7 +109,7 @@ def _interval_rows(view: View, journey: str) -> Iterator[dict[str, Any]]:
             value = cell["latency_ms"].get(metric)
             if value is not None:
                 low, high = cell["latency_ci95"].get(metric) or (None, None)
-                if metric == "p99" and low is None and high is None:
+                if metric == "p99" and (low is None or high is None):
                     continue
                 yield {"topology": name, "metric": metric, "value": value, "low": low, "high": high}
 

@@ -87,6 +87,13 @@ def test_markdown_has_the_gates_that_fail_and_no_other(folder: Path) -> None:
     assert "| yes |" not in gates
 
 
+def test_a_p99_without_both_ends_of_its_interval_is_not_in_the_picture(sections: Sequence[Section]) -> None:
+    (picture,) = [one for one in sections[0].elements if isinstance(one, Figures)]
+    assert all(" p50 " in chart.description for chart in picture.charts)
+    drawn = re.findall(r"p99 [\d.,]+ ms(?: \(([^)]*)\))?", " ".join(chart.description for chart in picture.charts))
+    assert [interval for interval in drawn if not re.fullmatch(r"[\d.,]+ to [\d.,]+", interval)] == []
+
+
 def test_a_section_has_more_than_its_heading(sections: Sequence[Section]) -> None:
     assert all(section.elements for section in sections)
     assert [title for section in sections for title in _empty(section.elements)] == []
