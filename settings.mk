@@ -25,7 +25,7 @@ SETTINGS_up := topology edge plugins tls mesh mtls canary replicas apart store t
 SETTINGS_manifests := topology edge plugins mesh mtls canary replicas scale delay hold abort namespace storage seed out
 SETTINGS_compose := topology scale seed out
 
-SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples traces hops sizes kills experiments customers namespace storage
+SETTINGS := topology profile rate seed workload edge plugins tls mesh mtls canary replicas apart store runtime load_nodes trace tracing scale http network rtt bandwidth visit connections delay hold abort vus think topologies blocks precision edges resume retry steps rtts rates journey objective start max users a b threshold metrics allow-suspect out run samples experiments traces hops sizes kills customers namespace storage
 
 #? bench topology hybrid Topology: a name in mesh/topologies/, or the path of a YAML file.
 #? bench profile quick Profile that sets duration and rate: smoke, compare, quick, full, rtt.
