@@ -221,7 +221,7 @@ def test_a_summary_survives_the_disk(tmp_path):
     write_summary(summary, path)
     assert read_document(path) == summary
     assert (summary["name"], summary["kind"], summary["mode"], summary["closed"]) == ("night", "bench", "open", None)
-    assert set(summary) == set(Summary.__required_keys__) | {"distance", "meetings"}
+    assert set(summary) == set(Summary.__required_keys__) | {"distance", "in_use", "meetings"}
 
 
 def test_a_figure_that_is_no_number_leaves_the_earlier_file(tmp_path):
