@@ -113,7 +113,7 @@ class Switches:
         ),
         layer="components",
         commands=(UP, PARITY),
-        needs=AN_EDGE,
+        needs=Need(lambda given: given.edge != "none", "an edge, which leads it there; give edge=envoy or edge=kong"),
     )
     store: str = entry(
         "postgres",

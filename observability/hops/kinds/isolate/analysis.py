@@ -7,10 +7,10 @@ under way (`hops.analysis.meetings`, by the same regression), times the share th
 Two things make the **difference** of both uncertain. What a block does to a trial moves all of its journeys: the blocks
 tell. What an arrival is by itself, such as its parameters, is the same in all blocks, and the regression takes some of
 it for what the arrival met: stretches of the tape tell. So the interval is clustered both ways (Cameron, Gelbach and
-Miller, *J. Business & Economic Statistics* 29, 2011): the variance is that over blocks plus that over stretches minus
-that over the stretches of single blocks, which both contain. Each is a jackknife of the difference itself, so that what
-moves measured and predicted alike cancels. The prediction's interval is made in the same way; what was measured is
-measured on this very tape, so blocks alone are its chance.
+Miller, *J. Business & Economic Statistics* 29, 2011): the variance is that over blocks, plus what that over stretches
+has beyond that over the stretches of single blocks, which both contain. Each is a jackknife of the difference itself,
+so that what moves measured and predicted alike cancels. The prediction's interval is made in the same way; what was
+measured is measured on this very tape, so blocks alone are its chance.
 """
 
 from __future__ import annotations
@@ -191,7 +191,6 @@ def _spread(variances: Sequence[tuple[float, int]]) -> Spread:
     if not others:
         return Spread(blocks**0.5, of_blocks)
     (stretches, of_stretches), (cells, _) = others
-    both = max(blocks + stretches - cells, blocks, stretches)
+    both = blocks + max(stretches - cells, 0.0)
     terms = blocks**2 / of_blocks + stretches**2 / of_stretches
-    freedom = both**2 / terms if terms else of_blocks
-    return Spread(both**0.5, max(freedom, min(of_blocks, of_stretches)))
+    return Spread(both**0.5, max(both**2 / terms, of_blocks) if terms else of_blocks)

@@ -68,13 +68,16 @@ def inside(estimate, truth: float) -> bool:
 def test_intervals_hold_the_truth_and_the_two_agree(waits_ms: float) -> None:
     rng = np.random.default_rng(7)
     covered = {"measured": 0, "predicted": 0, "difference": 0}
+    shown = 0
     for _ in range(EXPERIMENTS):
         rows, truth = experiment(rng, waits_ms)
         row = gains(rows)[WITHOUT]
         for name, true in (("measured", truth), ("predicted", truth), ("difference", 0.0)):
             covered[name] += inside(row[name], true)
         assert (row["verdict"] == "agree") == inside(row["difference"], 0.0)
+        shown += not inside(row["predicted"], 0.0)
     assert all(count >= 0.86 * EXPERIMENTS for count in covered.values()), covered
+    assert shown > 0.9 * EXPERIMENTS if waits_ms else shown < 0.14 * EXPERIMENTS
 
 
 def test_what_the_arm_does_not_take_away_is_a_disagreement() -> None:
