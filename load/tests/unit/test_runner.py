@@ -17,6 +17,7 @@ from experiment.errors import ParityError, UsageError
 from experiment.generator.shopload import BINARY
 from experiment.kinds import compare
 from experiment.kinds.compare import edge_arms
+from experiment.kinds.isolate import isolate_arms
 from experiment.kinds.ladder import ladder_arms
 from experiment.kinds.rtt import rtt_arms
 from experiment.plan.arms_in_blocks import Arm, Plan, arms_of
@@ -217,6 +218,7 @@ def test_what_is_not_there_is_not_taken_up(tmp_path: Path) -> None:
     ("kind", "arms"),
     [
         ("ladder", ladder_arms(load_topology("hybrid"), "no-edge,edge,untraced")),
+        ("isolate", isolate_arms(load_topology("hybrid"), "bulk_lines", {})),
         ("rtt", rtt_arms([load_topology("hybrid")], "0,20,50", {})),
     ],
 )

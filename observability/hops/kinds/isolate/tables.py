@@ -67,4 +67,6 @@ def _estimate(one: Estimate | None) -> Cell:
 
 def _verdict(row: IsolationRow) -> Cell:
     told = "too few" if row["predicted"] is None else row["verdict"]
-    return Cell(told, told, tone="bad" if told == "differ" else "", note=row["reason"] or "")
+    return Cell(
+        told, told, tone="bad" if told == "differ" else "", note=(row["reason"] or "").removeprefix("too few: ")
+    )

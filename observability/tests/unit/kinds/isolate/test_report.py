@@ -76,6 +76,13 @@ def test_each_arm_has_a_sentence_with_measured_beside_predicted(isolated: Path) 
         assert re.search(r"; they (agree|differ): difference −?\d\.\d+ ms \(", told)
 
 
+def test_what_is_too_few_says_so_once(isolated: Path) -> None:
+    _, *rows = page_of(isolated).tables["isolation_journeys"]
+    few = [row[-1] for row in rows if row[-1].startswith("too few")]
+    assert few
+    assert all(told.count("too few") == 1 and "journeys met a bulk_lines" in told for told in few)
+
+
 def test_only_arms_with_the_same_journeys_are_compared_as_they_are(isolated: Path) -> None:
     summary = json.loads((isolated / "summary.json").read_text(encoding="utf-8"))
     assert {(row["left"], row["right"]) for row in summary["comparisons"]} == {(APART, AS_IS)}
