@@ -1,4 +1,4 @@
-"""The report of a run: `report.html` for people, `report.md` and `csv/` for papers, all from the same tables.
+"""The report of a run: `report.html` for people, `report.md` in short, `csv/` for papers, all from the same tables.
 
 `hops.elements` says how a figure reads, `palette`, `encodings` and `chart` how it is drawn. Each module of `sections`
 adds charts, and tables that only the report has, to those of `hops.tables`; `contents` puts the sections in order, and
