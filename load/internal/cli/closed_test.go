@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -142,42 +143,45 @@ func TestMaximum(t *testing.T) {
 func TestBytesOnTheWire(t *testing.T) {
 	for _, protocol := range []target.Protocol{target.GraphQL, target.RESTServices, target.GRPC} {
 		for _, version := range []string{"1", "2"} {
-			shop := shoptest.Start(t)
-			at := shop.Target(t, protocol, int(version[0]-'0'))
-			at.Connections = 2
-			targetPath := writeTarget(t, at)
-			tapePath, _ := makeTape(t)
-			answers := filepath.Join(t.TempDir(), "answers.jsonl")
-			if code, _, stderr := run(t, "sample", "--tape", tapePath, "--target", targetPath, "--out", answers); code != exitOK {
-				t.Fatal(stderr)
-			}
-			var in, out int64
-			for line := range strings.Lines(read(t, answers)) {
-				var got sampleLine
-				if err := json.Unmarshal([]byte(line), &got); err != nil {
+			t.Run(fmt.Sprintf("%s over HTTP/%s", protocol, version), func(t *testing.T) {
+				t.Parallel() // each is a second of waiting
+				shop := shoptest.Start(t)
+				at := shop.Target(t, protocol, int(version[0]-'0'))
+				at.Connections = 2
+				targetPath := writeTarget(t, at)
+				tapePath, _ := makeTape(t)
+				answers := filepath.Join(t.TempDir(), "answers.jsonl")
+				if code, _, stderr := run(t, "sample", "--tape", tapePath, "--target", targetPath, "--out", answers); code != exitOK {
+					t.Fatal(stderr)
+				}
+				var in, out int64
+				for line := range strings.Lines(read(t, answers)) {
+					var got sampleLine
+					if err := json.Unmarshal([]byte(line), &got); err != nil {
+						t.Fatal(err)
+					}
+					if got.WireIn <= got.BytesIn || got.WireOut <= got.BytesOut || got.BytesIn > got.BytesInRaw || got.Waves > got.Requests {
+						t.Errorf("%s over HTTP/%s: %s", protocol, version, line)
+					}
+					in, out = in+got.WireIn, out+got.WireOut
+				}
+				dir := t.TempDir()
+				if code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", targetPath, "--out", dir); code != exitOK {
+					t.Fatal(stderr)
+				}
+				var figures record.Generator
+				if err := json.Unmarshal([]byte(read(t, filepath.Join(dir, "generator.json"))), &figures); err != nil {
 					t.Fatal(err)
 				}
-				if got.WireIn <= got.BytesIn || got.WireOut <= got.BytesOut || got.BytesIn > got.BytesInRaw || got.Waves > got.Requests {
-					t.Errorf("%s over HTTP/%s: %s", protocol, version, line)
+				// Tokens, trace contexts and the table of headers differ a little from run to run.
+				if near := func(a, b int64) bool { return a-b < a/20 && b-a < a/20 }; !near(in, figures.WireBytesIn) || !near(out, figures.WireBytesOut) {
+					t.Errorf("%s over HTTP/%s: %d in, %d out one by one; %d in, %d out in the replay",
+						protocol, version, in, out, figures.WireBytesIn, figures.WireBytesOut)
 				}
-				in, out = in+got.WireIn, out+got.WireOut
-			}
-			dir := t.TempDir()
-			if code, _, stderr := run(t, "replay", "--tape", tapePath, "--target", targetPath, "--out", dir); code != exitOK {
-				t.Fatal(stderr)
-			}
-			var figures record.Generator
-			if err := json.Unmarshal([]byte(read(t, filepath.Join(dir, "generator.json"))), &figures); err != nil {
-				t.Fatal(err)
-			}
-			// Tokens, trace contexts and the table of headers differ a little from run to run.
-			if near := func(a, b int64) bool { return a-b < a/20 && b-a < a/20 }; !near(in, figures.WireBytesIn) || !near(out, figures.WireBytesOut) {
-				t.Errorf("%s over HTTP/%s: %d in, %d out one by one; %d in, %d out in the replay",
-					protocol, version, in, out, figures.WireBytesIn, figures.WireBytesOut)
-			}
-			if figures.Connections != 2 || figures.OpeningIn == 0 {
-				t.Errorf("%s: %+v", protocol, figures)
-			}
+				if figures.Connections != 2 || figures.OpeningIn == 0 {
+					t.Errorf("%s: %+v", protocol, figures)
+				}
+			})
 		}
 	}
 }

@@ -143,11 +143,11 @@ func TestNodeIsForgotten(t *testing.T) {
 	shop := shoptest.Start(t)
 	tapePath, _ := makeTape(t)
 	out := t.TempDir()
-	ended := startNode(t, "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.REST, 2)), "--out", out, "--wait", "4s")
+	ended := startNode(t, "--tape", tapePath, "--target", writeTarget(t, shop.Target(t, target.REST, 2)), "--out", out, "--wait", "2s")
 	eventually(t, filepath.Join(out, readyFile))
-	writeText(t, filepath.Join(out, startFile), startLine(2*time.Second))
+	writeText(t, filepath.Join(out, startFile), startLine(time.Second))
 	end := endOf(t, ended)
-	if end.code != exitFailed || !strings.Contains(end.stderr, "taken was not there within 4s") {
+	if end.code != exitFailed || !strings.Contains(end.stderr, "taken was not there within 2s") {
 		t.Errorf("%+v", end)
 	}
 }

@@ -153,15 +153,27 @@ func TestShardsThatDoNotFit(t *testing.T) {
 	tapePath, _ := makeTape(t)
 	otherTape, _ := makeTape(t, "--seed", "2")
 	dir := t.TempDir()
-	shard := func(name, tape, shard string) string {
-		out := filepath.Join(dir, name)
-		if code, _, stderr := run(t, "replay", "--tape", tape, "--target", targetPath, "--out", out, "--shard", shard); code != exitOK {
-			t.Fatal(stderr)
-		}
-		return out
+	shards := map[string][]string{
+		"first": {tapePath, "0/3"}, "second": {tapePath, "1/3"}, "third": {tapePath, "2/3"},
+		"other": {otherTape, "2/3"}, "two": {tapePath, "1/2"},
 	}
-	first, second, third := shard("first", tapePath, "0/3"), shard("second", tapePath, "1/3"), shard("third", tapePath, "2/3")
-	ofOther, ofTwo := shard("other", otherTape, "2/3"), shard("two", tapePath, "1/2")
+	// Each is a second of waiting.
+	t.Run("replays", func(t *testing.T) {
+		for name, of := range shards {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				args := []string{"replay", "--tape", of[0], "--target", targetPath, "--out", filepath.Join(dir, name), "--shard", of[1]}
+				if code, _, stderr := run(t, args...); code != exitOK {
+					t.Error(stderr)
+				}
+			})
+		}
+	})
+	if t.Failed() {
+		t.FailNow()
+	}
+	at := func(name string) string { return filepath.Join(dir, name) }
+	first, second, third, ofOther, ofTwo := at("first"), at("second"), at("third"), at("other"), at("two")
 	bent := func(name, file string, bend func(string) string) string {
 		out := filepath.Join(dir, name)
 		if err := os.CopyFS(out, os.DirFS(third)); err != nil {
