@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import get_type_hints
 
 import pytest
@@ -186,3 +187,18 @@ def test_a_comparison_has_one_rate():
     refused = invoke("--rate", "40")
     assert refused.exit_code != 0
     assert "rate=40 is for a run over rates" in " ".join(refused.stderr.split())
+
+
+def test_a_summary_of_before_meetings_had_percentiles_is_read(results, tmp_path, monkeypatch):
+    older = tmp_path / "20260101T000000Z-compare"
+    shutil.copytree(results / older.name, older)
+    summary = json.loads((older / SUMMARY).read_text(encoding="utf-8"))
+    for row in summary["meetings"]:
+        del row["percentiles"], row["beyond_p99"]
+    summary["meetings"].append(
+        {"topology": "rest", "journey": "all", "met": "browse", "meetings": 40, "share": 0.1, "mean_ms": 0.1,
+         "more": {"value": 1.0, "ci95": [0.5, 1.5]}}
+    )  # fmt: skip
+    (older / SUMMARY).write_text(json.dumps(summary), encoding="utf-8")
+    monkeypatch.setattr(decide, "RESULTS", tmp_path)
+    assert invoke().exit_code == 0

@@ -2,7 +2,8 @@
 
 **Measured** is the mean latency as it is minus that in the arm, of the same journeys of the tape in the same block.
 **Predicted** comes from the arm as it is alone: how much longer journeys take that arrive while one of that kind is
-under way (`hops.analysis.meetings`, by the same regression), times the share that did.
+under way, by a regression of latencies on the kinds that were met, times the share that did. `hops.analysis.meetings`
+weighs journeys instead, since it has other topologies to compare arrivals with; here there are none.
 
 Two things make the **difference** of both uncertain. What a block does to a trial moves all of its journeys: the blocks
 tell. What an arrival is by itself, such as its parameters, is the same in all blocks, and the regression takes some of

@@ -1,6 +1,7 @@
 """Who waits behind whom, in `summary.json`."""
 
-from typing import TypedDict
+# Annotations are evaluated here, so that older summaries, which lack what is not required, can be read.
+from typing import NotRequired, TypedDict
 
 from hops.run.documents.estimate import Estimate
 
@@ -12,7 +13,7 @@ class Meeting(TypedDict):
     that met one, 0 to 1; `more` is how much longer those took in the mean than they would have, ms, whatever else they
     met; `mean_ms` is what that makes of the mean over all: the product. `percentiles` has by how much their p50 and p99
     are higher, ms, p99 only of enough journeys. `beyond_p99` is the share that met one of those above the p99 of all
-    the former; None if these are too few.
+    the former; None if these are too few. Older summaries have neither.
     """
 
     topology: str
@@ -22,8 +23,8 @@ class Meeting(TypedDict):
     share: float
     more: Estimate
     mean_ms: float
-    percentiles: dict[str, Estimate]
-    beyond_p99: float | None
+    percentiles: NotRequired[dict[str, Estimate]]
+    beyond_p99: NotRequired[float | None]
 
 
 class Queue(TypedDict):
