@@ -50,7 +50,7 @@ def experiment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Summary, Path]
     def crash_in_the_second(system: Any, *arguments: Any, **options: Any) -> Any:
         ran.append(system.trial)
         if len(ran) == 2:
-            arguments[3].mkdir(parents=True)
+            arguments[4].mkdir(parents=True)
             raise Crash
         return run_trial(system, *arguments, **options)
 
